@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command_test.cpp - properties of `weft run` that users rely on, with real processes.
 //
-// Goal: exit statuses, messages, output and environment are right, and jobs leave no process and
-// no file.
+// Goal: exit statuses, messages, output and environment are right; jobs leave no process or file.
 // Method: run jobs of launch_client.cpp. An environment variable marks all processes of a job, and
 // each job has its own temporary folder.
 #include <fmt/format.h>
@@ -211,7 +210,7 @@ TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
     ASSERT_EQ(lines.size(), 3U);
     if (CPU_COUNT(&usable) == 1) GTEST_SKIP() << "one usable CPU: no choice";
     EXPECT_NE(lines[0].substr(2), unbound.output.substr(2, unbound.output.size() - 3));
-    // With two or more cores, ranks 0 and 1 have different ones; with two, rank 2 has rank 0's.
+    // With two or more cores, ranks 0 and 1 have different cores; with two, rank 2 shares rank 0's.
     EXPECT_NE(lines[0].substr(2), lines[1].substr(2));
     if (CPU_COUNT(&usable) == 2) {
         EXPECT_EQ(lines[0].substr(2), lines[2].substr(2));

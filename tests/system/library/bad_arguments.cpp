@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bad_arguments.cpp - a program of real ranks that makes calls which must be refused.
+// bad_arguments.cpp - ranks that make C++ calls which must be refused.
 //
-// Idea     Covers what refusals.c cannot: each form of a C++ call throws with the right status and
-//          message, and so do calls with spans, user operations and named algorithms. Afterwards
-//          the team must work as before. Each group runs twice: all ranks make the bad calls, then
-//          only the last rank does.
-// Holds    Exits with status 1 and prints lines to stderr if a check fails.
+// Idea     Each form of a call, and calls with spans, user operations and named algorithms, must
+//          throw an error with the right status and message; refusals.c tests the C calls. Then the
+//          team must work as before. Each group runs twice: all ranks make the bad calls, then only
+//          the last rank does.
+// Holds    If a check fails, prints a line to stderr and exits with status 1.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -18,20 +18,20 @@
 namespace weft::test {
 namespace {
 
-class Offender {
+class BadCalls {
   public:
-    explicit Offender(Runtime& runtime) : runtime_(runtime), world_(runtime.world()) {}
+    explicit BadCalls(Runtime& runtime) : runtime_(runtime), world_(runtime.world()) {}
 
     int run() {
         for (const bool all : {true, false}) {
-            const bool offends = all || world_.rank() == world_.size() - 1;
-            if (offends) calls();
+            const bool makes_bad_calls = all || world_.rank() == world_.size() - 1;
+            if (makes_bad_calls) calls();
             check_team("calls");
-            if (offends) user_operations();
+            if (makes_bad_calls) user_operations();
             check_team("user operations");
-            if (offends) started_calls();
+            if (makes_bad_calls) started_calls();
             check_team("started calls");
-            if (offends) freed_teams();
+            if (makes_bad_calls) freed_teams();
             check_team("freed teams");
         }
         algorithms();
@@ -70,6 +70,7 @@ class Offender {
         });
     }
 
+    /// Checks that a call throws an error with this status and a message with these words.
     template <class Action>
     void refused(const std::string& what, const std::vector<std::string_view>& words, Action call,
                  Status status = Status::argument) {
@@ -84,7 +85,7 @@ class Offender {
                                      text));
             for (const std::string_view word : words) {
                 if (text.find(word) == std::string::npos)
-                    complain(fmt::format("{}: \"{}\" does not say \"{}\"", what, text, word));
+                    complain(fmt::format("{}: \"{}\" does not contain \"{}\"", what, text, word));
             }
         }
     }
@@ -228,7 +229,7 @@ class Offender {
 int main() {
     try {
         weft::Runtime runtime;
-        const int status = weft::test::Offender(runtime).run();
+        const int status = weft::test::BadCalls(runtime).run();
         runtime.finalize();
         return status;
     } catch (const weft::Error& error) {

@@ -33,7 +33,7 @@ weft::oracle::CallFacts facts_of(const trial_facts& facts, Rank size) {
 }
 
 weft::test::Arrangement arrangement_of(const trial_facts& facts, Rank rank) {
-    // The displacements need not be equal on all members.
+    // Displacements at the receiver may differ on all members.
     return {.in_place = facts.in_place != 0,
             .shift = facts.shift,
             .in_spacing = static_cast<weft::test::Spacing>(facts.spacing),
@@ -112,7 +112,7 @@ const trial_arguments* trial_prepare(trial* trial, int batch) {
     return &trial->arguments;
 }
 
-void trial_take_back(trial* trial) {
+void trial_overwrite_arguments(trial* trial) {
     trial->made.take_back();
 }
 const char* trial_check(trial* trial) {

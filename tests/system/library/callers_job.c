@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* callers_job.c - ranks that start up over functions of their caller, and teams made by their
- * members alone.
+/* callers_job.c - ranks that start up by functions of their program, and teams that only their
+ * members make (weft_init_with(), weft_team_create()).
  *
- * Idea     The program forks its ranks, which gather over memory that they share. No launcher runs.
+ * Idea     The program forks its ranks, which exchange data in shared memory. No launcher runs.
  * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
- *          other members or keeps its place, or if members need the rest of the job. */
+ *          other members or keeps its entry, or if members need other ranks of the job. */
 #define _DEFAULT_SOURCE
 #include <sched.h>
 #include <stdlib.h>
@@ -16,36 +16,36 @@
 
 enum { kRanks = 4, kBytesMax = 1 << 16, kGroups = 1 << kRanks };
 
-/* Shared memory in which a group of ranks gathers. A group is a bit set of ranks. */
-struct meeting {
-    int entered; /* since the start */
+/* Shared memory in which a group of ranks exchanges data. A group is a bit set of ranks. */
+struct exchange {
+    int entered; /* barriers that members have entered, over all members */
     char bytes[kRanks][kBytesMax];
 };
-static struct meeting* meetings;
+static struct exchange* exchanges;
 
 struct group {
     unsigned members;
-    int rank; /* of this process in it */
+    int rank; /* of this process in the group */
     int size;
-    int passed; /* barriers that it has started */
+    int passed; /* barriers that this process has started */
 };
 
 static int barrier_start(void* arg) {
     struct group* group = arg;
     ++group->passed;
-    __atomic_fetch_add(&meetings[group->members].entered, 1, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(&exchanges[group->members].entered, 1, __ATOMIC_ACQ_REL);
     return 0;
 }
 
 static int barrier_test(void* arg, int* done) {
     const struct group* group = arg;
-    const int entered = __atomic_load_n(&meetings[group->members].entered, __ATOMIC_ACQUIRE);
+    const int entered = __atomic_load_n(&exchanges[group->members].entered, __ATOMIC_ACQUIRE);
     *done = entered >= group->passed * group->size;
     if (!*done) sched_yield();
     return 0;
 }
 
-static void meet(struct group* group) {
+static void barrier(struct group* group) {
     int done = 0;
     barrier_start(group);
     while (!done) barrier_test(group, &done);
@@ -53,19 +53,19 @@ static void meet(struct group* group) {
 
 static int allgather(void* arg, const void* mine, void* all, size_t bytes) {
     struct group* group = arg;
-    struct meeting* place = &meetings[group->members];
+    struct exchange* memory = &exchanges[group->members];
     if (bytes > kBytesMax) return 1;
-    memcpy(place->bytes[group->rank], mine, bytes);
-    meet(group);
+    memcpy(memory->bytes[group->rank], mine, bytes);
+    barrier(group);
     for (int r = 0; r < group->size; ++r)
-        memcpy((char*)all + (size_t)r * bytes, place->bytes[r], bytes);
-    meet(group);
+        memcpy((char*)all + (size_t)r * bytes, memory->bytes[r], bytes);
+    barrier(group);
     return 0;
 }
 
 /* Makes the group of these ranks, in ascending order. Returns 0 if this process is no member. */
 static int make_group(unsigned members, struct group* group, int ranks[kRanks]) {
-    static int passed[kGroups]; /* a later group of the same ranks continues this count */
+    static int passed[kGroups]; /* barriers of earlier groups of the same ranks */
     group->members = members;
     group->size = 0;
     for (int r = 0; r < kRanks; ++r) {
@@ -74,7 +74,7 @@ static int make_group(unsigned members, struct group* group, int ranks[kRanks]) 
         ranks[group->size++] = r;
     }
     group->passed = passed[members];
-    passed[members] += 2; /* making a team takes one allgather */
+    passed[members] += 2; /* weft_team_create() makes one allgather, of two barriers */
     return (int)(members >> my_rank & 1U);
 }
 
@@ -84,8 +84,8 @@ static void check_sum(weft_team* team, unsigned members) {
     CHECK(sum == members);
 }
 
-/* Makes more teams than the table has places. Members free them in different orders and with a call
- * in flight. */
+/* Makes more teams in turn than can exist at once. Members free them in different orders, with a
+ * call in flight. */
 static void check_teams(void) {
     weft_team* teams[8];
     weft_request* started[8];
@@ -124,7 +124,7 @@ static int run_rank(struct group* all) {
                             .allgather = allgather,
                             .barrier_start = barrier_start,
                             .barrier_test = barrier_test};
-    /* One rank cannot start. All ranks learn which, and may try again. */
+    /* Rank 2 cannot start. The error of all ranks names it, and all ranks may try again. */
     given.settings = my_rank == 2 ? bad : NULL;
     const weft_status refused = weft_init_with(&given, &runtime);
     CHECK(refused == (my_rank == 2 ? WEFT_ERR_ARGUMENT : WEFT_ERR_PEER));
@@ -145,13 +145,13 @@ static int run_rank(struct group* all) {
     REFUSED(weft_team_create(runtime, twice, 2, allgather, all, &team), "twice");
     check_teams();
     DONE(weft_finalize(runtime));
-    return verdict("teams of members alone come and go");
+    return verdict("teams of members work");
 }
 
 int main(void) {
-    meetings = mmap(NULL, sizeof(struct meeting) * kGroups, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (meetings == MAP_FAILED) return 3;
+    exchanges = mmap(NULL, sizeof(struct exchange) * kGroups, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (exchanges == MAP_FAILED) return 3;
     unsetenv("PMIX_NAMESPACE");
     unsetenv("PMIX_RANK");
     for (my_rank = 0; my_rank < kRanks; ++my_rank) {

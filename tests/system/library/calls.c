@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.c - a C program of real ranks: types, requests, teams, memory and progress of the C
-// interface work as weft.h says.
+// calls.c - ranks that check types, requests, teams, memory and progress of the C interface against
+// the rules of weft.h.
 #define _POSIX_C_SOURCE 200809L
 #include <complex.h>
 #include <stdbool.h>
@@ -55,7 +55,7 @@ static void type_sizes(void) {
         CHECK(weft_type_size((weft_type)type) == sizes[type]);
     CHECK(weft_type_size(WEFT_TYPE_RANGE) == 0);
     CHECK(weft_type_size((weft_type)-1) == 0);
-    // The fields of a structure are where the library expects them.
+    // The library finds the fields of a structure of C.
     memset(&longdouble_int, 0, sizeof longdouble_int);
     longdouble_int.value = 0.5L * my_rank;
     longdouble_int.index = my_rank + 40;
@@ -64,7 +64,7 @@ static void type_sizes(void) {
     CHECK(longdouble_int.value == 0.5L * (size - 1) && longdouble_int.index == size + 39);
 }
 
-/// Keeps the elements of the higher rank.
+/// Operation that keeps the second operand, of the higher rank; counts elements in *arg.
 static void keep_later(const void* in, void* inout, size_t count, void* arg) {
     (void)in;
     (void)inout;
@@ -209,19 +209,19 @@ static void memory(void) {
     shared = found;
     CHECK((uintptr_t)shared % 64 == 0);
     CHECK(weft_ptr(world, shared, my_rank) == shared);
-    // Local peers write to each other's memory by plain stores.
+    // Ranks write to local peers' memory by stores.
     for (int i = 0; i < size; ++i) shared[i] = -1;
     DONE(weft_barrier(world));
     for (int peer = 0; peer < size; ++peer) {
-        int64_t* there = weft_ptr(world, &shared[my_rank], peer);
-        if (there != NULL) *there = 1000 * peer + my_rank;
+        int64_t* copy = weft_ptr(world, &shared[my_rank], peer);
+        if (copy != NULL) *copy = 1000 * peer + my_rank;
     }
     DONE(weft_barrier(world));
     int peers = 0;
     for (int peer = 0; peer < size; ++peer) {
-        const int is_near = weft_ptr(world, shared, peer) != NULL;
-        CHECK(shared[peer] == (is_near ? 1000 * my_rank + peer : -1));
-        peers += is_near;
+        const int is_local = weft_ptr(world, shared, peer) != NULL;
+        CHECK(shared[peer] == (is_local ? 1000 * my_rank + peer : -1));
+        peers += is_local;
     }
     CHECK(peers == weft_size(node));
     DONE(weft_free(world, large));
@@ -244,18 +244,18 @@ static void count_ticks(void* arg) {
     weft_progress(runtime);
 }
 
-/// Checks that a rank runs its callback while it waits for a late rank. On a busy machine the other
-/// ranks may come even later and not wait at all, so the test tries again.
+/// Checks that a rank calls its function while it waits for a late rank. On a busy machine the
+/// other ranks may be later and not wait, so the test repeats.
 static void external_progress(void) {
     static double many[5000];
     DONE(weft_on_progress(runtime, count_ticks, &ticks));
     for (int late = 0; late < 2 && late < size; ++late) {
-        const struct timespec nap = {0, 30 * 1000 * 1000};
+        const struct timespec pause = {0, 30 * 1000 * 1000};
         for (int form = 0; form < 2; ++form) {
             int served = 0;
-            for (int tries = 0; tries < 100 && !served; ++tries) {
+            for (int attempt = 0; attempt < 100 && !served; ++attempt) {
                 ticks = refused = 0;
-                if (my_rank == late) nanosleep(&nap, NULL);
+                if (my_rank == late) nanosleep(&pause, NULL);
                 if (form == 0)
                     DONE(weft_barrier(world));
                 else

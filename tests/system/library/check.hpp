@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.hpp - checks for C++ programs of real ranks: conditions, and calls that must be refused.
+// check.hpp - checks for C++ programs of ranks: conditions, and calls that must be refused.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-inline int wrong = 0;
+inline int wrong = 0;  ///< failed checks
 
 inline void check(bool condition, std::string_view what) {
     if (condition) return;

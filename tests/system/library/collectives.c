@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collectives.c - a C program of real ranks: every collective in its blocking, started
-// and persistent form, with every type and operation, in place or not. The oracle
-// computes the expected results.
+// collectives.c - ranks that make every collective in its blocking, started and persistent form,
+// with every type and operation, in place or not.
 //
-// One table makes all the calls; trials supply arguments and check results. The arrays of counts
-// and displacements are overwritten as soon as a call has started.
+// c_trial.h supplies arguments and checks results. The arrays of counts and displacements are
+// overwritten as soon as a call has started.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static weft_team* team;
 
 enum form { kBlocking, kStarted, kPersistent };
 
-/// Every collective except the barrier: its name and arguments, in the order of their numbers.
+/// Names and arguments of all collectives except the barrier, in the order of c_trial.h.
 #define FOR_EACH_COLLECTIVE(CALL)                                                                 \
     CALL(broadcast, a->out, a->count, a->type, a->root)                                           \
     CALL(reduce, a->in, a->out, a->count, a->type, a->op, a->root)                                \
@@ -71,7 +70,7 @@ static void check(struct trial* trial, const struct trial_facts* facts, const ch
             facts->count, facts->pattern, facts->root, facts->in_place, complaint);
 }
 
-/// Checks that results are equal on all ranks byte by byte, whatever padding held before.
+/// Checks that the bytes of results, with padding, are equal on all ranks.
 static void check_bytes(struct trial* trial) {
     uint64_t hashes[2] = {trial_hash(trial), 0};
     hashes[1] = ~hashes[0];
@@ -88,16 +87,16 @@ static void try_forms(const struct trial_facts* facts) {
     check(trial, facts, "blocking");
     if (facts->collective == kAllreduce && size > 1) check_bytes(trial);
     DONE(kCalls[facts->collective].call(kStarted, trial_prepare(trial, ++batch), &request));
-    trial_take_back(trial);
+    trial_overwrite_arguments(trial);
     DONE(weft_wait(&request));
     CHECK(request == NULL);
     check(trial, facts, "started");
     DONE(kCalls[facts->collective].call(kPersistent, trial_prepare(trial, ++batch), &request));
-    trial_take_back(trial);
+    trial_overwrite_arguments(trial);
     for (int start = 0; start < 2; ++start) {
         if (start > 0) {
             trial_prepare(trial, ++batch);
-            trial_take_back(trial);
+            trial_overwrite_arguments(trial);
         }
         DONE(weft_start(request));
         DONE(weft_wait(&request));
@@ -107,9 +106,9 @@ static void try_forms(const struct trial_facts* facts) {
     trial_close(trial);
 }
 
-// ---- All of them --------------------------------------------------------------------------------
+// ---- All trials ---------------------------------------------------------------------------------
 
-static int turn;
+static int turn;  ///< calls of try_shapes()
 
 /// Makes a call with the next root, placement, shift, count, pattern and spacing.
 static void try_shapes(struct trial_facts facts) {
@@ -135,7 +134,8 @@ static void try_types(int collective) {
     }
 }
 
-/// Tries every root, pattern and spacing, in place or not. Calls with one count use 0 and 3000.
+/// Makes calls with every root, pattern and spacing, in place or not. Calls with one count use 0
+/// and 3000.
 static void try_arrangements(int collective, weft_op user) {
     const int patterns = trial_has_counts(collective) ? trial_patterns() : 2;
     const int spacings = trial_has_counts(collective) ? 3 : 1;
@@ -171,7 +171,7 @@ static void all_calls(int with_types) {
 }
 
 /// Starts one call of each collective and waits for them in the reverse order.
-static void together(void) {
+static void all_in_flight(void) {
     struct trial_facts facts[kCollectives];
     struct trial* trials[kCollectives];
     weft_request* requests[kCollectives];
@@ -180,7 +180,7 @@ static void together(void) {
             .collective = i, .type = WEFT_INT32, .count = 40, .root = i % size, .spacing = i % 3};
         trials[i] = trial_open(&facts[i], my_rank, size);
         DONE(kCalls[i].call(kStarted, trial_prepare(trials[i], ++batch), &requests[i]));
-        trial_take_back(trials[i]);
+        trial_overwrite_arguments(trials[i]);
     }
     for (int i = kCollectives - 1; i > 0; --i) {
         DONE(weft_wait(&requests[i]));
@@ -193,7 +193,7 @@ int main(void) {
     if (!join_job()) return 1;
     team = world;
     all_calls(1);
-    together();
+    all_in_flight();
     // A team of the same ranks in reverse order.
     weft_team* reversed = NULL;
     DONE(weft_team_split(team, 0, -my_rank, &reversed));

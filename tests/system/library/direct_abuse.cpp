@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_abuse.cpp - a program of real ranks that treats the buffers of its calls as any private
-// memory, while local peers read and write them in place.
+// direct_abuse.cpp - ranks that use buffers of their calls as any private memory, while local peers
+// access these in place.
 //
-// Idea     Each case does one thing that programs do with their memory, between calls or during
-//          them: fork, read it from other threads, unmap it and map something else there, resize
-//          it, return it to the system, use the stack or constants. After each case, calls and
-//          memory must be right.
+// Idea     Each case uses memory as programs do, between calls or during them: fork, threads that
+//          read it, unmapping and mapping again, resizing, MADV_DONTNEED, the stack, read-only
+//          memory. After each case, calls and memory must be right.
 // Why      Pages of such buffers may have been replaced by shared pages.
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -70,7 +69,7 @@ class Caller {
         check(right, fmt::format("rank {}: {}: broadcast", rank(), what));
         ++round_;
     }
-    /// Repeats a call until its buffers are remapped and peers use them in place.
+    /// Repeats a call, so that its buffers are remapped and peers access them in place.
     void repeat(Words in, Words out, std::string_view what, int times = 12) {
         for (int i = 0; i < times; ++i) {
             fill(in);
@@ -83,7 +82,7 @@ class Caller {
     std::uint64_t round_ = 0;
 };
 
-/// Maps private memory of its own from the system.
+/// Maps new private memory.
 Words map_words(std::size_t words) {
     void* at = mmap(nullptr, words * sizeof(std::uint64_t), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,7 +93,7 @@ void unmap(Words words) {
     munmap(words.data(), words.size_bytes());
 }
 
-/// After a fork, parent and child write the same buffer; neither sees the other's data.
+/// After a fork, parent and child write the same buffer, and must not see each other's data.
 void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
     std::vector<std::uint64_t> in(pages * kPageWords), out(in.size());
     caller.repeat(in, out, "before fork", rounds > 1 ? 12 : 2);
@@ -168,8 +167,8 @@ void read_from_threads(Caller& caller) {
     check(!seen_other, "a thread sees the send buffer as it is");
 }
 
-/// Maps something else at the address of an earlier buffer.
-void map_anew(Caller& caller) {
+/// Maps new memory at the address of an earlier buffer.
+void map_again(Caller& caller) {
     for (int round = 0; round < 6; ++round) {
         Words in = map_words(kBlockWords);
         std::vector<std::uint64_t> out(in.size());
@@ -181,7 +180,7 @@ void map_anew(Caller& caller) {
         check(again == at, "the same address can be mapped again");
         check(in[5] == 0 && in[in.size() - 1] == 0, "new memory is zero");
         caller.fill(in);
-        caller.allreduce(in, out, "mapped anew");
+        caller.allreduce(in, out, "mapped again");
         unmap(in);
     }
 }
@@ -204,15 +203,15 @@ void resize(Caller& caller) {
     std::free(memory);
 }
 
-/// Pages that were returned to the system read as zero.
-void give_back(Caller& caller) {
+/// Pages after MADV_DONTNEED read as zero.
+void discard_pages(Caller& caller) {
     Words in = map_words(kBlockWords);
     std::vector<std::uint64_t> out(in.size());
     for (int round = 0; round < 3; ++round) {
         caller.repeat(in, out, "before MADV_DONTNEED");
         check(madvise(in.data(), in.size_bytes(), MADV_DONTNEED) == 0, "madvise");
         check(std::ranges::all_of(in, [](std::uint64_t word) { return word == 0; }),
-              "memory that was given back is zero");
+              "discarded pages are zero");
         caller.fill(in);
         caller.allreduce(in, out, "after MADV_DONTNEED");
     }
@@ -243,13 +242,13 @@ void read_only(Caller& caller) {
         }
         if (round == 0) {
             check(mprotect(in.data(), in.size_bytes(), PROT_READ | PROT_WRITE) == 0, "mprotect");
-            caller.repeat(in, out, "of one that can be again");
+            caller.repeat(in, out, "of a buffer that is writable again");
         }
     }
     unmap(in);
 }
 
-/// Buffers start and end at any address; bytes around them do not change.
+/// Buffers start and end at any address; bytes before and after a buffer do not change.
 void edges(Caller& caller) {
     constexpr std::size_t kMargin = kPageWords;
     std::vector<std::uint64_t> in(kBlockWords + 3 * kPageWords), out(in.size());
@@ -319,9 +318,9 @@ int run() {
     fork_while_in_use(caller, 10'000, 1);
     fork_during_calls(caller);
     read_from_threads(caller);
-    map_anew(caller);
+    map_again(caller);
     resize(caller);
-    give_back(caller);
+    discard_pages(caller);
     read_only(caller);
     many_buffers(caller);
     std::vector<std::uint64_t> kept(kBlockWords), out(kBlockWords);
@@ -330,7 +329,7 @@ int run() {
     const std::vector<std::uint64_t> copy = kept;
     for (std::uint64_t& word : kept) ++word;
     for (std::size_t i = 0; i < kept.size(); ++i)
-        check(kept[i] == copy[i] + 1, "buffers outlive the runtime");
+        check(kept[i] == copy[i] + 1, "buffers are usable after the runtime");
     if (caller.rank() == 0 && wrong == 0)
         fmt::print("{} ranks: buffers are as private as before\n", caller.size());
     return wrong == 0 ? 0 : 1;

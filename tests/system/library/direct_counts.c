@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_counts.c - a C program of real ranks that repeats one call with the same buffers.
-// WEFT_STATS=1 then prints the bytes that the ranks moved in each other's memory.
+// direct_counts.c - ranks that repeat one call with the same buffers. The test reads from
+// WEFT_STATS=1 how many bytes ranks have accessed in each other's memory.
 //
 // usage: weft_direct_counts COLLECTIVE DOUBLES CALLS malloc|weft_alloc
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_refused.cpp - in the middle of a job the kernel stops copying for one rank. The call must
-// fail on all ranks, and each must learn which rank could not reach the memory of which other rank.
+// direct_refused.cpp - from some time on, the kernel refuses one rank's copies between processes.
+// The next call must fail on all ranks, with a message that names the rank.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr weft::Rank kKeptFrom = 1;
+constexpr weft::Rank kRefusedRank = 1;
 
 /// Returns the message with which the call failed, or an empty string.
 std::string failure_of_a_call(const weft::Team& team) {
@@ -34,19 +34,20 @@ int run() {
         return 1;
     };
     if (const std::string why = failure_of_a_call(world); !why.empty()) return complain(why);
-    if (world.rank() == kKeptFrom && !weft::test::forbid("process_vm"))
-        return complain("cannot forbid it");
+    if (world.rank() == kRefusedRank && !weft::test::forbid("process_vm"))
+        return complain("cannot install the filter");
     const auto before = std::chrono::steady_clock::now();
     const std::string why = failure_of_a_call(world);
     if (std::chrono::steady_clock::now() - before > std::chrono::seconds(10))
-        return complain("it took long");
-    const std::string text = fmt::format("rank {} cannot read or write memory of rank ", kKeptFrom);
+        return complain("the call took more than 10 s");
+    const std::string text =
+        fmt::format("rank {} cannot read or write memory of rank ", kRefusedRank);
     if (why.find(text) == std::string::npos)
         return complain(fmt::format("\"{}\" is not in: {}", text, why));
-    if (world.rank() == 0) fmt::print("all know\n");
+    if (world.rank() == 0) fmt::print("all ranks name it\n");
     try {
         runtime.finalize();
-        return complain("the end waits for a team that has failed");
+        return complain("finalize() succeeds after a failed call");
     } catch (const weft::Error&) {
         return 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forbid.cpp - weft_forbid WHAT PROGRAM ARGUMENTS...: runs a program where the kernel refuses
-// something (forbid.hpp).
+// forbid.cpp - weft_forbid WHAT PROGRAM ARGUMENTS...: runs a program for which the kernel refuses
+// the system call WHAT (forbid.hpp).
 #include "forbid.hpp"
 
 #include <unistd.h>

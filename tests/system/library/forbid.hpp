@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forbid.hpp - filters of system calls that make the kernel refuse something, as old or hardened
-// kernels do. They stay in force across exec.
+// forbid.hpp - makes the kernel refuse a system call, as old or hardened kernels do, for this
+// process and programs that it executes.
 #pragma once
 
 #include <linux/filter.h>
@@ -22,7 +22,7 @@ inline bool install_filter(const sock_filter* rules, unsigned short count) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/// From now on the kernel refuses to copy between processes.
+/// Makes the kernel refuse process_vm_readv() and process_vm_writev(), with EPERM.
 inline bool forbid_process_vm() {
     const sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -34,7 +34,7 @@ inline bool forbid_process_vm() {
     return install_filter(rules, 5);
 }
 
-/// Behaves as kernels before 6.11 do: PROCMAP_QUERY is an unknown ioctl.
+/// Makes PROCMAP_QUERY an unknown ioctl, as before Linux 6.11.
 inline bool forbid_procmap_query() {
     constexpr auto kQuery = static_cast<std::uint32_t>(_IOWR('f', 17, char[104]));
     const sock_filter rules[] = {
@@ -48,6 +48,7 @@ inline bool forbid_procmap_query() {
     return install_filter(rules, 6);
 }
 
+/// Returns false if `what` is unknown or the filter cannot be installed.
 inline bool forbid(std::string_view what) {
     if (what == "process_vm") return forbid_process_vm();
     return what == "procmap_query" && forbid_procmap_query();

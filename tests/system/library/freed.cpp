@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach
-// its next owner.
+// freed.cpp - three ranks: puts to memory that is freed do not change its next contents.
 //
-// Idea     Rank 1 starts a long put to rank 2 and frees the memory at once. All ranks allocate
-//          again and get the same address. Rank 2 clears this memory and checks it after all puts
-//          of rank 1 are delivered. Team calls run over a star around rank 0. So they never queue
-//          behind the put between ranks 1 and 2, where the network may keep the order.
-//          Usage: weft_freed free|release|destructor|team|team_destructor, with WEFT_ALLREDUCE
-//          and WEFT_BARRIER set.
-// Holds    Exits with status 1 and a line on stderr if a byte has changed, or if the second memory
-//          is at another address.
+// usage: weft_freed free|release|destructor|team|team_destructor
+//        (how the memory is freed; with WEFT_ALLREDUCE and WEFT_BARRIER set)
+//
+// Idea     Rank 1 starts a long put to rank 2, and all ranks free the memory at once. They allocate
+//          again and get the same address. Rank 2 clears this memory, and checks it after all puts
+//          of rank 1 are delivered. Calls use a star around rank 0, because the network may deliver
+//          messages between ranks 1 and 2 after the put.
+// Holds    Prints a line to stderr and exits with status 1 if a byte has changed, or if the second
+//          memory is at another address.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,31 +27,31 @@ constexpr std::size_t kBytes = std::size_t{48} << 20;
 constexpr weft::Rank kWriter = 1;
 constexpr weft::Rank kReader = 2;
 
-/// Allocates memory, starts the put and frees the memory by method `way`. Returns its address.
-void* put_and_end(weft::Team world, std::string_view way, const std::vector<char>& source) {
+/// Allocates memory, starts the put, and frees the memory by `method`. Returns its address.
+void* put_and_free(weft::Team world, std::string_view method, const std::vector<char>& source) {
     const auto put_into = [&](void* memory) {
         if (world.rank() == kWriter) world.put_nbi(memory, source.data(), kBytes, kReader);
         return memory;
     };
-    if (way == "free") {
+    if (method == "free") {
         weft::Memory memory(world, kBytes);
         void* const place = put_into(memory.data());
         memory.free();
         return place;
     }
-    if (way == "release") {
+    if (method == "release") {
         void* const place = put_into(world.allocate(kBytes));
         world.release(place);
         return place;
     }
-    if (way == "destructor") return put_into(weft::Memory(world, kBytes).data());
+    if (method == "destructor") return put_into(weft::Memory(world, kBytes).data());
     weft::OwnedTeam team(*world.split(0, world.rank()));
     void* const place = put_into(team.allocate(kBytes));
-    if (way == "team") team.free();
+    if (method == "team") team.free();
     return place;
 }
 
-int run(std::string_view way) {
+int run(std::string_view method) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
     const weft::Memory flag_memory(world, sizeof(std::uint64_t));
@@ -60,12 +60,12 @@ int run(std::string_view way) {
     const std::vector<char> source(kBytes, 'x');
     world.barrier();
 
-    void* const before = put_and_end(world, way, source);
-    if (way == "team_destructor") (void)world.split(-1, 0);  // ends objects released earlier
+    void* const before = put_and_free(world, method, source);
+    if (method == "team_destructor") (void)world.split(-1, 0);  // frees released objects
     const weft::Memory memory(world, kBytes);
     int wrong = 0;
     if (memory.data() != before) {
-        fmt::print(stderr, "rank {}: other memory than before: this shows nothing\n", world.rank());
+        fmt::print(stderr, "rank {}: other memory than before: nothing was tested\n", world.rank());
         wrong = 1;
     }
     std::memset(memory.data(), 0, kBytes);

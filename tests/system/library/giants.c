@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// giants.c - a C program of real ranks: a broadcast and an alltoallv of very large blocks. Counts,
-// displacements and offsets beyond 32 bits show where the code keeps them in too few bits.
+// giants.c - ranks that make a broadcast and an alltoallv of very large blocks. Counts,
+// displacements and offsets beyond 32 bits fail where the code stores them in too few bits.
 //
 // usage: weft_giants BROADCAST_BYTES BLOCK_BYTES
 //
-// Every byte is checked against the oracle's samples. Only the caller's own buffers are as large
-// as the data.
+// Every byte is compared with samples (c_trial.h). Only the buffers of the call are as large as the
+// data.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,5 +79,5 @@ int main(int argc, char** argv) {
     DONE(weft_barrier(world));  // no rank allocates before all have freed
     alltoallv(block_bytes);
     DONE(weft_finalize(runtime));
-    return verdict("giants are right");
+    return verdict("large blocks are right");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a warm call of two ranks that spin takes no more instructions than the limits below.
-// Method: rank 0 runs under callgrind, which counts the instructions of each call. It is so
-// slow that rank 1 has mostly entered the call before. So most calls need not wait, and have
+// Goal: a warm call of two ranks that spin executes no more instructions than the limits below.
+// Method: rank 0 runs under callgrind, which counts the instructions of each call. Rank 0 is
+// then so slow that rank 1 usually enters first. So most calls of rank 0 do not wait, and have
 // the same count.
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -9,21 +9,21 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "tests/system/ranks/ranks_job.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/system/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {
 
 /// Limits for a whole call, from its entry to its return, in RelWithDebInfo as compiled by g++ 12
-/// (counts: 137, 199, 159 and 353). Other build types may take more and are not checked.
+/// (counts: 137, 199, 159 and 353). Other build types may need more and are not checked.
 constexpr int kBarrierMax = 143;
 constexpr int kAllreduceMax = 208;
 constexpr int kRequestMax = 167;
 constexpr int kProgressMax = 370;  ///< with one message handled
 
-/// Prints the most frequent count of each function.
+/// Prints {function: [most frequent count, number of calls with it]}.
 constexpr const char* kScript = R"(
 [ "$PMIX_RANK" = 0 ] || exec "$0"
 counts=$(mktemp -d) || exit 1
@@ -48,21 +48,21 @@ rm -r "$counts"
 exit $status
 )";
 
-/// The number of calls, out of 40, that must have the same count.
-constexpr int kAlike = 15;
+/// Of 40 calls, at least this number must have the same count; otherwise the test is repeated.
+constexpr int kEqualMin = 15;
 constexpr int kAttempts = 3;
 
-void check(const lab::Json& counted, const std::string& call, int most) {
+void check(const lab::Json& counted, const std::string& call, int count_max) {
     const int count = counted.at(call).at(0).get<int>();
     ::testing::Test::RecordProperty(call, count);
-    EXPECT_GT(count, 50) << "no such call was counted";
+    EXPECT_GT(count, 50) << "no count of " << call;
     if (std::string(BUILD_TYPE) == "RelWithDebInfo") {
-        EXPECT_LE(count, most) << call;
+        EXPECT_LE(count, count_max) << call;
     }
 }
 
 TEST(Instructions, AWarmCallStaysWithinItsRecordedCount) {
-    if (kSanitized) GTEST_SKIP() << "sanitizers add instructions of their own";
+    if (kSanitized) GTEST_SKIP() << "sanitizers add instructions";
     if (std::system("valgrind --version > /dev/null 2>&1") != 0)
         GTEST_SKIP() << "valgrind is not installed";
     cpu_set_t cpus;
@@ -74,7 +74,8 @@ TEST(Instructions, AWarmCallStaysWithinItsRecordedCount) {
             run_ranks({"-n", "2"}, {"/bin/sh", "-c", kScript, rank_program("instructions")});
         ASSERT_EQ(outcome.status, 0) << outcome.errors;
         counted = lab::read_json(outcome.output);
-        if (counted.at("barrier").at(1) >= kAlike && counted.at("allreduce").at(1) >= kAlike) break;
+        if (counted.at("barrier").at(1) >= kEqualMin && counted.at("allreduce").at(1) >= kEqualMin)
+            break;
     }
     check(counted, "barrier", kBarrierMax);
     check(counted, "allreduce", kAllreduceMax);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the C and C++ interfaces work as their headers say on real ranks, refuse invalid calls, and
-// leave nothing behind. Method: launch the programs of this folder over several layouts.
+// Goal: the C and C++ interfaces work as documented, refuse invalid calls and free all resources.
+// Method: run the programs of this folder as jobs with several layouts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,14 +18,14 @@ namespace {
 
 class LibraryTest : public testing::TestWithParam<Launch> {};
 
-/// Runs a program and checks that rank 0 prints `says` at its end; empty: that it prints nothing.
-void check_program(const Launch& launch, const std::string& program, const std::string& says) {
+/// Runs a program and checks that rank 0 prints `text` at its end, or nothing if `text` is empty.
+void check_program(const Launch& launch, const std::string& program, const std::string& text) {
     const Outcome outcome = run_ranks(launch.options, {rank_program(program)},
                                       {"TEST_NODES=" + std::to_string(launch.nodes)});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
     EXPECT_EQ(outcome.output,
-              says.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + says + "\n");
+              text.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + text + "\n");
 }
 
 TEST_P(LibraryTest, CTypesRequestsTeamsAndMemoryAreRight) {
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-/// Tries each transfer method. If the kernel may not copy, the owner is asked to.
+/// Tests each method of transfers to registered memory.
 TEST(RegisteredTest, AllMembersReachMemoryWithEachTransferMethod) {
     for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
                                 "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
@@ -92,7 +92,7 @@ TEST(RegisteredTest, AllMembersReachMemoryWithEachTransferMethod) {
     }
 }
 
-/// Negative control: half of a word has a value that no rank puts.
+/// Negative control: with the argument `plant` a put writes half of a word.
 TEST(RegisteredTest, AWrongWordIsDetected) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("registered"), "plant"});
     EXPECT_NE(outcome.status, 0);
@@ -110,14 +110,14 @@ TEST(TrafficTest, RandomTrafficAgreesWithASerialModel) {
         EXPECT_EQ(outcome.status, 0);
         EXPECT_EQ(outcome.errors, "");
         EXPECT_EQ(outcome.output,
-                  fmt::format("{} ranks: all memory is as the model has it\n", launch.ranks));
+                  fmt::format("{} ranks: all memory agrees with the model\n", launch.ranks));
     }
 }
 
-/// Negative control: one value that the model does not have is found.
+/// Negative control: one value differs from the model.
 TEST(TrafficTest, AWrongValueIsDetected) {
     for (const auto& [plant, seen] :
-         {std::pair("word", ": words: not as"), std::pair("message", ": requests: not as")}) {
+         {std::pair("word", ": words: differs"), std::pair("message", ": requests: differs")}) {
         const Outcome outcome =
             run_ranks({"-n", "2"}, {rank_program("traffic"), "2000", "1", plant});
         EXPECT_NE(outcome.status, 0);
@@ -132,7 +132,7 @@ TEST(AbortTest, AbortEndsTheJobWithItsStatus) {
         << outcome.errors;
 }
 
-/// Uses of buffers that must work for each method by which local peers access them.
+/// Tests each method by which local peers access buffers (WEFT_DIRECT).
 class DirectTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(DirectTest, BuffersBehaveAsPrivateMemory) {
@@ -159,7 +159,7 @@ TEST_P(DirectTest, BuffersBehaveAsPrivateMemoryUnderMpirun) {
 INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
                          [](const auto& chosen) { return chosen.param; });
 
-/// Peers must read copies of the root's buffers: otherwise root and peers wait for each other.
+/// Peers read copies of the root's buffers: if they read in place, root and peers would deadlock.
 TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
@@ -167,28 +167,26 @@ TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
                       {"WEFT_BROADCAST=mapped", "WEFT_TIMEOUT=20", "WEFT_TIMEOUT_ACTION=abort"});
         EXPECT_EQ(outcome.status, 0);
         EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output, std::string(ranks) + " ranks: the root went on\n");
+        EXPECT_EQ(outcome.output, std::string(ranks) + " ranks: the root continued\n");
     }
 }
 
-/// A facility that the kernel refuses, the line of the log that names the method used instead, and
-/// the reason that `weft info` prints.
 struct Forbidden {
-    const char* what;
-    const char* said;
-    const char* reason;
+    const char* what;      ///< facility that the kernel refuses
+    const char* log_line;  ///< names the method used instead
+    const char* reason;    ///< printed by `weft info`
 };
 
 class ForbiddenTest : public testing::TestWithParam<Forbidden> {};
 
 TEST_P(ForbiddenTest, TheNextTransferMethodIsUsedAndReported) {
-    const auto [what, said, reason] = GetParam();
+    const auto [what, log_line, reason] = GetParam();
     const Outcome abuse =
         run_ranks({"-n", "2"}, {rank_program("forbid"), what, rank_program("direct_abuse")},
                   {"WEFT_LOG=info", "WEFT_DIRECT=auto"});
     EXPECT_EQ(abuse.status, 0) << abuse.errors;
     EXPECT_EQ(abuse.output, "2 ranks: buffers are as private as before\n");
-    EXPECT_NE(abuse.errors.find(said), std::string::npos) << abuse.errors;
+    EXPECT_NE(abuse.errors.find(log_line), std::string::npos) << abuse.errors;
     const Outcome info =
         run_ranks({"-n", "2"}, {rank_program("forbid"), what, RANK_PROGRAMS "/weft", "info"});
     EXPECT_EQ(info.status, 0) << info.errors;
@@ -211,7 +209,7 @@ TEST(ForbiddenTest, ACopyRefusedDuringACallFailsOnAllRanks) {
     const Outcome outcome = run_ranks({"-n", "3"}, {rank_program("direct_refused")},
                                       {"WEFT_DIRECT=copy", "WEFT_ALLREDUCE=mapped"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
-    EXPECT_EQ(outcome.output, "all know\n") << outcome.errors;
+    EXPECT_EQ(outcome.output, "all ranks name it\n") << outcome.errors;
 }
 
 /// Returns the words of each line of the last table that rank 0 prints with WEFT_STATS=1.
@@ -242,16 +240,16 @@ TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
     for (std::size_t at = 2; at < 2 + kColumns; ++at)
         EXPECT_EQ(std::stoull(rows[3][at]) + std::stoull(rows[4][at]), std::stoull(rows[5][at]));
     EXPECT_GT(std::stoull(rows[5][2]), 0U) << "bytes read in place";
-    EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "adoptions";
+    EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "remapped buffers";
 }
 
 /// Units of data that a call of n ranks moves in the memory of local peers. A unit is the whole
-/// buffer or one block. A reduction reads n buffers, but each rank reads one slice in its own.
+/// buffer or one block. A reduction reads n buffers; each rank reads one slice in its own buffer.
 struct Movement {
     const char* collective;
     std::uint64_t (*read)(std::uint64_t n);
     std::uint64_t (*written)(std::uint64_t n);
-    bool either;  ///< `read` is the sum of both: of two ranks each moves a half
+    bool either;  ///< `read` is the sum of both: with two ranks each moves half of the data
 };
 
 constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };
@@ -296,8 +294,8 @@ TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
                 EXPECT_EQ(read, kBytes * movement.read(ranks));
                 EXPECT_EQ(written, kBytes * movement.written(ranks));
             }
-            const std::size_t way = std::string_view(where) == "malloc" ? 5 : 4;
-            EXPECT_GE(sum(way), kCalls) << "buffers that calls exposed";
+            const std::size_t column = std::string_view(where) == "malloc" ? 5 : 4;
+            EXPECT_GE(sum(column), kCalls) << "buffers that calls exposed";
         }
     }
 }
@@ -326,7 +324,8 @@ class GiantsTest : public testing::TestWithParam<Launch> {
             run_ranks(GetParam().options, {rank_program("giants"), broadcast, block});
         EXPECT_EQ(outcome.status, 0);
         EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output, std::to_string(GetParam().ranks) + " ranks: giants are right\n");
+        EXPECT_EQ(outcome.output,
+                  std::to_string(GetParam().ranks) + " ranks: large blocks are right\n");
     }
 };
 
@@ -363,11 +362,11 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-TEST(CallersJobTest, RanksJoinedByTheirCallerStartOrAllLearnTheReason) {
+TEST(CallersJobTest, RanksStartByTheirProgramOrAllGetTheReason) {
     const Outcome outcome = run_command({rank_program("callers_job")});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
-    EXPECT_EQ(outcome.output, "4 ranks: teams of members alone come and go\n");
+    EXPECT_EQ(outcome.output, "4 ranks: teams of members work\n");
 }
 
 class FreedTest : public testing::TestWithParam<const char*> {};
@@ -403,19 +402,19 @@ TEST(TeamTreesTest, RandomTreesOnSeveralNodesAgreeWithASerialModel) {
     check_trees(launch_of(6, 3));
 }
 
-/// False for the heap of the address sanitizer, which keeps freed memory and finds leaks itself.
+/// False with the address sanitizer: its heap keeps freed memory. It detects leaks itself.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kHeapTells = false;
+constexpr bool kHeapIsExact = false;
 #else
-constexpr bool kHeapTells = true;
+constexpr bool kHeapIsExact = true;
 #endif
 
 TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
-    if (!kHeapTells) GTEST_SKIP() << "not with this heap";
+    if (!kHeapIsExact) GTEST_SKIP() << "not with this heap";
     const char* const rounds = long_forms() ? "10000" : "500";
     for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
-        // libfabric's ofi_rxm has a completion ring for 256 processes (12 MiB) and touches
-        // each entry once.
+        // By default the completion ring of libfabric's ofi_rxm has 12 MiB for 256 processes,
+        // which become resident slowly.
         const Outcome outcome =
             run_ranks(launch.options, {rank_program("team_leaks"), rounds}, {"FI_UNIVERSE_SIZE=4"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
@@ -423,9 +422,9 @@ TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
     }
 }
 
-/// Negative control: a leak of one hundred bytes in each round is found.
+/// Negative control: each round leaks 128 bytes.
 TEST(TeamLeaksTest, ALeakIsDetected) {
-    if (!kHeapTells) GTEST_SKIP() << "not with this heap";
+    if (!kHeapIsExact) GTEST_SKIP() << "not with this heap";
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("team_leaks"), "500", "--leak"});
     EXPECT_EQ(outcome.status, 1);
     EXPECT_NE(outcome.errors.find("heap grew by"), std::string::npos) << outcome.errors;

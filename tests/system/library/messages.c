@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.c - active messages and views of local memory (weft_near) in the C interface.
+// messages.c - active messages and views of local peers' memory (weft_near) in the C interface.
 #include <string.h>
 #include <weft/near.h>
 #include <weft/weft.h>
 
 #include "check.h"
 
+// Numbers of the handlers, number of rounds, and bytes of a long message.
 enum { kPing = 3, kPong = 4, kFan = 5, kLate = 200, kRounds = 200, kLong = 2000 };
 
 static uint64_t pings, pongs, fans, lates, refused;
-static uint64_t heard_of[64];
+static uint64_t received_from[64];
 
-/// Data of a message: sender, number of generations that follow (for a fan), sequence number.
+/// The data with which each message starts.
 struct word {
-    int32_t from, rest;
-    uint64_t number;
+    int32_t from, rest;  ///< sender, number of generations that follow (for a fan)
+    uint64_t number;  ///< of the message at its sender; for a fan, the second receiver's distance
 };
 
 /// Answers each ping with its own bytes.
@@ -22,7 +23,7 @@ static void ping(void* arg, const weft_am* message, const void* data, size_t byt
     struct word word;
     memcpy(&word, data, sizeof word);
     CHECK(arg == &pings && weft_am_peer(message) == word.from);
-    CHECK(word.number == heard_of[word.from]++);
+    CHECK(word.number == received_from[word.from]++);
     ++pings;
     DONE(weft_am_reply(message, kPong, data, bytes));
     if (weft_quiet(world) == WEFT_ERR_ARGUMENT) ++refused;
@@ -38,7 +39,7 @@ static void pong(void* arg, const weft_am* message, const void* data, size_t byt
     ++pongs;
 }
 
-/// Sends two more messages for each, to all sides, until the last generation: nested requests.
+/// Sends two messages of the next generation, unless this is the last.
 static void fan(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     (void)arg;
@@ -91,8 +92,8 @@ static void nested_requests(void) {
     DONE(weft_barrier(world));
 }
 
-/// Checks that messages for a number without a handler wait for it.
-static void handlers_that_come_late(void) {
+/// Checks that messages wait until a handler is registered for their number.
+static void late_handlers(void) {
     for (int i = 0; i < 20; ++i)
         if (i < 6 || my_rank == 0) DONE(weft_am_request(world, 0, kLate, NULL, 0));
     DONE(weft_barrier(world));
@@ -104,7 +105,7 @@ static void handlers_that_come_late(void) {
     DONE(weft_barrier(world));
 }
 
-static void near_views(void) {
+static void local_views(void) {
     weft_near* near = NULL;
     void* found = NULL;
     uint64_t old = 9;
@@ -171,8 +172,8 @@ int main(void) {
     CHECK(weft_am_bytes_max(runtime) == 2048);
     requests_and_replies();
     nested_requests();
-    handlers_that_come_late();
-    near_views();
+    late_handlers();
+    local_views();
     REFUSED(weft_am_register(runtime, 256, ping, NULL), "handler");
     REFUSED(weft_am_request(world, size, kPing, NULL, 0), "peer");
     REFUSED(weft_am_request(world, 0, -1, NULL, 0), "handler");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.cpp - a program of real ranks: exchanges with the neighbors of random graphs and grids,
-// blocking, started and persistent, short and long; and stencils, direct and combined.
+// neighbors.cpp - ranks that exchange short and long blocks with the neighbors of random graphs and
+// grids, in blocking and started calls; and stencils, direct and combined.
 #include "weft/neighbors.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::int64_t element(Rank source, Rank target, std::size_t i, int call) {
     return ((call * 1000 + source) * 1000 + target) * 1'000'000LL + static_cast<std::int64_t>(i);
 }
 
-constexpr Rank kAnyone = 999;  // receiver of a block that all neighbors get
+constexpr Rank kAnyone = 999;  // used in element() for a block that all neighbors get
 
 struct Exchange {
     Neighbors& neighbors;
@@ -48,8 +48,8 @@ struct Exchange {
             for (std::size_t i = 0; i < count; ++i) in.push_back(element(rank, target, i, call));
         return in;
     }
-    void got(const std::vector<std::int64_t>& out, std::size_t count, Rank target,
-             std::string_view what) const {
+    void check_received(const std::vector<std::int64_t>& out, std::size_t count, Rank target,
+                        std::string_view what) const {
         for (std::size_t n = 0; n < neighbors.sources().size(); ++n)
             for (std::size_t i = 0; i < count; ++i)
                 if (out[n * count + i] != element(neighbors.sources()[n], target, i, call))
@@ -58,23 +58,23 @@ struct Exchange {
 };
 
 void exchange(Team team, Neighbors& neighbors, std::size_t count, int call) {
-    const Exchange here{neighbors, team.rank(), call};
+    const Exchange call_data{neighbors, team.rank(), call};
     const std::size_t blocks = neighbors.sources().size();
-    const auto in = here.sent(count);
+    const auto in = call_data.sent(count);
     std::vector<std::int64_t> out(blocks * count);
     team.run(neighbors.alltoall(in.data(), out.data(), count, Type::int64));
-    here.got(out, count, team.rank(), "alltoall");
+    call_data.check_received(out, count, team.rank(), "alltoall");
 
     std::ranges::fill(out, 0);
     auto started = team.start(neighbors.alltoall(in.data(), out.data(), count, Type::int64));
     started.wait();
-    here.got(out, count, team.rank(), "a started alltoall");
+    call_data.check_received(out, count, team.rank(), "a started alltoall");
 
     std::vector<std::int64_t> own(count);
     for (std::size_t i = 0; i < count; ++i) own[i] = element(team.rank(), kAnyone, i, call);
     std::ranges::fill(out, 0);
     team.run(neighbors.allgather(own.data(), out.data(), count, Type::int64));
-    here.got(out, count, kAnyone, "allgather");
+    call_data.check_received(out, count, kAnyone, "allgather");
 }
 
 /// The block from a to b has a + 2 b elements; rank b leaves a gap of one element between blocks.
@@ -166,9 +166,9 @@ void stencils(Team team, int& call) {
     Stencil star(team, line, {false}, Stencil::Shape::star, 1);
     check(star.neighbors().size() == 2, "a line has two neighbors");
     exchange_by(team, star, Stencil::Way::combined, 9000, call++);
-    refused("a grid of other ranks", Status::argument, "not those of",
+    refused("a grid of another size", Status::argument, "not those of",
             [&] { const Stencil none(team, std::vector<Rank>{team.size() + 1}, {false}); });
-    refused("a reach of none", Status::argument, "reach is 0",
+    refused("a reach of 0", Status::argument, "reach is 0",
             [&] { const Stencil none(team, line, {false}, Stencil::Shape::box, 0); });
 }
 
@@ -176,12 +176,12 @@ void refusals(Team team) {
     const auto make = [&](std::vector<Rank> sources) {
         return [&, sources] { const Neighbors neighbors(team.size(), sources, {}); };
     };
-    refused("a rank too high", Status::argument, "not a member", make({team.size()}));
+    refused("a rank above the last", Status::argument, "not a member", make({team.size()}));
     refused("a rank below 0", Status::argument, "not a member", make({-1}));
     refused("a rank twice", Status::argument, "named twice", make({0, 0}));
     Neighbors none(team.size(), {}, {});
     const std::size_t one = 1;
-    refused("a block too many", Status::argument, "0 neighbors", [&] {
+    refused("one block too many", Status::argument, "0 neighbors", [&] {
         static_cast<void>(none.alltoallv(nullptr, {{&one, 1}, {}}, nullptr, {}, Type::int64));
     });
 }

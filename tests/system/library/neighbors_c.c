@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors_c.c - exchanges with neighbors in the C interface on real ranks: along a directed ring,
-// on a grid, in the three forms, with counts; stencils by both methods; and refusals.
+// neighbors_c.c - exchanges with neighbors in the C interface: along a directed ring, on a grid, in
+// the three forms, with counts; stencils, direct and combined; and refusals.
 #include <string.h>
 #include <weft/neighbors.h>
 #include <weft/weft.h>
@@ -22,7 +22,7 @@ static void fill_block(int64_t* in, int to, int count) {
     for (int i = 0; i < count; ++i) in[i] = element(my_rank, to, i);
 }
 
-/// Each rank sends to the next rank and to itself; a ring of one rank lists itself once.
+/// Each rank sends to itself and to the next rank. A single rank names itself once.
 static void ring(void) {
     const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
     const int count = size == 1 ? 1 : 2;
@@ -75,43 +75,42 @@ static void line(void) {
     const int extents[1] = {size}, open[1] = {0};
     weft_neighbors* neighbors = NULL;
     DONE(weft_neighbors_on_grid(world, 1, extents, open, &neighbors));
-    const int before = my_rank > 0, behind = my_rank + 1 < size;
-    CHECK(weft_neighbors_sources(neighbors) == before + behind);
+    const int before = my_rank > 0, after = my_rank + 1 < size;
+    CHECK(weft_neighbors_sources(neighbors) == before + after);
     const int64_t own = element(my_rank, 0, 0);
     int64_t out[3] = {-1, -1, -1};
     DONE(weft_neighbor_allgather(neighbors, &own, out, 1, WEFT_INT64));
     if (before) CHECK(out[0] == element(my_rank - 1, 0, 0));
-    if (behind) CHECK(out[before] == element(my_rank + 1, 0, 0));
-    CHECK(out[before + behind] == -1);
+    if (after) CHECK(out[before] == element(my_rank + 1, 0, 0));
+    CHECK(out[before + after] == -1);
     DONE(weft_neighbors_free(&neighbors));
 }
 
-/// A periodic grid of one row is its own neighbor above and below. So the ranks before and after
-/// are neighbors three times each, and a rank is its own neighbor twice.
+/// In a periodic grid of one row, the rows above and below are the same row. So the ranks before
+/// and after are neighbors three times each, and a rank is its own neighbor twice.
 static void stencil(weft_way way) {
     const int extents[2] = {1, size}, closed[2] = {1, 1}, open[2] = {1, 0};
-    weft_stencil* around = NULL;
-    DONE(weft_stencil_create(world, 2, extents, closed, 0, 1, &around));
-    DONE(weft_stencil_set_way(around, way));
-    CHECK(weft_stencil_blocks(around) == 8);
-    const int before = (my_rank + size - 1) % size, behind = (my_rank + 1) % size;
-    CHECK(weft_stencil_neighbor(around, 0) == before && weft_stencil_neighbor(around, 7) == behind);
-    CHECK(weft_stencil_neighbor(around, 1) == my_rank && weft_stencil_neighbor(around, 8) == -1);
+    weft_stencil* box = NULL;
+    DONE(weft_stencil_create(world, 2, extents, closed, 0, 1, &box));
+    DONE(weft_stencil_set_way(box, way));
+    CHECK(weft_stencil_blocks(box) == 8);
+    const int before = (my_rank + size - 1) % size, after = (my_rank + 1) % size;
+    CHECK(weft_stencil_neighbor(box, 0) == before && weft_stencil_neighbor(box, 7) == after);
+    CHECK(weft_stencil_neighbor(box, 1) == my_rank && weft_stencil_neighbor(box, 8) == -1);
     int64_t in[8], out[8];
     for (int n = 0; n < 8; ++n) in[n] = element(my_rank, n, 0);
-    DONE(weft_stencil_alltoall(around, in, out, 1, WEFT_INT64));
-    for (int n = 0; n < 8; ++n)
-        CHECK(out[n] == element(weft_stencil_neighbor(around, n), 7 - n, 0));
-    DONE(weft_stencil_allgather(around, in, out, 1, WEFT_INT64));
-    for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(around, n), 0, 0));
-    DONE(weft_stencil_free(&around));
-    CHECK(around == NULL);
-    DONE(weft_stencil_create(world, 2, extents, open, 1, 1, &around));
-    CHECK(weft_stencil_blocks(around) == 4);
-    CHECK(weft_stencil_neighbor(around, 2) == my_rank - 1);
-    DONE(weft_stencil_free(&around));
-    REFUSED(weft_stencil_create(world, 0, extents, closed, 0, 1, &around), "dimension");
-    REFUSED(weft_stencil_create(world, 1, extents, closed, 0, 0, &around), "reach is 0");
+    DONE(weft_stencil_alltoall(box, in, out, 1, WEFT_INT64));
+    for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(box, n), 7 - n, 0));
+    DONE(weft_stencil_allgather(box, in, out, 1, WEFT_INT64));
+    for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(box, n), 0, 0));
+    DONE(weft_stencil_free(&box));
+    CHECK(box == NULL);
+    DONE(weft_stencil_create(world, 2, extents, open, 1, 1, &box));
+    CHECK(weft_stencil_blocks(box) == 4);
+    CHECK(weft_stencil_neighbor(box, 2) == my_rank - 1);
+    DONE(weft_stencil_free(&box));
+    REFUSED(weft_stencil_create(world, 0, extents, closed, 0, 1, &box), "dimension");
+    REFUSED(weft_stencil_create(world, 1, extents, closed, 0, 0, &box), "reach is 0");
     REFUSED(weft_stencil_alltoall(NULL, in, out, 1, WEFT_INT64), "stencil is NULL");
     REFUSED(weft_stencil_free(NULL), "stencil is NULL");
     CHECK(weft_stencil_blocks(NULL) == -1);

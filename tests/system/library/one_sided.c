@@ -95,7 +95,7 @@ static void atomics(void) {
     DONE(weft_barrier(world));
     DONE(weft_fetch_add(world, &board->counter, 0, 0, &old));
     CHECK(old == 60 * (uint64_t)size);
-    // One rank wins; the others see which.
+    // The swap of one rank succeeds; the others get its value.
     DONE(weft_compare_swap(world, &board->word, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const int won = old == 0;
     CHECK(old <= (uint64_t)size);
@@ -109,7 +109,7 @@ static void atomics(void) {
     CHECK(my_rank != size - 1 || board->word == 77);
 }
 
-/// Checks that peers are ranks of the team.
+/// Checks that the argument `peer` is a rank of the team.
 static void teams(void) {
     weft_team* half = NULL;
     void* found = NULL;
@@ -122,7 +122,7 @@ static void teams(void) {
     const int next = (weft_rank(half) + 1) % weft_size(half);
     DONE(weft_put(half, word, &me, sizeof me, next));
     DONE(weft_wait_until(half, word, WEFT_NE, 0));
-    // Members are in descending order of their ranks in the world.
+    // The keys order the members by descending rank in the world.
     const int last = my_rank % 2 == (size - 1) % 2 ? size - 1 : size - 2;
     CHECK(*word == 1 + (uint64_t)(my_rank + 2 <= last ? my_rank + 2 : my_rank % 2));
     DONE(weft_quiet(half));
@@ -201,7 +201,7 @@ int main(void) {
     teams();
     heaps_with_different_holes();
     refusals();
-    // The last put is complete when the job ends, without a quiet.
+    // weft_finalize() completes the last put without a quiet.
     DONE(weft_put_nbi(world, board->data, board->data, 64, (my_rank + 1) % size));
     DONE(weft_finalize(runtime));
     return verdict("all one-sided calls are right");

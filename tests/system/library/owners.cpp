@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners.cpp - a program of real ranks: destructors of the C++ interface, and the refusal
-// of stale objects.
+// owners.cpp - ranks whose destructors free objects of the C++ interface, and whose stale handles
+// are refused.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -13,8 +13,8 @@
 namespace weft::test {
 namespace {
 
-/// Makes more teams and memory than fit at once, all released by destructors and never freed. Ranks
-/// release at different times: the last rank keeps each object for a while.
+/// Makes more teams and memory than can exist at once; destructors release them without free().
+/// Ranks release at different times: the last rank keeps the ten newest objects.
 void release_without_free(Runtime& runtime) {
     Team world = runtime.world();
     std::vector<std::shared_ptr<OwnedTeam>> kept;
@@ -64,10 +64,10 @@ void share_memory(Runtime& runtime) {
         check(everywhere.on<int>(world.rank()).data() == everywhere.data(), "own memory");
         everywhere.free();
     }
-    refused("a peer that is none", Status::argument, "peer",
+    refused("a peer that is no rank", Status::argument, "peer",
             [&] { (void)node.ptr(memory.data(), node.size()); });
     int here = 0;
-    check(node.ptr(&here, 0) == nullptr, "memory outside the heap has a peer");
+    check(node.ptr(&here, 0) == nullptr, "memory outside the heap has an address");
     memory.free();
     node.free();
 }
@@ -90,7 +90,7 @@ void persistent_calls(Runtime& runtime) {
     }
     PersistentRequest none;
     none.wait();
-    refused("starting nothing", Status::argument, "prepared", [&] { none.start(); });
+    refused("starting an empty request", Status::argument, "prepared", [&] { none.start(); });
     refused("a wrong root", Status::argument, "root",
             [&] { (void)world.prepare(Call::broadcast(&value, 1, Type::float64, -1)); });
     Team half = *world.split(0, 0);
@@ -106,7 +106,7 @@ void stale_handles() {
     Team copy = team;
     team.free();
     refused("a copy of a freed team", Status::argument, "freed", [&] { copy.barrier(); });
-    refused("a team that never was", Status::argument, "team", [] { Team().barrier(); });
+    refused("an empty team", Status::argument, "team", [] { Team().barrier(); });
     Team other = *world.split(0, 0);
     Request request = world.start(Call::barrier());
     Memory memory(other, 100);

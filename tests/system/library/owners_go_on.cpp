@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners_go_on.cpp - a program of real ranks whose roots continue before their peers have come.
+// owners_go_on.cpp - ranks whose root continues before its peers enter the calls.
 //
 // Idea     The root broadcasts from buffers that it has not used before, and overwrites them as
 //          soon as its call has returned. The other ranks make their calls only after the root's
-//          message that its calls are complete. A root that waited for them would never send it.
+//          signal that its calls are complete. A root that waited for them would never send it.
 // Why      Peers read copies of such buffers (docs/decisions/0014-remapped-memory.md).
 #include <sys/mman.h>
 
@@ -20,10 +20,10 @@ namespace {
 using Words = std::span<std::uint64_t>;
 
 constexpr std::size_t kWords = 8192;  // 64 KiB
-constexpr std::size_t kAhead = 3;     // calls of one team that the root makes alone
+constexpr std::size_t kAhead = 3;     // calls that the root makes before its peers
 constexpr std::uint64_t kRounds = 40;
 
-/// Memory at addresses that no other call uses, because they stay reserved.
+/// Memory at new addresses: those of earlier objects stay reserved.
 class NewWords {
   public:
     explicit NewWords(std::size_t words) {
@@ -46,7 +46,7 @@ std::uint64_t value(std::uint64_t round, std::size_t call, std::size_t at) {
     return round * 1'000'003 + call * 101 + at;
 }
 
-/// Broadcasts from a new buffer, which the root overwrites and protects at once.
+/// Broadcasts from a new buffer, then overwrites it and removes access to it at once.
 void broadcast(Team& team, std::uint64_t round, std::size_t number) {
     const NewWords memory(kWords);
     const Words words = memory.get();
@@ -62,18 +62,18 @@ void broadcast(Team& team, std::uint64_t round, std::size_t number) {
 int run() {
     Runtime runtime;
     Team world = runtime.world();
-    auto* const told = static_cast<std::uint64_t*>(world.allocate(sizeof(std::uint64_t)));
-    *told = 0;
+    auto* const ready = static_cast<std::uint64_t*>(world.allocate(sizeof(std::uint64_t)));
+    *ready = 0;
     world.barrier();
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
         Team team = *world.split(0, world.rank());
-        if (world.rank() != 0) world.wait_until(told, Compare::ge, round);
+        if (world.rank() != 0) world.wait_until(ready, Compare::ge, round);
         for (std::size_t number = 0; number < kAhead; ++number) broadcast(team, round, number);
         for (Rank peer = 1; world.rank() == 0 && peer < world.size(); ++peer)
-            world.put_signal(nullptr, nullptr, 0, told, round, SignalOp::set, peer);
+            world.put_signal(nullptr, nullptr, 0, ready, round, SignalOp::set, peer);
         team.free();  // by the root, while its peers still read
     }
-    if (world.rank() == 0 && wrong == 0) fmt::print("{} ranks: the root went on\n", world.size());
+    if (world.rank() == 0 && wrong == 0) fmt::print("{} ranks: the root continued\n", world.size());
     runtime.finalize();
     return wrong == 0 ? 0 : 1;
 }

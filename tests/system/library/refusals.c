@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refusals.c - a C program of real ranks whose calls must be refused with the right status and
-// message. The team must then work as before. First all ranks make the bad calls, then the last.
+// refusals.c - calls of the C interface that must be refused with the right status and message. The
+// team must work after them. First all ranks make the invalid calls, then only the last rank.
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -128,15 +128,15 @@ static void operations_of_types(void) {
     REFUSED(weft_allreduce(world, a, b, 1, WEFT_INT8, WEFT_MINLOC), rank);
 }
 
-// ---- Counts that a rank refuses on its own ------------------------------------------------------
+// ---- Counts that a rank refuses alone -----------------------------------------------------------
 
 static double source[kRanksMax];
 static double target[kRanksMax];
 static size_t one[kRanksMax];
 static size_t zero[kRanksMax];
-static size_t follow[kRanksMax];
-static size_t bad[kRanksMax];   ///< the last count is negative if read as a signed number
-static size_t wide[kRanksMax];  ///< a single count is valid, the sum of two is too large
+static size_t follow[kRanksMax];  ///< displacements of blocks of one element
+static size_t bad[kRanksMax];     ///< the last count is -3 as a signed number
+static size_t wide[kRanksMax];    ///< each count is valid, the sum of two is too large
 
 static void counts_of_gathers(void) {
     weft_request* request = NULL;
@@ -203,7 +203,7 @@ static void counts_of_reductions(void) {
     CHECK(request == NULL);
 }
 
-static void counts_together(void) {
+static void sums_of_counts(void) {
     if (size == 1) return;
     REFUSED(weft_allgatherv(world, source, target, wide, NULL, WEFT_DOUBLE), "overflow");
     REFUSED(weft_reduce_scatterv(world, source, target, wide, WEFT_DOUBLE, WEFT_SUM), "overflow");
@@ -223,7 +223,7 @@ static void counts(void) {
     counts_of_gathers();
     counts_of_all();
     counts_of_reductions();
-    counts_together();
+    sums_of_counts();
 }
 
 // ---- Requests, operations, memory, teams --------------------------------------------------------
@@ -278,8 +278,8 @@ static void memory(void) {
     CHECK(block == NULL);
 }
 
-/// Makes calls that all members refuse, because they check together.
-static void refused_together(void) {
+/// Makes calls whose arguments the members compare, so that all of them refuse.
+static void refused_by_all(void) {
     void* block = NULL;
     void* other = NULL;
     weft_team* half = NULL;
@@ -308,7 +308,7 @@ static void refused_together(void) {
     check_team();
 }
 
-/// The first half of the ranks fills its table; then every member of the world refuses a new team.
+/// The first half of the ranks fills its table of teams. Then all ranks refuse a new team.
 static void too_many_teams(void) {
     weft_team* teams[40];
     weft_team* more = NULL;
@@ -328,7 +328,7 @@ static void too_many_teams(void) {
     check_team();
 }
 
-static void after_the_end(void) {
+static void after_finalize(void) {
     double x = 1;
     weft_request* request = NULL;
     weft_request* another = NULL;
@@ -364,8 +364,8 @@ int main(void) {
             check_team();
         }
     }
-    refused_together();
+    refused_by_all();
     too_many_teams();
-    after_the_end();
+    after_finalize();
     return verdict("");
 }

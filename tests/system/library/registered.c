@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered.c - registered memory of every kind, on which peers make puts, gets and atomic
-// operations; and refusals. With the argument "plant" one word is wrong, and the test must see it.
+// registered.c - puts, gets and atomic operations on registered memory of each kind; and refusals.
+// With the argument `plant` half of a word is wrong, and the program must fail.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,8 +11,8 @@ enum { kWords = 40000, kKinds = 5, kGuard = 8 };
 
 static uint64_t fixed[kWords + 2 * kGuard];
 static uint64_t* mine;     ///< this rank's registered words, between two guards
-static size_t my_words;    ///< number of them
-static uint64_t* segment;  ///< the name of all ranks' registered memory
+static size_t my_words;    ///< number of words at `mine`
+static uint64_t* segment;  ///< name of the registered memory of all ranks
 static uint64_t* flags;    ///< symmetric words
 
 static const uint64_t kGuarded = 0x5a5a5a5a5a5a5a5aULL;
@@ -42,7 +42,7 @@ static void clear(void) {
     for (size_t i = 0; i < my_words; ++i) mine[i] = 0;
     DONE(weft_barrier(world));
 }
-static void settle(void) {
+static void complete_puts(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
 }
@@ -62,13 +62,13 @@ static void puts_and_gets(void) {
     DONE(weft_put_nbi(world, segment + 1000, out + 1000, (all - 1001) * sizeof *out, next));
     DONE(weft_put(world, segment + all - 1, out + all - 1, sizeof *out, next));
     DONE(weft_put(world, segment + all, NULL, 0, next));
-    settle();
+    complete_puts();
     for (size_t i = 0; i < my_words; ++i) CHECK(mine[i] == value_of(before, i));
     DONE(weft_get(world, in, segment, 3 * sizeof *in, next));
     DONE(weft_get_nbi(world, in + 3, segment + 3, (all - 3) * sizeof *in, next));
     DONE(weft_quiet(world));
     CHECK(memcmp(in, out, all * sizeof *in) == 0);
-    // Any number of bytes at any offset, in a peer's memory and in the own.
+    // Puts of several lengths at odd offsets, to a peer's memory and to this rank's.
     clear();
     for (size_t i = 0; i < sizeof odd; ++i) odd[i] = (char)(i * 7 + (size_t)my_rank);
     const size_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 100, 4099};
@@ -80,7 +80,7 @@ static void puts_and_gets(void) {
             at += lengths[i] + 1;
         }
     }
-    settle();
+    complete_puts();
     for (int from = 0; from < 2; ++from) {
         const int peer = from == 0 ? before : my_rank;
         const char* at = (const char*)mine + 1 + 16384 * from;
@@ -106,7 +106,7 @@ static void strides(void) {
     DONE(weft_put_strided(world, segment + 5, 24, out, 16, 8, 30, next));
     DONE(weft_put_strided(world, segment + 500, -40, out, 32, 32, 16, next));
     DONE(weft_get_strided(world, in, 8, out == NULL ? NULL : (void*)(segment + 5), 24, 8, 0, next));
-    settle();
+    complete_puts();
     for (size_t i = 0; i < 30; ++i) CHECK(mine[5 + 3 * i] == value_of(before, 2 * i));
     for (size_t i = 0; i < 64; ++i) CHECK(mine[500 - 5 * (i / 4) + i % 4] == value_of(before, i));
     DONE(weft_get_strided(world, in, 8, segment + 5 + 3 * 29, -24, 8, 30, next));
@@ -117,37 +117,37 @@ static void strides(void) {
     DONE(weft_barrier(world));
 }
 
-/// Sends data and a flag by a put with a signal or by two puts with a fence between them. Data and
-/// flag are each in registered or in symmetric memory.
+/// Sends data and a flag by a put with a signal, or by two puts and a fence. Variants place the
+/// data or the flag in symmetric instead of registered memory.
 static void signals(void) {
     static uint64_t out[3000];
     const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
     const size_t counts[] = {0, 1, 2, 3, 100, 3000};
-    for (int way = 0; way < 6; ++way) {
-        uint64_t* const data_there = way % 3 == 1 ? flags + 8 : segment + 8;
-        const uint64_t* const data = way % 3 == 1 ? flags + 8 : mine + 8;
-        uint64_t* const flag_there = way % 3 == 2 ? flags : segment;
-        const uint64_t* const flag = way % 3 == 2 ? flags : mine;
+    for (int variant = 0; variant < 6; ++variant) {
+        uint64_t* const remote_data = variant % 3 == 1 ? flags + 8 : segment + 8;
+        const uint64_t* const data = variant % 3 == 1 ? flags + 8 : mine + 8;
+        uint64_t* const remote_flag = variant % 3 == 2 ? flags : segment;
+        const uint64_t* const flag = variant % 3 == 2 ? flags : mine;
         clear();
         flags[0] = 0;
         DONE(weft_barrier(world));
         for (uint64_t round = 1; round <= 6; ++round) {
             const size_t count = counts[round - 1];
             for (size_t i = 0; i < count; ++i) out[i] = round << 32 | (uint64_t)my_rank;
-            if (way < 3) {
-                DONE(weft_put_signal(world, data_there, out, count * sizeof *out, flag_there,
+            if (variant < 3) {
+                DONE(weft_put_signal(world, remote_data, out, count * sizeof *out, remote_flag,
                                      round % 2 ? round : 1, round % 2 == 0, next));
             } else {
-                DONE(weft_put(world, data_there, out, count * sizeof *out, next));
+                DONE(weft_put(world, remote_data, out, count * sizeof *out, next));
                 DONE(weft_fence(world));
-                DONE(weft_put(world, flag_there, &round, sizeof round, next));
+                DONE(weft_put(world, remote_flag, &round, sizeof round, next));
             }
             DONE(weft_wait_until(world, flag, WEFT_GE, round));
             for (size_t i = 0; i < count; ++i) CHECK(data[i] == (round << 32 | (uint64_t)before));
-            settle();
+            complete_puts();
         }
     }
-    // One put for each of two words: the second word is not visible before the first.
+    // One put for each of two words: the second is not visible before the first.
     clear();
     flags[0] = flags[1] = 0;
     DONE(weft_barrier(world));
@@ -160,7 +160,7 @@ static void signals(void) {
         DONE(weft_put(world, flags + 1, &round, sizeof round, before));
         DONE(weft_wait_until(world, flags + 1, WEFT_GE, round));
     }
-    settle();
+    complete_puts();
 }
 
 static void atomics(void) {
@@ -181,20 +181,20 @@ static void atomics(void) {
         CHECK(was % 3 == 0 && was <= 0);
         DONE(weft_signal(world, segment + 4, 5, 1, peer));
     }
-    settle();
+    complete_puts();
     CHECK(mine[1] == 2 * kAdds * (uint64_t)size);
     CHECK(mine[2] == kAdds * (uint64_t)size);
     CHECK((int32_t)mine[3] == -3 * size && mine[3] >> 32 == 0);
     CHECK(mine[4] == 5 * (uint64_t)size);
-    // One rank wins; the others see which.
+    // The swap of one rank succeeds; the others get its value.
     DONE(weft_compare_swap(world, segment + 5, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const uint64_t won = old == 0;
     DONE(weft_fetch_add(world, segment + 6, won, 0, &old));
-    settle();
+    complete_puts();
     CHECK(my_rank != 0 || mine[6] == 1);
     if (won) DONE(weft_swap(world, segment + 5, 77, size - 1, &old));
     CHECK(!won || old == 1 + (uint64_t)my_rank);
-    settle();
+    complete_puts();
     CHECK(my_rank != size - 1 || mine[5] == 77);
     REFUSED(weft_fetch_add(world, (uint64_t*)((char*)segment + 4), 1, 0, &old), "aligned");
     DONE(weft_barrier(world));
@@ -216,7 +216,7 @@ static void contexts_and_gets(void) {
     DONE(weft_barrier(world));
 }
 
-/// Checks that a team has its own registrations, which end with it.
+/// Checks that a team has registrations of its own, which end with the team.
 static void teams(void) {
     weft_team *half = NULL, *again = NULL;
     void *word = NULL, *other = NULL;
@@ -245,7 +245,7 @@ static void teams(void) {
         DONE(weft_unregister(again, round % 2 ? word : other));
         DONE(weft_unregister(again, round % 2 ? other : word));
         const int before = (weft_rank(again) + size - 1) % size;
-        CHECK(there == 1 + (uint64_t)(size - 1 - before));  // it is delivered
+        CHECK(there == 1 + (uint64_t)(size - 1 - before));  // the put is complete
     }
     DONE(weft_team_free(again));
 }
@@ -260,7 +260,7 @@ static void refusals(void) {
     REFUSED(weft_register(world, WEFT_KIND_HOST, &here, 8, NULL), "segment is NULL");
     REFUSED_AS(weft_register(world, (weft_memory_kind)7, &here, 8, &name), WEFT_ERR_UNSUPPORTED,
                "kind: 7");
-    // One member's arguments are wrong: all members learn which.
+    // The arguments of one member are invalid: the error of all members names it.
     REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? NULL : &here, 8, &name), rank);
     REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? NULL : &here, 8, &name), "NULL");
     REFUSED(weft_register(world, WEFT_KIND_HOST, &here, bad ? SIZE_MAX / 2 : 8, &name), "below");
@@ -272,7 +272,7 @@ static void refusals(void) {
     REFUSED(weft_unregister(world, &here), "not the name");
     REFUSED(weft_unregister(world, segment + 1), "not the name");
     REFUSED(weft_unregister(NULL, segment), "team is NULL");
-    // Beyond the end of the peer's memory.
+    // Accesses beyond the end of the peer's memory, or before its begin.
     for (int peer = 0; peer < size; ++peer) {
         uint64_t* const end = segment + words_of(peer);
         REFUSED(weft_put(world, end, &here, 8, peer), "do not lie in the");
@@ -287,7 +287,7 @@ static void refusals(void) {
     REFUSED(weft_lock_set(world, segment), "symmetric");
     REFUSED(weft_free(world, segment), "heap");
     CHECK(old == 5 && here == 0);
-    // weft_ptr() gives this rank its own memory, but memory of others only if it is in the heap.
+    // weft_ptr() finds memory of this rank, but memory of other ranks only if it is in the heap.
     CHECK(weft_ptr(world, segment + 3, my_rank) == mine + 3);
     const int next = (my_rank + 1) % size;
     CHECK(next == my_rank || kind_of(next) == 3 || weft_ptr(world, segment, next) == NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpc.cpp - functions called on peers: results return to any rank, from any rank, in any order.
+// rpc.cpp - functions that ranks call on each other; results may be read in any order.
 #include "weft/rpc.hpp"
 
 #include <cstdio>
@@ -12,7 +12,7 @@ struct Point {
 };
 
 int my_rank = 0;
-long told = 0;
+long reported = 0;
 
 int add(int a, long b) {
     return a + static_cast<int>(b);
@@ -20,8 +20,8 @@ int add(int a, long b) {
 Point mirrored(Point point, int by) {
     return {point.y * by, point.x * by};
 }
-void tell(long number) {
-    told += number;
+void report(long number) {
+    reported += number;
 }
 int rank_here() {
     return my_rank;
@@ -55,7 +55,7 @@ int main() {
             right = check(point.x == -6 && point.y == 4.5, "a point") && right;
             while (!where.ready()) continue;
             right = check(where.get() == peer, "a rank") && right;
-            rpc.call<tell>(peer, my_rank + 1).get();
+            rpc.call<report>(peer, my_rank + 1).get();
         }
         right = check(rpc.call<throws>(0, 2).get() == 2, "no throw") && right;
         try {
@@ -66,7 +66,7 @@ int main() {
         }
         world.barrier();
         const long size = world.size();
-        right = check(told == size * (size + 1) / 2, "what was told") && right;
+        right = check(reported == size * (size + 1) / 2, "the reported sum") && right;
         world.barrier();
     }
     const int ranks = world.size();

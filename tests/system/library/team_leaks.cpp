@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// team_leaks.cpp - a program of real ranks: thousands of splits, calls and frees leave nothing
-// behind.
+// team_leaks.cpp - thousands of splits, calls and frees leak no memory.
 //
-// Idea     Some rounds warm up the caches. Many more rounds must then leave four values
-//          unchanged: the bytes in use in the C heap, the resident memory, the table of regions
-//          and the symmetric heap.
-// Holds    A leaked object has more than a hundred bytes, and the bounds are below a tenth of
-//          one such object in each round. With "--leak" each round leaks on purpose, and the
-//          program must notice.
+// Idea     150 rounds fill the caches. Many more rounds must then not change four values: the
+//          bytes in use in the C heap, the resident memory, the table of regions and the
+//          symmetric heap.
+// Holds    A leaked object has more than a hundred bytes, and the bounds allow a tenth of one
+//          such object in each round. With `--leak` each round leaks 128 bytes, and the program
+//          must fail.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -24,8 +23,8 @@
 namespace weft::test {
 namespace {
 
-/// Bytes that become resident late: banks of long payloads are used one after another. There are
-/// 256 banks between nodes, of a page or more each.
+/// Bytes that become resident late: the 256 banks of long payloads between nodes are used one after
+/// another, and each has at least a page.
 constexpr std::int64_t kTouchedInTurn = 2 << 20;
 
 struct InUse {

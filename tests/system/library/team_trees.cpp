@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// team_trees.cpp - a program of real ranks: random trees of teams, used in random order, against a
-// serial model of all ranks.
+// team_trees.cpp - ranks that make random trees of teams, use them in random order, and compare the
+// results with a serial model of all ranks.
 //
-// Idea     All ranks draw the same script from one seed: split a team at random, call a collective,
-//          allocate or free memory, free a team. Each rank takes part where it is a member. The
-//          model holds every rank's teams, their places in the table, and the expected results.
+// Idea     All ranks draw the same steps from one seed: split a team at random, call a collective,
+//          allocate or free memory, free a team. Each rank makes the steps of its own teams. The
+//          model has the teams of all ranks, their places in the table, and the expected results.
 // Holds    Started calls stay open while other teams work. Members' memory has equal offsets,
-//          and blocks of a rank never overlap. A split that finds no place fails on all members
-//          of the parent.
+//          and blocks of a rank never overlap. A split for which a rank has no free place fails
+//          on all members of the parent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kPlaces = 32;  ///< teams that a rank can be a member of
+constexpr int kPlaces = 32;  ///< number of teams of which a rank can be a member
 
 struct Block {
     std::uint64_t tag = 0;
@@ -33,11 +33,11 @@ struct Block {
     std::byte* here = nullptr;
 };
 
-/// A team as all ranks know it; `mine` is set where this rank is a member.
+/// A team in the model of each rank.
 struct Node {
-    std::vector<Rank> ranks;  ///< of the job, by team rank
-    int place = 0;
-    std::optional<Team> mine;
+    std::vector<Rank> ranks;   ///< of the job, by team rank
+    int place = 0;             ///< in the tables of its members
+    std::optional<Team> mine;  ///< set if this rank is a member
     std::vector<Block> blocks;
     std::vector<std::pair<std::unique_ptr<double>, double>> values;  ///< result and expected value
     std::vector<Request> requests;
@@ -54,7 +54,7 @@ class Forest {
         nodes_.push_back(std::move(root));
     }
 
-    /// Runs the script. Returns a description of the first failure, or an empty string.
+    /// Runs random steps. Returns a description of the first failure, or an empty string.
     std::string run(int steps) {
         for (int step = 0; step < steps && wrong_.empty(); ++step) {
             const std::uint64_t kind = draw(12);
@@ -127,7 +127,7 @@ class Forest {
             Team parent = *node.mine;
             try {
                 std::optional<Team> made = parent.split(color[at], key[at]);
-                if (!fits) complain("a split that has no place for a team was not refused");
+                if (!fits) complain("a split without a free place was not refused");
                 if (made.has_value() != (color[at] >= 0)) complain("a split gave the wrong teams");
                 if (made && color[at] >= 0) check_child(children[color[at]], *made);
             } catch (const Error& error) {
@@ -220,8 +220,7 @@ class Forest {
         node.blocks.push_back(block);
     }
 
-    /// Compares offsets from the start of the segment, which are equal everywhere for the
-    /// world's first block.
+    /// Compares offsets from the world's first block, which has the same offset on all ranks.
     void check_symmetry(Node& node, const Block& block) {
         if (base_ == nullptr) return;
         const std::int64_t offset = block.here - base_;
@@ -255,7 +254,7 @@ class Forest {
     }
 
   public:
-    /// Sets the start of the segment; from now on check_symmetry() compares offsets.
+    /// Sets the address of the world's first block, from which check_symmetry() computes offsets.
     void set_base(std::byte* base) { base_ = base; }
 
   private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// threads.c - four threads of each rank call at once: random one-sided traffic, collectives, waits.
+// threads.c - four threads of each rank make random one-sided calls, collectives and waits at once.
 //
 // usage: threads [ROUNDS [SEED [wrong]]]
 //
-// Idea     Each thread has a team of all ranks, and at each rank words of its own that only the
-//          same thread of one rank writes. So a serial model for each thread predicts their values.
-//          All threads of all ranks share other words, which commutative operations change.
-// Control  `wrong`: one thread puts a value that the model does not have; the job must report it.
+// Idea     Each thread has a team of all ranks. At each rank it has words that only the thread of
+//          the same number of the rank before writes, so a serial model predicts their values.
+//          All threads of all ranks change other words by commutative operations.
+// Control  `wrong`: one thread puts a value that differs from the model; the job must fail.
 #include <pthread.h>
 #include <stdlib.h>
 #include <weft/near.h>
@@ -21,7 +21,7 @@ struct shared {
     uint64_t blocks[kThreads][kBlock];  // written by the rank before, by puts with signals
     uint64_t signals[kThreads], credits[kThreads];
     uint64_t counter;  // all threads add to it
-    uint32_t bits;     // each thread changes it twice at a time
+    uint32_t bits;     // each change is made twice, so that it ends as 0
 };
 
 struct worker {
@@ -70,7 +70,7 @@ static void write_cell(struct worker* worker, int next) {
     worker->model[cell] = value;
     if (planted && worker->number == 2 && __atomic_exchange_n(&planted, 0, __ATOMIC_RELAXED))
         ++value;
-    MUST(weft_fence(worker->calls));  // orders it after earlier puts to this place
+    MUST(weft_fence(worker->calls));  // orders the put after earlier puts to this cell
     switch (draw(worker) % 5) {
         case 0:
             MUST(weft_put(worker->calls, at, &value, sizeof value, next));
@@ -141,7 +141,7 @@ static void pass_block(struct worker* worker, uint64_t round, int next, int befo
     MUST(weft_signal(worker->calls, &mine->credits[t], round, 0, before));
 }
 
-static void meet(struct worker* worker, uint64_t round) {
+static void collectives(struct worker* worker, uint64_t round) {
     const uint64_t one = round + (uint64_t)worker->number;
     uint64_t sum = 0, text[70];
     weft_request* request = NULL;
@@ -158,15 +158,15 @@ static void meet(struct worker* worker, uint64_t round) {
 static void* work(void* argument) {
     struct worker* const worker = argument;
     const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
-    uint64_t there[kCells];
+    uint64_t remote[kCells];
     for (uint64_t round = 1; round <= rounds; ++round) {
         for (int i = 0; i < kCalls; ++i)
             draw(worker) % 3 == 0 ? change_words(worker) : write_cell(worker, next);
         MUST(weft_quiet(worker->calls));
-        MUST(weft_get(worker->calls, there, mine->cells[worker->number], sizeof there, next));
-        HOLDS(memcmp(there, worker->model, sizeof there) == 0);
+        MUST(weft_get(worker->calls, remote, mine->cells[worker->number], sizeof remote, next));
+        HOLDS(memcmp(remote, worker->model, sizeof remote) == 0);
         pass_block(worker, round, next, before);
-        meet(worker, round);
+        collectives(worker, round);
     }
     MUST(weft_quiet(worker->calls));
     MUST(weft_barrier(worker->team));

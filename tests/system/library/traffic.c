@@ -4,13 +4,13 @@
 //
 // usage: traffic OPERATIONS [SEED [word | message]]
 //
-// Idea     All ranks draw the same operations. Each makes its own ones on the memory of the others,
-//          and applies all of them to its model. After each round its memory must equal the model.
-// Why      The result must not depend on the timing of the ranks. So in one round a word is written
-//          by one rank in the order of the fences of one handle, or changed by commutative
-//          operations, or only read. Messages between two ranks arrive in order: handlers keep a
-//          digest of the order for each sender.
-// Control  `word`, `message`: one rank puts or sends one value that the model does not have.
+// Idea     All ranks draw the same operations. Each executes those of which it is the origin, and
+//          applies all of them to its model. After each round its memory must equal the model.
+// Why      The result must not depend on the timing of the ranks. So in each round, a word is
+//          either written by one rank with fences of one handle, or changed by commutative
+//          operations, or only read. Messages between two ranks arrive in order: handlers make a
+//          digest of the messages of each sender.
+// Control  `word`, `message`: one rank puts or sends a value that differs from the model.
 #include <stdlib.h>
 #include <weft/near.h>
 #include <weft/weft.h>
@@ -19,15 +19,15 @@
 #include "tests/support/traffic_draw.h"
 
 enum { kRanksMax = 16, kCells = 48, kBlock = 96, kRound = 400, kTeamRounds = 8, kWordsMax = 256 };
-enum { kWorld, kContext, kTeam, kTeamContext, kHandles };
-enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };
+enum { kWorld, kContext, kTeam, kTeamContext, kHandles };   // indices of `handles`
+enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };  // numbers of message handlers
 
 struct memory {
     uint64_t cells[kCells];
     unsigned char blocks[kRanksMax][kBlock];  // by writing rank
     uint64_t signal;                          // each put with a signal adds 3
     uint64_t marks[kRanksMax];                // by writing rank; a kMarked message follows each
-    // Written by handlers alone.
+    // Written only by handlers.
     uint64_t requests[kRanksMax], replies[kRanksMax];  // digests of messages, by sender
     uint64_t passed;                                   // sum of the digests passed on to this rank
     uint64_t handled;                                  // number of messages
@@ -39,7 +39,7 @@ struct operation {
 };
 
 static struct memory *mine, *model;  // model: by rank
-static uint64_t held[kRound];        // operands of started operations until the quiet
+static uint64_t held[kRound];        // operands and results of started operations
 static int plant_word, plant_message, round_number;
 static int colors[kRanksMax], marked[kRanksMax][kRanksMax];  // marked: round of last mark, plus 1
 static weft_team* handles[kHandles];
@@ -70,7 +70,7 @@ static uint64_t role_of(const struct operation* op) {
 
 // --- handles -------------------------------------------------------------------------------------
 
-// A team reaches only ranks of the same color.
+// Returns the handle, or the world if the handle's team does not have both ranks.
 static weft_team* handle_for(const struct operation* op) {
     return handles[op->handle < kTeam || colors[op->origin] == colors[op->target] ? op->handle
                                                                                   : kWorld];
@@ -179,7 +179,7 @@ static void read_cell(const struct operation* op) {
 static void do_cell(struct operation* op, int slot) {
     const uint64_t role = role_of(op);
     const int use = (int)(role % kUses);
-    uint64_t* const there = &model[op->target].cells[op->cell];
+    uint64_t* const modeled = &model[op->target].cells[op->cell];
     if (use == kRead) {
         if (op->origin == my_rank) read_cell(op);
         return;
@@ -187,10 +187,10 @@ static void do_cell(struct operation* op, int slot) {
     if (use == kWritten) {
         op->origin = (int)((role >> 8) % (unsigned)size);
         op->handle = (int)((role >> 20) % kHandles);
-        *there = op->value;
+        *modeled = op->value;
         if (op->how > 3) model[op->target].signal += 3;
     } else {
-        model_change(use, op->how, there, op->value);
+        model_change(use, op->how, modeled, op->value);
     }
     if (op->origin != my_rank) return;
     uint64_t value = op->value;
@@ -273,11 +273,11 @@ static void on_passed(void* arg, const weft_am* message, const void* data, size_
 }
 
 static void model_message(int handler, const struct operation* op, uint64_t digest) {
-    struct memory* const there = &model[op->target];
-    uint64_t* const seen = &there->requests[op->origin];
-    if (handler == kMarked) *seen = mixed(*seen, there->marks[op->origin]);
+    struct memory* const modeled = &model[op->target];
+    uint64_t* const seen = &modeled->requests[op->origin];
+    if (handler == kMarked) *seen = mixed(*seen, modeled->marks[op->origin]);
     *seen = mixed(*seen, digest);
-    ++there->handled;
+    ++modeled->handled;
     if (handler == kAsk) {
         struct memory* const back = &model[op->origin];
         back->replies[op->target] = mixed(back->replies[op->target], digest);
@@ -291,7 +291,7 @@ static void model_message(int handler, const struct operation* op, uint64_t dige
 
 /// Puts a mark, which must be delivered before the message about it. A pair of ranks has at most
 /// one in a round, so the mark keeps its value until the comparison.
-static int take_mark(struct operation* op) {
+static int put_mark(struct operation* op) {
     int* const last = &marked[op->origin][op->target];
     if (*last == round_number + 1) return 0;
     *last = round_number + 1;
@@ -309,7 +309,7 @@ static void do_message(struct operation* op) {
     const int most = op->how == 0 ? kWordsMax : 6;  // 6 words fit into a cell
     const size_t count = 1 + (size_t)(op->length % most);
     int handler = kPost + op->from % 4;
-    if (handler == kMarked && !take_mark(op)) handler = kPost;
+    if (handler == kMarked && !put_mark(op)) handler = kPost;
     words[0] = op->value - op->value % (unsigned)size + (unsigned)op->third;
     for (size_t i = 1; i < count; ++i) words[i] = op->value * (i + 1);
     model_message(handler, op, digest_of(words, count));
@@ -324,9 +324,9 @@ static void do_message(struct operation* op) {
 
 // --- rounds --------------------------------------------------------------------------------------
 
-static void compare(const char* what, const void* have, const void* expected, size_t bytes) {
+static void compare_memory(const char* what, const void* have, const void* expected, size_t bytes) {
     if (memcmp(have, expected, bytes) == 0 || wrong++ > 4) return;
-    fprintf(stderr, "rank %d: seed %llu, round %d: %s: not as the model has it\n", my_rank,
+    fprintf(stderr, "rank %d: seed %llu, round %d: %s: differs from the model\n", my_rank,
             (unsigned long long)seed, round_number, what);
 }
 
@@ -336,13 +336,13 @@ static void check_round(void) {
     DONE(weft_wait_until(world, &mine->signal, WEFT_EQ, here->signal));
     for (int i = 0; i < kHandles; ++i) DONE(weft_quiet(handles[i]));
     DONE(weft_barrier(world));
-    compare("words", mine->cells, here->cells, sizeof mine->cells);
-    compare("blocks", mine->blocks, here->blocks, sizeof mine->blocks);
-    compare("marks", mine->marks, here->marks, sizeof mine->marks);
-    compare("requests", mine->requests, here->requests, sizeof mine->requests);
-    compare("replies", mine->replies, here->replies, sizeof mine->replies);
-    compare("digests passed on", &mine->passed, &here->passed, sizeof mine->passed);
-    compare("messages", &mine->handled, &here->handled, sizeof mine->handled);
+    compare_memory("words", mine->cells, here->cells, sizeof mine->cells);
+    compare_memory("blocks", mine->blocks, here->blocks, sizeof mine->blocks);
+    compare_memory("marks", mine->marks, here->marks, sizeof mine->marks);
+    compare_memory("requests", mine->requests, here->requests, sizeof mine->requests);
+    compare_memory("replies", mine->replies, here->replies, sizeof mine->replies);
+    compare_memory("digests passed on", &mine->passed, &here->passed, sizeof mine->passed);
+    compare_memory("messages", &mine->handled, &here->handled, sizeof mine->handled);
     DONE(weft_barrier(world));
 }
 
@@ -403,5 +403,5 @@ int main(int argc, char** argv) {
     free(model);
     DONE(weft_finalize(runtime));
     wrong += all;
-    return verdict("all memory is as the model has it");
+    return verdict("all memory agrees with the model");
 }

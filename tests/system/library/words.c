@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// words.c - the calls of onesided.h on real ranks: each works as documented and
-// refuses invalid arguments.
+// words.c - the calls of onesided.h: each works as documented and refuses invalid arguments.
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -28,12 +27,12 @@ static int rank_before(void) {
     return (my_rank + size - 1) % size;
 }
 
-static void meet(void) {
+static void complete_puts(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
 }
 static void clear(void) {
-    meet();
+    complete_puts();
     memset(board, 0, sizeof *board);
     DONE(weft_barrier(world));
 }
@@ -49,10 +48,10 @@ static void integers(void) {
     for (int i = 0; i < 10; ++i)
         DONE(weft_atomic(world, WEFT_ATOMIC_ADD, WEFT_INT32, &board->narrow[0],
                          i % 2 ? &two : &minus, NULL, NULL, 0));
-    meet();
+    complete_puts();
     DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_INT32, &board->narrow[0], NULL, NULL, &old, 0));
     CHECK(old == -15 * size);
-    meet();
+    complete_puts();
     if (my_rank == 0) {
         const int last = size - 1;
         DONE(weft_atomic(world, WEFT_ATOMIC_SET, WEFT_UINT32, &board->bits, &mask, NULL, NULL,
@@ -83,7 +82,7 @@ static void integers(void) {
                          last));
         CHECK(was == -7);
     }
-    meet();
+    complete_puts();
 }
 
 static void floats(void) {
@@ -97,7 +96,7 @@ static void floats(void) {
     DONE(weft_atomic(world, WEFT_ATOMIC_SET, WEFT_DOUBLE, &board->real, &d, NULL, &was,
                      next_rank()));
     CHECK(was == 0);
-    meet();
+    complete_puts();
     CHECK(board->single == 1.5F * (float)(rank_before() + 1));
     DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_FLOAT, &board->single, NULL, NULL, &old,
                      next_rank()));
@@ -106,7 +105,7 @@ static void floats(void) {
     CHECK(old == f && was == d);
     REFUSED(weft_atomic(world, WEFT_ATOMIC_ADD, WEFT_DOUBLE, &board->real, &d, NULL, NULL, 0),
             "floating point");
-    meet();
+    complete_puts();
 }
 
 /// Puts columns of a matrix to the next rank, also in blocks of two and with a negative stride.
@@ -118,7 +117,7 @@ static void strides(void) {
                           sizeof(int32_t), kRows, next_rank()));
     DONE(weft_put_strided(world, board->cells + kCells - 2, -4 * (ptrdiff_t)sizeof(int32_t), source,
                           2 * sizeof(int32_t), 2 * sizeof(int32_t), 5, next_rank()));
-    meet();
+    complete_puts();
     const int from = 1000 * rank_before();
     for (int i = 0; i < kRows; ++i) CHECK(board->cells[3 * i] == from + 1 + 2 * i);
     for (int i = 0; i < 5; ++i) {
@@ -137,7 +136,7 @@ static void strides(void) {
             "dst");
     REFUSED(weft_get_strided(world, back, 8, board->cells, -(PTRDIFF_MAX / 4), 4, 3, next_rank()),
             "src");
-    meet();
+    complete_puts();
 }
 
 static void gets_with_requests(void) {
@@ -155,7 +154,7 @@ static void gets_with_requests(void) {
     CHECK(one == NULL);
     for (int i = 0; i < kCells; ++i) CHECK(first[i] == 100 * next_rank() + i);
     for (int i = 0; i < 8; ++i) CHECK(second[i] == 100 * next_rank() + 8 + i);
-    meet();
+    complete_puts();
 }
 
 /// Each rank waits for words that all other ranks set.
@@ -211,10 +210,10 @@ static void waits(void) {
     CHECK((int32_t)seen == -3);
     REFUSED(weft_wait_all(world, NULL, 0), "words");
     REFUSED(weft_wait_word(world, &board->narrow[5], WEFT_INT8, WEFT_LT, &zero, 0, NULL), "type");
-    meet();
+    complete_puts();
 }
 
-/// Waits for a word that is never set must end at their time limit.
+/// Checks that a wait for a word that is never set ends at its time limit.
 static void times(void) {
     const uint64_t never = 77;
     weft_request* request = NULL;
@@ -226,7 +225,7 @@ static void times(void) {
     DONE(weft_quiet_for(world, WEFT_FOREVER));
     DONE(weft_barrier(world));
     if (my_rank == 0 && size > 1) {
-        // The other ranks enter after a signal of rank 0, so the barrier cannot complete before.
+        // The other ranks enter the barrier after a signal of rank 0, so it cannot complete before.
         DONE(weft_ibarrier(world, &request));
         REFUSED_AS(weft_wait_for(&request, 1000000), WEFT_ERR_TIMEOUT, "time is over");
         for (int peer = 1; peer < size; ++peer) DONE(weft_signal(world, &board->total, 1, 0, peer));
@@ -236,7 +235,7 @@ static void times(void) {
         if (size > 1) DONE(weft_wait_until(world, &board->total, WEFT_EQ, 1));
         DONE(weft_barrier(world));
     }
-    meet();
+    complete_puts();
 }
 
 static void contexts(void) {
@@ -267,10 +266,10 @@ static void contexts(void) {
     DONE(weft_context_create(half, 0, &stale));
     DONE(weft_team_free(half));
     REFUSED(weft_quiet(stale), "freed");
-    meet();
+    complete_puts();
 }
 
-/// The holder of the lock reads the count and writes it back, and no increment is lost.
+/// Each rank increments a count by a get and a put while it has the lock; no increment is lost.
 static void locks(void) {
     int got = 7;
     clear();
@@ -292,12 +291,12 @@ static void locks(void) {
         DONE(weft_lock_clear(world, &board->lock));
         ++i;
     }
-    meet();
+    complete_puts();
     CHECK(my_rank != 0 || board->count == 35 * (uint64_t)size);
     CHECK(board->lock == 0);
     REFUSED(weft_lock_clear(world, &board->lock), "does not hold");
     REFUSED(weft_lock_set(world, NULL), "lock");
-    meet();
+    complete_puts();
 }
 
 static void teams(void) {
@@ -390,7 +389,7 @@ static void refusals(void) {
     REFUSED(weft_atomic(world, WEFT_ATOMIC_ADD, WEFT_INT32, (char*)board + 2, &one, NULL, &old, 0),
             "aligned");
     CHECK(old == 5);
-    meet();
+    complete_puts();
 }
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wrapping_counts.c - calls in which count times size, stride or members wraps in 64 bits. Each is
-// refused on all ranks, no buffer changes, and the team works as before.
+// wrapping_counts.c - calls in which count times size, stride or members wraps in 64 bits. All
+// ranks refuse them, no buffer changes, and the team works after them.
 //
 // On 9d518da weft_alltoall_strided, the exchanges of a stencil and strided puts and gets used the
 // wrapped product.
@@ -16,8 +16,8 @@ static double out[kWords];
 static size_t counts[kWords];
 static weft_request* request;
 
-/// Returns a count of doubles: one whose bytes wrap to the size of a double, one whose bytes exceed
-/// 2^63, and the largest count.
+/// Returns a count of doubles: 0 - its bytes wrap to the size of a double, 1 - its bytes exceed
+/// 2^63, 2 - the largest count.
 static size_t wrapping(int which) {
     static const size_t kCounts[] = {((size_t)1 << 61) + 1, ((size_t)1 << 60) + 1, SIZE_MAX};
     return kCounts[which];
@@ -86,31 +86,31 @@ static void remote(size_t n) {
     const int peer = (my_rank + 1) % size;
     void* block = NULL;
     DONE(weft_alloc(world, 4096, &block));
-    char* const there = block;
-    memset(there, 1, 4096);
+    char* const symmetric = block;
+    memset(symmetric, 1, 4096);
     DONE(weft_barrier(world));
     const size_t past = SIZE_MAX - 7;  // the end of the range wraps to an address before its begin
-    REFUSED(weft_put(world, there + 16, in, past, peer), "dst");
-    REFUSED(weft_put_nbi(world, there + 16, in, past, peer), "dst");
-    REFUSED(weft_get(world, in, there + 16, past, peer), "src");
-    REFUSED(weft_get_nbi(world, in, there + 16, past, peer), "src");
-    REFUSED(weft_iget(world, in, there + 16, past, peer, &request), "src");
-    REFUSED(weft_put_signal(world, there + 16, in, past, block, 1, 0, peer), "dst");
-    REFUSED(weft_put_signal_nbi(world, there + 16, in, past, block, 1, 0, peer), "dst");
+    REFUSED(weft_put(world, symmetric + 16, in, past, peer), "dst");
+    REFUSED(weft_put_nbi(world, symmetric + 16, in, past, peer), "dst");
+    REFUSED(weft_get(world, in, symmetric + 16, past, peer), "src");
+    REFUSED(weft_get_nbi(world, in, symmetric + 16, past, peer), "src");
+    REFUSED(weft_iget(world, in, symmetric + 16, past, peer, &request), "src");
+    REFUSED(weft_put_signal(world, symmetric + 16, in, past, block, 1, 0, peer), "dst");
+    REFUSED(weft_put_signal_nbi(world, symmetric + 16, in, past, block, 1, 0, peer), "dst");
     const ptrdiff_t wide = PTRDIFF_MIN / 8;
-    REFUSED(weft_put_strided(world, there, wide, in, 8, 8, 17, peer), "dst");
-    REFUSED(weft_put_strided(world, there, 0, in, 0, 8, n, peer), "dst");
-    REFUSED(weft_put_strided(world, there, 0, in, wide, 8, 17, peer), "src");
-    REFUSED(weft_get_strided(world, in, 8, there, wide, 8, 17, peer), "src");
-    REFUSED(weft_get_strided(world, in, 0, there, 0, 8, n, peer), "src");
-    REFUSED(weft_get_strided(world, in, wide, there, 0, 8, 17, peer), "dst");
+    REFUSED(weft_put_strided(world, symmetric, wide, in, 8, 8, 17, peer), "dst");
+    REFUSED(weft_put_strided(world, symmetric, 0, in, 0, 8, n, peer), "dst");
+    REFUSED(weft_put_strided(world, symmetric, 0, in, wide, 8, 17, peer), "src");
+    REFUSED(weft_get_strided(world, in, 8, symmetric, wide, 8, 17, peer), "src");
+    REFUSED(weft_get_strided(world, in, 0, symmetric, 0, 8, n, peer), "src");
+    REFUSED(weft_get_strided(world, in, wide, symmetric, 0, 8, 17, peer), "dst");
     const weft_words words = {
         .words = block, .count = n, .type = WEFT_INT64, .cmp = WEFT_NE, .values = in};
     size_t index = 0;
     REFUSED(weft_wait_all(world, &words, 0), "count");
     REFUSED(weft_wait_any(world, &words, 0, &index), "count");
     DONE(weft_barrier(world));
-    for (int i = 0; i < 4096; ++i) CHECK(there[i] == 1);
+    for (int i = 0; i < 4096; ++i) CHECK(symmetric[i] == 1);
     DONE(weft_free(world, block));
 }
 
