@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // pshmem.h - the routines of shmem.h under the names that profiling tools call.
 //
-// Idea     A tool defines shmem_x and calls pshmem_x in it. Both names are in the library.
+// Idea     A tool defines shmem_x, which calls pshmem_x. The library has both names.
 #ifndef WEFT_OPENSHMEM_PSHMEM_H
 #define WEFT_OPENSHMEM_PSHMEM_H
 

@@ -5,7 +5,7 @@
 //          declares the routine once: X(name, type) becomes the declaration for each type. The
 //          library defines its routines from the same tables, and docs/shmem.md lists them.
 // Holds    Every shmem_ routine also has a pshmem_ name (pshmem.h), for tools that intercept calls.
-//          Not here: Fortran, and C11 generic forms under a C++ compiler.
+//          Not supported: Fortran, and C11 generic forms under a C++ compiler.
 // Next     docs/shmem.md for supported routines; docs/guide/moving.md.
 #ifndef WEFT_OPENSHMEM_SHMEM_H
 #define WEFT_OPENSHMEM_SHMEM_H

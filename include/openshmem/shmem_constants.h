@@ -9,8 +9,8 @@
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "weft"
 
-/// Handles. The constants below have fixed values, equal in all parts of a program; other handles
-/// are addresses that only the library reads.
+/// Handles. The constants below are fixed values, equal in all shared objects of a program; other
+/// handles are addresses that only the library uses.
 typedef struct weft_shmem_context* shmem_ctx_t;
 typedef struct weft_shmem_team* shmem_team_t;
 
@@ -22,7 +22,7 @@ typedef struct weft_shmem_team* shmem_team_t;
 
 /// Configuration of a team.
 typedef struct shmem_team_config {
-    int num_contexts;  ///< largest number of contexts at a time
+    int num_contexts;  ///< largest number of contexts that exist at the same time
 } shmem_team_config_t;
 #define SHMEM_TEAM_NUM_CONTEXTS (1L << 0)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // shmem_generic.h - the type-generic routines of OpenSHMEM for C11; part of shmem.h.
 //
-// Idea     _Generic selects the routine by the type of the argument that points to elements. Where
-//          a context may come first, it selects by the first argument, then by the second. Only
+// Idea     _Generic selects the routine by the type of the argument that points to elements. If the
+//          first argument may be a context, _Generic selects by the first, then by the second. Only
 //          distinct types are listed: int32_t is int, size_t is unsigned long.
 // Holds    A type without a routine selects weft_shmem_no_such_type, which takes no argument, so
 //          the compiler rejects the call.
@@ -17,7 +17,7 @@ void weft_shmem_no_such_type(void);
 #define WEFT_SHMEM_SECOND(...) WEFT_SHMEM_SECOND_(__VA_ARGS__, 0, 0)
 #define WEFT_SHMEM_SECOND_(a, b, ...) b
 
-// Cases of a selection: Q is a qualifier or empty; A and Z surround the type's name.
+// Cases of a selection: Q is a qualifier or empty; A precedes and Z follows the type's name.
 #define WEFT_SHMEM_CASES_AMO(Q, A, Z)                                                              \
     Q int*: A##int##Z, Q long*: A##long##Z, Q long long*: A##longlong##Z,                          \
     Q unsigned int*: A##uint##Z, Q unsigned long*: A##ulong##Z,                                    \
@@ -40,7 +40,7 @@ void weft_shmem_no_such_type(void);
     Q unsigned char*: A##uchar##Z, Q unsigned short*: A##ushort##Z, Q signed char*: A##int8##Z,    \
     Q short*: A##int16##Z, WEFT_SHMEM_CASES_BITWISE(Q, A, Z)
 
-// A call with or without a leading context, on memory that it changes or reads.
+// A call with or without a leading context. Only WEFT_SHMEM_CALL_READ accepts const memory.
 #define WEFT_SHMEM_CALL(CASES, Z, ...)                                                             \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)),                                                      \
         shmem_ctx_t: _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_ctx_, Z),            \
@@ -56,7 +56,7 @@ void weft_shmem_no_such_type(void);
 #define WEFT_SHMEM_CALL_SYNC(Z, ...)                                                               \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)), WEFT_SHMEM_CASES_SYNC(, shmem_, Z),                  \
         WEFT_SHMEM_CASES_SYNC(volatile, shmem_, Z), default: weft_shmem_no_such_type)(__VA_ARGS__)
-// A call of a team: by the second argument.
+// A call with a team as its first argument selects by the second argument.
 #define WEFT_SHMEM_CALL_TEAM(CASES, Z, ...)                                                        \
     _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_, Z),                                 \
         default: weft_shmem_no_such_type)(__VA_ARGS__)
@@ -101,7 +101,7 @@ void weft_shmem_no_such_type(void);
     WEFT_SHMEM_ATOMIC(BITWISE, _atomic_fetch_xor_nbi, __VA_ARGS__)
 #define shmem_atomic_xor(...) WEFT_SHMEM_ATOMIC(BITWISE, _atomic_xor, __VA_ARGS__)
 
-// Deprecated names of OpenSHMEM 1.3: without a context, so the first argument decides.
+// Deprecated names of OpenSHMEM 1.3: they take no context, so the first argument selects.
 #define WEFT_SHMEM_CASES_OLD(A, Z) int*: A##int##Z, long*: A##long##Z, long long*: A##longlong##Z
 #define WEFT_SHMEM_OLD(Z, x)                                                                       \
     _Generic((x), WEFT_SHMEM_CASES_OLD(shmem_, Z), default: weft_shmem_no_such_type)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmem_types.h - which types the routines of OpenSHMEM exist for; part of shmem.h.
+// shmem_types.h - types for which the routines of OpenSHMEM exist; part of shmem.h.
 //
-// Idea     A table is a macro: X(name, type) for each type; name is part of the routine's name.
+// Idea     A table is a macro that expands to X(name, type) for each type; name is a part of the
+//          routine's name.
 #ifndef WEFT_OPENSHMEM_TYPES_H
 #define WEFT_OPENSHMEM_TYPES_H
 
@@ -24,7 +25,7 @@
 /// Puts, gets and collectives by element size: X(bits, bytes).
 #define WEFT_SHMEM_SIZES(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
-/// Atomic operations on integers, then also on floating point, then on bits.
+/// Atomic operations on integers (AMO), on integers and floating point, and on bits.
 #define WEFT_SHMEM_AMO(X)                                                                          \
     X(int, int) X(long, long) X(longlong, long long) X(uint, unsigned int)                         \
     X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t)                     \
@@ -42,7 +43,7 @@
 #define WEFT_SHMEM_SYNC(X) X(short, short) X(ushort, unsigned short) WEFT_SHMEM_AMO(X)
 #define WEFT_SHMEM_SYNC_OLD(X) X(short, short) X(int, int) X(long, long) X(longlong, long long)
 
-/// Reductions over teams: AND, OR, XOR; MIN, MAX; SUM, PROD.
+/// Reductions over teams. BITS: AND, OR, XOR; ORDERED: MIN, MAX; NUMBERS: SUM, PROD.
 #define WEFT_SHMEM_REDUCE_BITS(X)                                                                  \
     X(uchar, unsigned char) X(ushort, unsigned short) X(uint, unsigned int)                        \
     X(ulong, unsigned long) X(ulonglong, unsigned long long) WEFT_SHMEM_INTEGERS_EXACT(X)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a collective call as a value.
 //
-// Team::run(), start() and prepare() take a Call of any collective. In the calls that move one
-// block for each member, "in place" refers to the buffer of all blocks in rank order: a rank's own
-// block is at its place there, as in out = in + rank * count for a reduce_scatter.
+// Team::run(), start() and prepare() take a Call of any collective. A call is in place if `in` and
+// `out` share memory. If one of them has a block for each member, the other one is this rank's
+// block in it: out = in + rank * count for a reduce_scatter.
 #pragma once
 
 #include <cstddef>
@@ -20,29 +20,29 @@ namespace weft {
 /// is gone and all calls that use it are complete.
 class WEFT_API UserOp {
   public:
-    /// `function` (see UserFunction) runs on the thread that drives the runtime, under
-    /// WEFT_PROGRESS=thread perhaps the runtime's own. It must not use the runtime. If an exception
-    /// leaves it, the call fails with Status::argument on this rank and on the ranks that wait for
-    /// it. element_bytes: size of an element. commutative: true if operands may be swapped; if
-    /// false, contributions are combined in rank order.
+    /// `function` (see UserFunction) runs on the thread that drives the runtime; with
+    /// WEFT_PROGRESS=thread this may be the progress thread. It must not use the runtime. If it
+    /// throws, the call fails with Status::argument on this rank and on the ranks that wait for
+    /// this rank. element_bytes: size of an element. commutative: true if operands may be swapped;
+    /// if false, contributions are combined in rank order.
     UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative);
 
   private:
     friend class Team;
     friend struct Call;
-    std::shared_ptr<const void> held_;
+    std::shared_ptr<const void> held_;  ///< the operation
 };
 
-/// Blocks of different sizes, one for each member in rank order: number of elements and start of
-/// each, in elements. Without displacements the blocks are contiguous. The caller owns the arrays;
-/// run(), start() and prepare() read them only before they return.
+/// Blocks of different sizes, one for each member in rank order: `counts` and start
+/// (`displacements`) of each, in elements. Without displacements the blocks are contiguous. The
+/// caller owns the arrays; run(), start() and prepare() read them only before they return.
 struct Blocks {
     std::span<const std::size_t> counts = {};
     std::span<const std::size_t> displacements = {};
 };
 
-/// Collective, buffers and arguments of a call. Elements are of `type`, or of the user operation's
-/// size. `in` may equal `out` where both have the same size.
+/// Collective, buffers and arguments of a call. Elements have `type`, or the user operation's size.
+/// `in` may equal `out` if both have the same size.
 struct Call {
     Collective collective = Collective::barrier;
     const void* in = nullptr;
@@ -50,10 +50,10 @@ struct Call {
     std::size_t count = 0;
     Type type = Type::float64;
     Op op = Op::sum;
-    Rank root = -1;
+    Rank root = -1;                              ///< -1 in calls without a root
     std::shared_ptr<const void> user = nullptr;  ///< the operation, if op is Op::user
-    Blocks in_blocks = {};   ///< of `in`, in calls with counts that send several blocks
-    Blocks out_blocks = {};  ///< of `out`, in calls with counts that receive several blocks
+    Blocks in_blocks = {};   ///< blocks of `in`, in v-collectives that send several blocks
+    Blocks out_blocks = {};  ///< blocks of `out`, in v-collectives that receive several blocks
 
     [[nodiscard]] static Call barrier() { return {}; }
     [[nodiscard]] static Call broadcast(void* buffer, std::size_t count, Type type, Rank root) {
@@ -68,7 +68,7 @@ struct Call {
                                         const UserOp& op) {
         return {Collective::allreduce, in, out, count, Type::user, Op::user, -1, op.held_};
     }
-    /// Does an allreduce for the root alone. Other ranks' out is ignored.
+    /// Computes the result of an allreduce on the root only. Other ranks' out is ignored.
     [[nodiscard]] static Call reduce(const void* in, void* out, std::size_t count, Type type, Op op,
                                      Rank root) {
         return {Collective::reduce, in, out, count, type, op, root};
@@ -111,7 +111,8 @@ struct Call {
     [[nodiscard]] static Call scan(const void* in, void* out, std::size_t count, const UserOp& op) {
         return {Collective::scan, in, out, count, Type::user, Op::user, -1, op.held_};
     }
-    /// Does a scan without this rank's own `in`. Rank 0's out is not written.
+    /// Computes out = in of rank 0 (op) ... (op) in of the rank before this rank. Rank 0's out is
+    /// not written.
     [[nodiscard]] static Call exscan(const void* in, void* out, std::size_t count, Type type,
                                      Op op) {
         return {Collective::exscan, in, out, count, type, op};
@@ -120,8 +121,8 @@ struct Call {
                                      const UserOp& op) {
         return {Collective::exscan, in, out, count, Type::user, Op::user, -1, op.held_};
     }
-    /// in: count elements. The root's out gets out_blocks.counts[r] elements of rank r. Only the
-    /// root's out and out_blocks are read.
+    /// in: count elements. The root's out gets out_blocks.counts[r] elements of rank r. Other
+    /// ranks' out and out_blocks are ignored.
     [[nodiscard]] static Call gatherv(const void* in, std::size_t count, void* out,
                                       Blocks out_blocks, Type type, Rank root) {
         return {Collective::gatherv, in, out, count, type, {}, root, {}, {}, out_blocks};
@@ -137,8 +138,8 @@ struct Call {
     [[nodiscard]] static Call allgatherv(const void* in, void* out, Blocks out_blocks, Type type) {
         return {Collective::allgatherv, in, out, 0, type, {}, -1, {}, {}, out_blocks};
     }
-    /// in_blocks: data for each member; out_blocks: data from each. No block of in overlaps a
-    /// block of out.
+    /// in_blocks: data for each member; out_blocks: data from each member. No block of in may
+    /// overlap a block of out.
     [[nodiscard]] static Call alltoallv(const void* in, Blocks in_blocks, void* out,
                                         Blocks out_blocks, Type type) {
         return {Collective::alltoallv, in, out, 0, type, {}, -1, {}, in_blocks, out_blocks};

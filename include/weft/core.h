@@ -15,7 +15,7 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/// Gives enumerations the type int in C++, so that unknown values can be passed, and are refused.
+/// Gives enumerations the type int in C++. So programs can pass unknown values, which are refused.
 #ifdef __cplusplus
 #define WEFT_AS_INT : int
 extern "C" {
@@ -24,13 +24,13 @@ extern "C" {
 #endif
 
 typedef struct weft_runtime weft_runtime;  ///< this process's membership in its job
-typedef struct weft_team weft_team;        ///< ranks that call together
-typedef struct weft_request weft_request;  ///< a started call, or a call that can be started again
+typedef struct weft_team weft_team;        ///< ordered set of ranks that make collective calls
+typedef struct weft_request weft_request;  ///< a started call, or a persistent call
 
 /// How a call ended.
 typedef enum weft_status WEFT_AS_INT {
     WEFT_OK = 0,
-    WEFT_ERR_ARGUMENT,              ///< unusable arguments, or ranks that disagree about them
+    WEFT_ERR_ARGUMENT,              ///< unusable arguments, or arguments that differ between ranks
     WEFT_ERR_MEMORY,                ///< not enough memory of the requested kind
     WEFT_ERR_ENVIRONMENT,           ///< no provider, no launcher, or a failed system call
     WEFT_ERR_PEER,                  ///< another rank died or reported a failure
@@ -39,8 +39,8 @@ typedef enum weft_status WEFT_AS_INT {
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. A pair is a structure of a value and an index, such as struct { double value;
-/// int index; }.
+/// Element types. The last types are pairs: structures of a value and an index, such as
+/// struct { double value; int index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
     WEFT_INT16,
@@ -58,24 +58,24 @@ typedef enum weft_type WEFT_AS_INT {
     WEFT_BOOL,       ///< C's _Bool
     WEFT_FLOAT16,    ///< IEEE 754 binary16
     WEFT_BFLOAT16,   ///< the upper half of a binary32
-    WEFT_FLOAT_INT,  ///< pairs of a value and an int, for WEFT_MINLOC and WEFT_MAXLOC
+    WEFT_FLOAT_INT,  ///< this and the next 5: value and int, for WEFT_MINLOC and WEFT_MAXLOC
     WEFT_DOUBLE_INT,
     WEFT_INT16_INT,
     WEFT_INT32_INT,
     WEFT_INT64_INT,
     WEFT_LONGDOUBLE_INT,
-    WEFT_DOUBLE_INT64,  ///< pairs with an int64_t
+    WEFT_DOUBLE_INT64,  ///< value and int64_t
     WEFT_INT64_INT64,
     WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
 } weft_type;
 
-/// Built-in operations; weft_op_create() makes more. Integers have all but MINLOC and MAXLOC. Bool
-/// has the logical and bitwise operations (LAND to BXOR), floating point SUM to LXOR, complex
-/// numbers SUM and PROD, pairs MINLOC and MAXLOC. Other combinations are refused. Logical
-/// operations read an element as (x != 0) and give 0 or 1. Integers wrap. In all minima and maxima
-/// a NaN wins and -0.0 is less than +0.0; MINLOC and MAXLOC choose the lower index among equal
-/// values. 16-bit floats are computed in float and rounded to nearest, ties to even. Padding in
-/// results is 0.
+/// Built-in operations; weft_op_create() makes others. Integers have all operations except MINLOC
+/// and MAXLOC. Bool has the logical and bitwise operations (LAND to BXOR), floating point SUM to
+/// LXOR, complex numbers SUM and PROD, pairs MINLOC and MAXLOC. Other combinations are refused.
+/// Logical operations read an element as (x != 0) and return 0 or 1. Integers wrap on overflow. In
+/// all minima and maxima a NaN wins and -0.0 is less than +0.0; MINLOC and MAXLOC choose the lower
+/// index among equal values. 16-bit floats are computed in float and rounded to nearest, ties to
+/// even. Padding in results is 0.
 typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
@@ -101,8 +101,8 @@ WEFT_API size_t weft_type_size(weft_type type);
 
 // --- errors, version -----------------------------------------------------------------------------
 
-/// Describes the last failed call of the calling thread in a sentence; never NULL. Valid until the
-/// thread's next failure. Calls that succeed do not change it.
+/// Returns a sentence about the last failed call of the calling thread; never NULL. The text is
+/// valid until the thread's next failure. Calls that succeed do not change it.
 WEFT_API const char* weft_last_error(void);
 
 /// Returns the version of the loaded library, such as "0.1.0".
@@ -115,8 +115,8 @@ WEFT_API const char* weft_version(void);
 WEFT_API weft_status weft_init(weft_runtime** out);
 
 /// Does what weft_init() does, for ranks that `bootstrap` connects instead of a launcher. If a rank
-/// cannot join, all ranks get a failure that names the reason; the job continues without this
-/// library, and all its resources are released. Signal handlers are not changed.
+/// cannot join, all ranks get a failure that names the reason. The job then continues without this
+/// library, whose resources are released. Signal handlers are not changed.
 WEFT_API weft_status weft_init_with(const weft_bootstrap* bootstrap, weft_runtime** out);
 
 /// Leaves the job. Collective over the job: waits until all started calls are complete and all
@@ -127,15 +127,16 @@ WEFT_API weft_status weft_finalize(weft_runtime* runtime);
 WEFT_API void weft_progress(weft_runtime* runtime);
 
 /// Sets a function that each wait in this runtime calls repeatedly, to drive another library that
-/// this thread must serve. fn must not use this runtime, which refuses such calls. A runtime has
-/// one such function: a new one replaces it, NULL removes it.
+/// this thread must serve. fn must not use this runtime; such calls are refused. A runtime has one
+/// such function: a new function replaces it, NULL removes it.
 WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
 
 // --- teams ---------------------------------------------------------------------------------------
 
 /// Returns the team of all ranks; the runtime owns it. NULL if the runtime is not usable.
 WEFT_API weft_team* weft_world(weft_runtime* runtime);
-/// Returns this rank's index in the team, 0 to weft_size()-1. -1 if not usable. Not collective.
+/// Returns this rank's index in the team, 0 to weft_size()-1; -1 if the team is not usable. Not
+/// collective.
 WEFT_API int weft_rank(const weft_team* team);
 /// Returns the number of members; -1 if the team is not usable. Not collective.
 WEFT_API int weft_size(const weft_team* team);
@@ -147,15 +148,15 @@ WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_t
 /// Forms a team of the members that share memory with this rank, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
 /// Makes a team of `count` ranks of the world, in the order of `ranks`. Only these ranks call it,
-/// with equal `ranks`, whatever other calls are in flight. allgather: as in weft_bootstrap, but
-/// among these members, in the order of `ranks`. The limit of weft_team_split() applies.
+/// with equal `ranks`; other calls may be in flight. allgather: as in weft_bootstrap, but among
+/// these ranks, in the order of `ranks`. The limit of weft_team_split() applies.
 WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
                                       int (*allgather)(void* arg, const void* mine, void* all,
                                                        size_t bytes),
                                       void* arg, weft_team** out);
 /// Ends this rank's use of a team made by a split or weft_team_create(). Not collective; does not
-/// wait. Calls in flight continue, and their requests stay valid. The team's place is free after
-/// all members have dropped it. Free memory of the team before.
+/// wait. Calls in flight continue, and their requests stay valid. The team counts towards the limit
+/// of 32 teams until all members have dropped it. Free memory of the team before.
 WEFT_API weft_status weft_team_drop(weft_team* team);
 /// Ends a team made by a split, and frees its memory as weft_free() does. Collective over that
 /// team; its parent may have ended. No call of the team may be in flight. The world cannot be
@@ -174,22 +175,22 @@ WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_
                                         void** out);
 /// Frees memory that weft_alloc() returned on the same team; all members free the same memory.
 /// Blocks may be freed in any order. As shmem_free() of OpenSHMEM 1.5, it begins with a
-/// weft_quiet() of each member and returns when all have entered. So no earlier put reaches a later
-/// allocation. NULL is refused.
+/// weft_quiet() of each member and returns when all members have entered. So no earlier put reaches
+/// memory of a later allocation. NULL is refused.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
 /// Translates `symmetric` (any address in memory of weft_alloc(), or in a name of weft_register())
-/// to member `peer`'s memory. Returns a pointer for loads and stores; NULL if they cannot reach
-/// that memory, or an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with
-/// ranks of the team.
+/// to member `peer`'s memory. Returns a pointer for loads and stores; NULL if this rank cannot load
+/// from that memory, or an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5,
+/// with ranks of the team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
 // --- one-sided calls -----------------------------------------------------------------------------
 //
-// These calls access the memory of one peer, a rank of the team or this rank itself. This rank's
-// address of the same symmetric memory (weft_alloc()) names it; for other memory see
-// weft_register() in onesided.h. They are not collective, but the peer must call into the library
-// from time to time. Semantics follow OpenSHMEM 1.5 where it has the call.
+// These calls access the memory of one peer: another rank of the team or this rank itself. Memory
+// of the peer is named by this rank's address of the same symmetric memory (weft_alloc()); for
+// other memory see weft_register() in onesided.h. The calls are not collective, but the peer must
+// call into the library from time to time. Calls that OpenSHMEM 1.5 has, too, have its semantics.
 
 /// How weft_wait_until() compares the word with the value.
 typedef enum weft_compare WEFT_AS_INT {
@@ -222,9 +223,9 @@ WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src
 WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                          uint64_t* signal, uint64_t value, int add, int peer);
 
-/// Waits until this rank's *word compares with value as `cmp`, a weft_compare, says. Drives
-/// all transfers meanwhile. Peers change the word by a put of just this word, a signal or
-/// an atomic operation.
+/// Waits until this rank's *word has the relation `cmp`, a weft_compare, to value. Drives all
+/// transfers meanwhile. Peers change the word by a put of only this word, a signal or an atomic
+/// operation.
 WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                      uint64_t value);
 /// Drives all transfers once. *holds: 1 if weft_wait_until() would return, else 0.
@@ -246,10 +247,10 @@ WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t
 /// @}
 
 /// Orders deliveries at each peer: earlier puts of this rank (signals and atomic operations
-/// included) before later ones. Does not order gets or puts of other ranks.
+/// included) before later puts. Does not order gets or puts of other ranks.
 WEFT_API weft_status weft_fence(weft_team* team);
 /// Waits until all puts and gets of this rank, on all teams, are complete here and at the peers.
-/// Those made through a context (onesided.h) are not included.
+/// Puts and gets through a context (onesided.h) are not included.
 WEFT_API weft_status weft_quiet(weft_team* team);
 
 // --- collectives ---------------------------------------------------------------------------------
@@ -266,7 +267,8 @@ WEFT_API weft_status weft_broadcast(weft_team* team, void* buffer, size_t count,
 WEFT_API weft_status weft_allreduce(weft_team* team, const void* in, void* out, size_t count,
                                     weft_type type, weft_op op);
 
-/// Does a weft_allreduce() for the root alone. Other ranks' `out` is ignored and may be NULL.
+/// Computes the result of weft_allreduce() on the root only. Other ranks' `out` is ignored and may
+/// be NULL.
 WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op, int root);
 
@@ -289,7 +291,8 @@ WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, si
 WEFT_API weft_status weft_allgather(weft_team* team, const void* in, void* out, size_t count,
                                     weft_type type);
 
-/// in: a block of `count` elements for each member; out: a block from each, in rank order.
+/// in: a block of `count` elements for each member; out: a block from each member; both in rank
+/// order.
 WEFT_API weft_status weft_alltoall(weft_team* team, const void* in, void* out, size_t count,
                                    weft_type type);
 
@@ -302,9 +305,9 @@ WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* 
 // contiguous blocks in rank order. Written blocks must not overlap. The arrays are read only during
 // the call (in the started and persistent forms, while the request is made). Any count may be 0; a
 // buffer without elements may be NULL. WEFT_IN_PLACE works as above, with this rank's block at its
-// displacement. If two members disagree about a count that only they know, the waiting member gets
+// displacement. If sender and receiver pass different counts for a block, the receiver gets
 // WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements does
-// not wait, and so gets no error.
+// not wait for the block, and gets no error.
 
 /// in: `count` elements. The root's out gets `counts[r]` elements of rank r at
 /// `displacements[r]`. Only the root's counts, displacements and out are read. `count` of rank r
@@ -342,17 +345,18 @@ WEFT_API weft_status weft_reduce_scatterv(weft_team* team, const void* in, void*
 WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
                                weft_type type, weft_op op);
 
-/// Does a weft_scan() without this rank's own `in`. Rank 0's out is not written and may be NULL.
+/// Computes out = in of rank 0 (op) ... (op) in of the rank before this rank. Rank 0's out is not
+/// written and may be NULL.
 WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op);
 
 /// Makes a user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
 /// contributions of lower ranks. Elements have the type that is passed to the collective. fn runs
-/// on the thread that drives the runtime, under WEFT_PROGRESS=thread perhaps the runtime's own. It
-/// must not use the runtime. If a C++ exception leaves fn, the call fails with WEFT_ERR_ARGUMENT on
-/// this rank and on the ranks that wait for it. commutative: not 0 if operands may be swapped; if
-/// 0, contributions are combined in rank order. Not collective. All runtimes of the process may use
-/// the operation until weft_op_free().
+/// on the thread that drives the runtime; with WEFT_PROGRESS=thread this may be the progress
+/// thread. fn must not use the runtime. If it throws a C++ exception, the call fails with
+/// WEFT_ERR_ARGUMENT on this rank and on the ranks that wait for this rank. commutative: not 0 if
+/// operands may be swapped; if 0, contributions are combined in rank order. Not collective. All
+/// runtimes of the process may use the operation until weft_op_free().
 WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
                                                void* arg),
                                     void* arg, int commutative, weft_op* out);
@@ -364,8 +368,8 @@ WEFT_API weft_status weft_op_free(weft_op* op);
 
 /// @name Started calls
 /// never wait, whatever calls were started before on any team. Buffers belong to the library until
-/// the request is complete. *request: ended by weft_wait() or weft_test(); unchanged if the start
-/// fails. The other arguments are those of the blocking calls.
+/// the request is complete. *request: freed by weft_wait() or weft_test(); unchanged if the start
+/// fails. Other arguments are as in the blocking calls.
 /// @{
 WEFT_API weft_status weft_ibarrier(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count, weft_type type,
@@ -407,21 +411,22 @@ WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void
 /// @}
 
 /// Drives all calls once. *done: 1 if the call is complete, else 0. A complete request is freed and
-/// *request set to NULL; a persistent one stays, and can be started again. NULL requests and
-/// unstarted persistent ones are done. A failed call is done, and its status is returned.
+/// *request set to NULL; a persistent request remains, and can be started again. For NULL requests
+/// and persistent requests that are not started, *done is 1. For a failed call, *done is 1, and its
+/// status is returned.
 WEFT_API weft_status weft_test(weft_request** request, int* done);
-/// Tests without driving anything and without freeing the request. *done: as weft_test() would set
+/// Tests without driving calls and without freeing the request. *done: as weft_test() would set
 /// it. For programs that test many requests after one weft_progress().
 WEFT_API weft_status weft_request_ended(const weft_request* request, int* done);
-/// Waits until the call is complete; otherwise as weft_test().
+/// Waits until the call is complete; otherwise acts as weft_test().
 WEFT_API weft_status weft_wait(weft_request** request);
 
 // --- persistent calls ----------------------------------------------------------------------------
 
 /// @name Persistent calls
 /// are prepared once and started many times. Preparing is not collective and moves no
-/// data, but checks the arguments. All members start them in the same order. *request:
-/// ended by weft_request_free().
+/// data, but checks the arguments. All members start the calls in the same order. *request:
+/// freed by weft_request_free().
 /// @{
 WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_broadcast_init(weft_team* team, void* buffer, size_t count,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// elements.hpp - element types for C++ types, and element types that C++ lacks.
+// elements.hpp - maps C++ types to weft::Type, and defines element types that C++ lacks.
 //
 // 16-bit floats hold their bits. They convert to float exactly; float converts to them by
 // rounding to nearest, ties to even. Pairs, the elements of minloc and maxloc, have the layout of

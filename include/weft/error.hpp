@@ -15,7 +15,7 @@ class WEFT_API Error : public std::runtime_error {
   public:
     /// status: not Status::ok. text: one or more sentences for users.
     Error(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
-    /// Returns the kind of failure, for programs; what() is for users.
+    /// Returns the kind of failure, for decisions of a program; what() is text for users.
     [[nodiscard]] Status status() const noexcept { return status_; }
 
   private:

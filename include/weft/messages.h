@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.h - active messages of the C interface: a few bytes that a handler at the peer receives.
+// messages.h - active messages of the C interface: short data for a function (handler) at the peer.
 //
-// weft.h includes this header; its introduction also applies here. A message names a handler by a
-// number, for which the peer has called weft_am_register(). Handlers run during the peer's calls
-// into the library, one at a time, on the thread that drives the runtime (under
-// WEFT_PROGRESS=thread perhaps the runtime's own). A handler may send any number of messages to any
-// rank, which never waits. It must not make other calls of this library, nor let an exception
-// leave. Messages between two ranks are handled in the order of sending, each once.
+// weft.h includes this header; its introduction also applies here. A message names a handler by the
+// number under which the peer has registered it (weft_am_register()). Handlers run during the
+// peer's calls into the library, one at a time, on the thread that drives the runtime; with
+// WEFT_PROGRESS=thread this may be the progress thread. A handler may send any number of messages
+// to any rank; these sends never wait. It must not make other calls of this library, and must not
+// throw. Messages between two ranks are handled once, in the order of sending.
 #ifndef WEFT_MESSAGES_H
 #define WEFT_MESSAGES_H
 
@@ -29,9 +29,9 @@ WEFT_API weft_status weft_am_register(weft_runtime* runtime, int handler, weft_a
 /// Returns the largest size of a message: 2048 bytes, or 256 in jobs of more than 1024 ranks. 0 if
 /// the runtime is not usable.
 WEFT_API size_t weft_am_bytes_max(const weft_runtime* runtime);
-/// Sends a message to a peer or to this rank itself; data may be changed after the return.
-/// Outside handlers it may wait until the peer has received earlier messages, and drives
-/// all transfers meanwhile.
+/// Sends a message to a peer or to this rank itself. data may be changed when the call has
+/// returned. Outside handlers, the call may wait until the peer has received earlier messages, and
+/// drives all transfers meanwhile.
 WEFT_API weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                      size_t bytes);
 /// Sends a message to the sender of `message`. Only in a handler.

@@ -3,13 +3,12 @@
 // instructions, without a call into the library.
 //
 // weft_near_open() returns a view of a team's symmetric memory, which the functions of this
-// header take. They are compiled inline and access peers directly where loads and stores can
-// reach them. For other peers, and for arguments that are refused, they call the function of
-// weft.h or onesided.h with the same meaning. weft_fence() and weft_quiet() of the team order and
-// complete their puts.
+// header take. These inline functions access memory of local peers directly. For remote peers, and
+// for unusable arguments, they call the function of weft.h or onesided.h with the same meaning.
+// weft_fence() and weft_quiet() of the team order and complete their puts.
 //
-// The structure is part of the binary interface: new fields are added only at its end, and the
-// program passes the size that it knows to weft_near_open().
+// The structure weft_near is part of the binary interface: new fields are added only at its end,
+// and the program passes sizeof(weft_near) at its compilation to weft_near_open().
 #ifndef WEFT_NEAR_H
 #define WEFT_NEAR_H
 
@@ -27,7 +26,7 @@ typedef struct weft_near {
     char* const*
         bases;       ///< by rank of the team: start of its symmetric memory as mapped here, or NULL
     uint32_t ranks;  ///< number of members of the team
-    uint32_t left;   ///< calls until the library must be driven; 0: never
+    uint32_t left;   ///< number of calls until weft_near_drive() must be called; 0: never
 } weft_near;
 
 /// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near).
@@ -53,7 +52,7 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
 }
 
 /// weft_near_put_NAME() and weft_near_get_NAME() for one element, as OpenSHMEM's p and g. The store
-/// is a release: a peer that sees it may overwrite what this rank has read before. The load is an
+/// is a release: this rank's earlier reads are complete before a peer sees it. The load is an
 /// acquire: it is complete before later accesses.
 #define WEFT_NEAR_ELEMENT(name, element, whole)                                                  \
     static inline weft_status weft_near_put_##name(weft_near* near, element* dst, element value, \
@@ -74,7 +73,7 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         return WEFT_OK;                                                                          \
     }
 
-/// weft_near_fetch_NAME(), _set_, _swap_, _add_, _fetch_add_ and others: words, as weft_atomic().
+/// weft_near_fetch_NAME(), _set_, _swap_, _add_, _fetch_add_ and others: weft_atomic() on a word.
 #define WEFT_NEAR_CHANGE(name, word, type, call, kind, builtin)                                    \
     static inline weft_status weft_near_##call##_##name(weft_near* near, word* at, word operand,   \
                                                         int peer) {                                \
@@ -146,7 +145,7 @@ WEFT_NEAR_ELEMENT(u16, uint16_t, uint16_t)
 WEFT_NEAR_ELEMENT(float, float, uint32_t)
 WEFT_NEAR_ELEMENT(double, double, uint64_t)
 
-/// weft_put() and weft_get() of any size, copied inline up to WEFT_NEAR_BYTES.
+/// weft_put() and weft_get() of any size; 9 to WEFT_NEAR_BYTES bytes are copied inline.
 #define WEFT_NEAR_BYTES 4096
 static inline weft_status weft_near_put(weft_near* near, void* dst, const void* src, size_t bytes,
                                         int peer) {

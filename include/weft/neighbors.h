@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbors.h - calls of the C interface that exchange blocks between neighbors.
 //
-// Names and rules are those of weft.h. Each member lists its own neighbors, in a directed graph or
-// a Cartesian grid. All members of the team make a neighbor call, also those without neighbors.
-// Messages go directly from rank to rank. A neighbor call is a weft_alltoallv() with shorter
-// arrays: other members may call weft_alltoallv() instead.
+// The rules of weft.h apply. Each member lists its own neighbors, in a directed graph or a
+// Cartesian grid. All members of the team make a neighbor call, also members without neighbors.
+// Messages are sent directly from rank to rank. A neighbor call is a weft_alltoallv() whose arrays
+// have entries for neighbors only, so other members may call weft_alltoallv() instead.
 #ifndef WEFT_NEIGHBORS_H
 #define WEFT_NEIGHBORS_H
 
@@ -17,9 +17,9 @@ extern "C" {
 typedef struct weft_neighbors weft_neighbors;
 
 /// Makes a list of neighbors. Not collective. sources: ranks that send a block to this rank;
-/// destinations: ranks that receive a block from it; both in the order of the blocks. Each array
-/// names a member at most once, and may name this rank. If a names b as a destination, b names a as
-/// a source. An array may be NULL if its count is 0.
+/// destinations: ranks that receive a block from this rank; both in the order of the blocks. Each
+/// array names a member at most once, and may name this rank. If rank a names b as a destination, b
+/// must name a as a source. An array may be NULL if its count is 0.
 WEFT_API weft_status weft_neighbors_create(weft_team* team, const int* sources, int source_count,
                                            const int* destinations, int destination_count,
                                            weft_neighbors** out);
@@ -30,7 +30,7 @@ WEFT_API weft_status weft_neighbors_create(weft_team* team, const int* sources, 
 WEFT_API weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                             const int* periodic, weft_neighbors** out);
 /// Frees the list and sets *neighbors to NULL. Not collective. Started calls continue; persistent
-/// ones can still be started. A list may be freed after its team, but not used.
+/// calls can still be started. After the end of the team, a list may only be freed.
 WEFT_API weft_status weft_neighbors_free(weft_neighbors** neighbors);
 /// Return the number of sources or destinations; -1 if neighbors is NULL.
 WEFT_API int weft_neighbors_sources(const weft_neighbors* neighbors);
@@ -109,27 +109,27 @@ typedef enum weft_way {
 /// weft_neighbors_on_grid(). Neighbors are the members whose coordinates differ by at most `reach`;
 /// if star is not 0, in one coordinate only. Blocks are in lexical order of the offsets, starting
 /// with -reach, -reach, ... For a star, blocks are ordered by dimension, then by distance, the
-/// previous rank before the next one.
+/// previous rank before the next rank.
 WEFT_API weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
                                          const int* periodic, int star, int reach,
                                          weft_stencil** out);
-/// Frees the stencil and sets *stencil to NULL. Not collective. A stencil may be freed after its
-/// team, but not used.
+/// Frees the stencil and sets *stencil to NULL. Not collective. After the end of the team, a
+/// stencil may only be freed.
 WEFT_API weft_status weft_stencil_free(weft_stencil** stencil);
 /// Returns the number of blocks; -1 if stencil is NULL.
 WEFT_API int weft_stencil_blocks(const weft_stencil* stencil);
-/// Returns the member that sends and receives this block; -1 outside the grid, or if the block does
-/// not exist. On a short periodic dimension, a member can be a neighbor several times, and this
-/// rank its own.
+/// Returns the neighbor with this block; -1 if it would be outside the grid, or the block does not
+/// exist. On a short periodic dimension, a member can be a neighbor several times, and this rank
+/// its own.
 WEFT_API int weft_stencil_neighbor(const weft_stencil* stencil, int block);
 /// Sets the way of later calls; equal on all members.
 WEFT_API weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way);
 
-/// Collective. in: a block of count elements for each neighbor; out: a block from each. Blocks of
-/// missing neighbors are neither read nor written. in and out must not overlap.
+/// Collective. in: a block of count elements for each neighbor; out: a block from each neighbor.
+/// Blocks of missing neighbors are neither read nor written. in and out must not overlap.
 WEFT_API weft_status weft_stencil_alltoall(weft_stencil* stencil, const void* in, void* out,
                                            size_t count, weft_type type);
-/// Does the same with one block for all neighbors.
+/// As weft_stencil_alltoall(), but `in` is a single block that all neighbors receive.
 WEFT_API weft_status weft_stencil_allgather(weft_stencil* stencil, const void* in, void* out,
                                             size_t count, weft_type type);
 /// @}

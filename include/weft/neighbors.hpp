@@ -2,9 +2,9 @@
 // neighbors.hpp - calls that exchange blocks between neighbors.
 //
 // Each member lists its own neighbors, in a directed graph or a Cartesian grid. A neighbor call is
-// a Call for Team::run(), start() and prepare(). All members of the team make it, also those
-// without neighbors. Messages go directly from rank to rank. The call is an alltoallv with shorter
-// arrays: other members may call alltoallv() instead.
+// a Call for Team::run(), start() and prepare(). All members of the team make it, also members
+// without neighbors. Messages are sent directly from rank to rank. A neighbor call is an alltoallv
+// whose arrays have entries for neighbors only, so other members may call alltoallv() instead.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ namespace weft {
 class Neighbors {
   public:
     /// members: size of the team. sources: ranks that send a block to this rank; destinations:
-    /// ranks that receive a block from it; both in the order of the blocks. Each list names a
-    /// member at most once, and may name this rank. If a names b as a destination, b names a
-    /// as a source.
+    /// ranks that receive a block from this rank; both in the order of the blocks. Each list names
+    /// a member at most once, and may name this rank. If rank a names b as a destination, b must
+    /// name a as a source.
     Neighbors(Rank members, std::vector<Rank> sources, std::vector<Rank> destinations)
         : in_(members, std::move(destinations), "destinations"),
           out_(members, std::move(sources), "sources") {}
@@ -39,37 +39,37 @@ class Neighbors {
     [[nodiscard]] std::span<const Rank> destinations() const { return in_.ranks; }
 
     // A Call refers to arrays of this object. Pass it to run(), start() or prepare() before making
-    // the next one.
+    // the next Call.
 
     /// in: a block of count elements for each destination; out: a block from each source.
     [[nodiscard]] Call alltoall(const void* in, void* out, std::size_t count, Type type) {
-        in_.spread(count, count);
-        out_.spread(count, count);
+        in_.set_equal(count, count);
+        out_.set_equal(count, count);
         return call(in, out, type);
     }
     /// in: one block, sent to all destinations; out: a block from each source.
     [[nodiscard]] Call allgather(const void* in, void* out, std::size_t count, Type type) {
-        in_.spread(count, 0);
-        out_.spread(count, count);
+        in_.set_equal(count, 0);
+        out_.set_equal(count, count);
         return call(in, out, type);
     }
     /// in_blocks: data for each destination; out_blocks: data from each source.
     [[nodiscard]] Call alltoallv(const void* in, Blocks in_blocks, void* out, Blocks out_blocks,
                                  Type type) {
-        in_.place(in_blocks, "in");
-        out_.place(out_blocks, "out");
+        in_.set_blocks(in_blocks, "in");
+        out_.set_blocks(out_blocks, "out");
         return call(in, out, type);
     }
     /// in: count elements, sent to all destinations; out_blocks: data from each source.
     [[nodiscard]] Call allgatherv(const void* in, std::size_t count, void* out, Blocks out_blocks,
                                   Type type) {
-        in_.spread(count, 0);
-        out_.place(out_blocks, "out");
+        in_.set_equal(count, 0);
+        out_.set_blocks(out_blocks, "out");
         return call(in, out, type);
     }
 
   private:
-    /// Sent or received blocks, by neighbor and by member.
+    /// The blocks that are sent, or those that are received.
     struct Side {
         Side(Rank members, std::vector<Rank> named, const char* what)
             : ranks(std::move(named)),
@@ -89,11 +89,12 @@ class Neighbors {
             counts[member] = count;
             displacements[member] = displacement;
         }
-        /// Sets blocks of equal size, that start `apart` elements from each other.
-        void spread(std::size_t count, std::size_t apart) {
-            for (std::size_t i = 0; i < ranks.size(); ++i) set(i, count, i * apart);
+        /// Sets blocks of `count` elements whose starts have a distance of `stride` elements.
+        void set_equal(std::size_t count, std::size_t stride) {
+            for (std::size_t i = 0; i < ranks.size(); ++i) set(i, count, i * stride);
         }
-        void place(const Blocks& blocks, const char* what) {
+        /// Sets the given blocks, one for each neighbor. what: name of the argument, for the Error.
+        void set_blocks(const Blocks& blocks, const char* what) {
             if (blocks.counts.size() != ranks.size() ||
                 (!blocks.displacements.empty() && blocks.displacements.size() != ranks.size()))
                 throw Error(Status::argument, std::string(what) +
@@ -108,17 +109,17 @@ class Neighbors {
         }
         [[nodiscard]] Blocks blocks() const { return {counts, displacements}; }
 
-        std::vector<Rank> ranks;
-        std::vector<std::size_t> counts;
-        std::vector<std::size_t> displacements;
+        std::vector<Rank> ranks;                 ///< neighbors, in the order of the blocks
+        std::vector<std::size_t> counts;         ///< by member; 0 if it is no neighbor
+        std::vector<std::size_t> displacements;  ///< by member
     };
 
     [[nodiscard]] Call call(const void* in, void* out, Type type) const {
         return Call::alltoallv(in, in_.blocks(), out, out_.blocks(), type);
     }
 
-    Side in_;
-    Side out_;
+    Side in_;   ///< blocks for destinations
+    Side out_;  ///< blocks from sources
 };
 
 inline Neighbors Neighbors::on_grid(std::span<const Rank> extents,

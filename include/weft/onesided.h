@@ -4,10 +4,10 @@
 // and GASPI programs.
 //
 // weft.h includes this header; its introduction also applies here. Memory of a peer is named by
-// this rank's address of the same symmetric memory, or as weft_register() says. A word has 4 or 8
-// bytes, is aligned to its size, and has the type WEFT_INT32, WEFT_UINT32, WEFT_INT64 or
-// WEFT_UINT64 (as is a `long`). Some calls also accept WEFT_FLOAT and WEFT_DOUBLE. Values
-// are passed by address.
+// this rank's address of the same symmetric memory, or by a name from weft_register(). A word has 4
+// or 8 bytes, is aligned to its size, and has the type WEFT_INT32, WEFT_UINT32, WEFT_INT64 or
+// WEFT_UINT64 (a `long` is a word, too). Some calls also accept WEFT_FLOAT and WEFT_DOUBLE.
+// Operands and results are passed by address.
 #ifndef WEFT_ONESIDED_H
 #define WEFT_ONESIDED_H
 
@@ -19,8 +19,8 @@ extern "C" {
 
 // --- time ----------------------------------------------------------------------------------------
 
-/// No time limit. Times are in nanoseconds. A call whose time is over returns WEFT_ERR_TIMEOUT and
-/// can be repeated; it has no effect except progress of transfers.
+/// No time limit. Limits are in nanoseconds. A call whose limit has passed returns WEFT_ERR_TIMEOUT
+/// and can be repeated; it has no effect except progress of transfers.
 #define WEFT_FOREVER INT64_MAX
 
 /// Does a weft_quiet() for at most timeout_ns.
@@ -32,10 +32,10 @@ WEFT_API weft_status weft_wait_for(weft_request** request, int64_t timeout_ns);
 
 /// Effect of weft_atomic() on a word.
 typedef enum weft_atomic_kind WEFT_AS_INT {
-    WEFT_ATOMIC_FETCH = 0,     ///< only returns the value; also floating point
-    WEFT_ATOMIC_SET,           ///< sets it to the operand; also floating point
-    WEFT_ATOMIC_COMPARE_SWAP,  ///< sets it to the operand if it equals `compare`
-    WEFT_ATOMIC_ADD,           ///< wraps
+    WEFT_ATOMIC_FETCH = 0,     ///< returns the word unchanged; also for floating point
+    WEFT_ATOMIC_SET,           ///< sets the word to the operand; also for floating point
+    WEFT_ATOMIC_COMPARE_SWAP,  ///< sets the word to the operand if it equals `compare`
+    WEFT_ATOMIC_ADD,           ///< adds the operand; wraps on overflow
     WEFT_ATOMIC_AND,
     WEFT_ATOMIC_OR,
     WEFT_ATOMIC_XOR,
@@ -79,14 +79,14 @@ WEFT_API weft_status weft_iget(weft_team* team, void* dst, const void* src, size
 
 // --- waits for words -----------------------------------------------------------------------------
 
-/// Words of this rank that other ranks change, and the condition for them.
+/// Words of this rank that other ranks change, and the condition for which a call waits or tests.
 typedef struct weft_words {
     const void* words;   ///< `count` contiguous words; NULL if count is 0
     size_t count;        ///< number of words
     weft_type type;      ///< of words and values
     int cmp;             ///< a weft_compare
-    const void* values;  ///< to compare with: one value, or one for each word if `each` is not 0
-    int each;            ///< see values
+    const void* values;  ///< operand of cmp: one value, or one for each word if `each` is not 0
+    int each;            ///< not 0: `values` has `count` values
     const int* skip;     ///< words with a nonzero entry are ignored; may be NULL
 } weft_words;
 
@@ -99,14 +99,14 @@ WEFT_API weft_status weft_wait_all(weft_team* team, const weft_words* words, int
 /// Waits until one word satisfies the condition. *index: its index; SIZE_MAX if all are ignored.
 WEFT_API weft_status weft_wait_any(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                    size_t* index);
-/// Waits as weft_wait_any(), and returns the indices of all such words in rising order. *found:
-/// their number; 0 if all are ignored.
+/// Waits as weft_wait_any(). indices: the indices of all words that satisfy the condition, in
+/// ascending order. *found: their number; 0 if all words are ignored.
 WEFT_API weft_status weft_wait_some(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                     size_t* indices, size_t* found);
 
 /// @name Tests
-/// Each test drives all transfers once, and returns the present result of the wait. *holds is 1 or
-/// 0; *index is an index or SIZE_MAX.
+/// Each test drives all transfers once. *holds: 1 if weft_wait_all() would return, else 0. *index:
+/// index of a word that satisfies the condition, or SIZE_MAX. *found: number of such words.
 /// @{
 WEFT_API weft_status weft_test_all(weft_team* team, const weft_words* words, int* holds);
 WEFT_API weft_status weft_test_any(weft_team* team, const weft_words* words, size_t* index);
@@ -119,14 +119,14 @@ WEFT_API weft_status weft_test_some(weft_team* team, const weft_words* words, si
 /// Promises of the program about a context. They are hints and do not change results.
 typedef enum weft_context_hint WEFT_AS_INT {
     WEFT_CONTEXT_SERIALIZED = 1,     ///< no two threads use it at a time
-    WEFT_CONTEXT_PRIVATE = 2,        ///< only the thread that made it uses it
-    WEFT_CONTEXT_NOSTORE = 4,        ///< it is not used to store into memory of peers
+    WEFT_CONTEXT_PRIVATE = 2,        ///< only the thread that made the context uses it
+    WEFT_CONTEXT_NOSTORE = 4,        ///< no call through the context stores into memory of peers
     WEFT_CONTEXT_RANGE = 0x7fffffff  ///< no hint: makes the enumeration as large as an int
 } weft_context_hint;
 
-/// Makes a handle of the same team with its own fence and quiet. Those of the context apply only to
-/// puts and gets made through it; those of the team exclude them. All calls of this interface
-/// accept it as a team. Not collective; other ranks do not know of it. hints: WEFT_CONTEXT_*, or 0.
+/// Makes a context: a handle of the same team with its own fence and quiet. They apply only to puts
+/// and gets through the context; weft_fence() and weft_quiet() of the team do not. All calls of
+/// this interface accept a context as a team. Not collective. hints: sum of WEFT_CONTEXT_*, or 0.
 WEFT_API weft_status weft_context_create(weft_team* team, int hints, weft_team** out);
 /// Does a weft_quiet() of the context and ends it. The end of the team ends its contexts.
 WEFT_API weft_status weft_context_free(weft_team* context);
@@ -141,23 +141,23 @@ WEFT_API weft_status weft_context_free(weft_team* context);
 WEFT_API weft_status weft_lock_set(weft_team* team, uint64_t* lock);
 /// Tries to get the lock. *got: 1 if this rank now holds it, 0 if another rank does.
 WEFT_API weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got);
-/// Does a weft_quiet() and releases the lock: the next holder sees all data put under the lock.
+/// Does a weft_quiet() and releases the lock. The next holder sees all data that this rank has put.
 WEFT_API weft_status weft_lock_clear(weft_team* team, uint64_t* lock);
 /// @}
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Forms a team of the `size` members start, start + stride, ..., in this order; *out is
-/// NULL elsewhere. Collective over `team`, with equal numbers on all members. stride: not 0;
-/// may be negative.
+/// Forms a team of the `size` members start, start + stride, ..., in this order. On other members
+/// *out is NULL. Collective over `team`, with equal arguments on all members. stride: not 0; may be
+/// negative.
 WEFT_API weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                              weft_team** out);
-/// Arranges the members in rows of x_range ranks (the last may be shorter), and forms a team of
-/// each row and of each column. Collective over `team`.
+/// Arranges the members in rows of x_range ranks (the last row may be shorter), and forms a team
+/// of each row and of each column. Collective over `team`.
 WEFT_API weft_status weft_team_split_2d(weft_team* team, int x_range, weft_team** row,
                                         weft_team** column);
-/// Returns the rank in `to` of the member with rank `rank` in `from`; -1 if it is not in both, or
-/// an argument is not usable. Not collective.
+/// Returns the rank in `to` of the member with rank `rank` in `from`; -1 if it is not a member of
+/// `to`, or an argument is not usable. Not collective.
 WEFT_API int weft_team_translate(const weft_team* from, int rank, const weft_team* to);
 
 // --- symmetric memory ----------------------------------------------------------------------------
@@ -175,7 +175,7 @@ WEFT_API weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, vo
 /// up to the smaller size. With 0 bytes it does a weft_free(), and *memory is NULL. Collective,
 /// with the same memory and bytes on all members. On failure *memory is unchanged.
 WEFT_API weft_status weft_realloc(weft_team* team, void** memory, size_t bytes);
-/// Does a weft_alloc_aligned() with hints: WEFT_MEMORY_*, or 0.
+/// Does a weft_alloc_aligned() with hints: sum of WEFT_MEMORY_*, or 0.
 WEFT_API weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,
                                        void** out);
 
@@ -188,23 +188,23 @@ typedef enum weft_memory_kind WEFT_AS_INT {
 } weft_memory_kind;
 
 /// Lets members access the `bytes` bytes at `memory` with puts, gets, signals and atomic
-/// operations. Any memory that this rank may read and write will do: static, stack, malloc(),
+/// operations. Any memory that this rank may read and write is accepted: static, stack, malloc(),
 /// mmap() or weft_alloc() memory. Collective over `team`; each member registers its own range, or
 /// nothing (0 bytes). *segment: a name for the memory of all members. In one-sided calls of this
 /// team and its contexts, (char*)*segment + i is byte i of the range that the peer has
-/// registered. A name is valid only in calls: loads and stores of it fail. Locks must be in
-/// memory of weft_alloc().
+/// registered. A name is valid only in calls: loads and stores at this address fail. Locks must be
+/// in memory of weft_alloc().
 ///
-/// The caller owns the memory, accesses it as symmetric memory, and waits for words by their own
-/// addresses. It must stay in place until weft_unregister(), weft_team_free() or weft_finalize()
-/// has returned. Words must be aligned by their addresses at the peer.
+/// The caller owns the memory and accesses it under the rules of symmetric memory. To wait for a
+/// word, it passes the word's own address. The memory must remain mapped until weft_unregister(),
+/// weft_team_free() or weft_finalize() has returned. Words must be aligned in the peer's memory.
 ///
-/// Progress: the owner itself does puts of words, signals and atomic operations, during its calls
-/// into the library, also for local peers. It also does all transfers that neither the kernel nor
+/// Progress: the owner executes puts of words, signals and atomic operations during its calls into
+/// the library, also for local peers. It also executes all transfers that neither the kernel nor
 /// the network can do. Puts are delivered when weft_quiet() returns.
 ///
-/// If a member's memory is refused (NULL or not mapped), all members get WEFT_ERR_ARGUMENT with its
-/// rank, and nothing is registered. Only WEFT_KIND_HOST is supported.
+/// If a member's memory is refused (NULL or not mapped), all members get WEFT_ERR_ARGUMENT with
+/// this member's rank, and nothing is registered. Only WEFT_KIND_HOST is supported.
 WEFT_API weft_status weft_register(weft_team* team, weft_memory_kind kind, void* memory,
                                    size_t bytes, void** segment);
 /// Ends a registration on the same team, with the same segment on all members. As weft_free(), it
@@ -217,9 +217,9 @@ WEFT_API size_t weft_registered_bytes(const weft_team* team, const void* segment
 
 // --- collectives ---------------------------------------------------------------------------------
 
-/// Does a weft_alltoall() on elements with a distance of `in_stride` and `out_stride`
-/// elements: element k for rank r is in[(r * count + k) * in_stride]. Strides are at least 1.
-/// in: not WEFT_IN_PLACE.
+/// Does a weft_alltoall() of elements that are `in_stride` elements apart in `in`, `out_stride` in
+/// `out`: element k for rank r is in[(r * count + k) * in_stride]. Strides are at least 1. in: not
+/// WEFT_IN_PLACE.
 WEFT_API weft_status weft_alltoall_strided(weft_team* team, const void* in, size_t in_stride,
                                            void* out, size_t out_stride, size_t count,
                                            weft_type type);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided.hpp - one-sided calls of a team; base class of weft::Team.
 //
-// These calls access the memory of one peer, a rank of the team or this rank itself. This rank's
-// address of the same symmetric memory (Team::allocate()) names it. They are not collective, but
-// the peer must call into the library from time to time. Semantics follow OpenSHMEM 1.5 where it
-// has the call.
+// These calls access the memory of one peer: another rank of the team or this rank itself. Memory
+// of the peer is named by this rank's address of the same symmetric memory (Team::allocate()). The
+// calls are not collective, but the peer must call into the library from time to time. Calls that
+// OpenSHMEM 1.5 has, too, have its semantics.
 #pragma once
 
 #include <bit>
@@ -42,8 +42,8 @@ class WEFT_API OneSidedCalls {
     void put(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// Copies from a peer's memory. Returns when `dst` holds the data.
     void get(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// Start a put() or get() and return at once: memory of this rank belongs to the
-    /// library until quiet().
+    /// Start a put() or get() and return at once: src of the put, or dst of the get, belongs to the
+    /// library until quiet() returns.
     void put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     void get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// Does a put(). After its delivery, sets the peer's `signal` to value or adds value to it. A
@@ -53,36 +53,36 @@ class WEFT_API OneSidedCalls {
     void put_signal_nbi(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                         std::uint64_t value, SignalOp op, Rank peer);
 
-    /// Copies the elements of src; dst has at least the same size.
+    /// Copy the elements of src; dst has at least the same size.
     template <class T>
     void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
+        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         if (dst.size() < src.size()) throw Error(Status::argument, "put: dst is shorter than src");
         put(dst.data(), src.data(), src.size_bytes(), peer);
     }
     template <class T>
     void get(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
+        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         if (dst.size() < src.size()) throw Error(Status::argument, "get: dst is shorter than src");
         get(dst.data(), src.data(), src.size_bytes(), peer);
     }
 
-    /// Copy blocks of `bytes` bytes; block i is i * stride bytes behind the first on either side.
-    /// Strides may be negative. They return as put() and get() do.
+    /// Copy `count` blocks of `bytes` bytes. Block i starts i * stride bytes after block 0, with
+    /// the stride of its side, which may be negative. They return as put() and get() do.
     void put_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
     void get_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
 
-    /// Copies one element.
+    /// Copy one element.
     template <class T>
     void p(T* dst, std::type_identity_t<T> value, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
+        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         put(dst, &value, sizeof value, peer);
     }
     template <class T>
     [[nodiscard]] T g(const T* src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
+        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         T value;
         get(&value, src, sizeof value, peer);
         return value;
@@ -144,22 +144,23 @@ class WEFT_API OneSidedCalls {
     }
 
     /// A lock is one word of symmetric memory, initially 0 on all members. One member at a time
-    /// holds it; members get it in the order of their requests. unlock() begins with a quiet().
+    /// holds it; members get it in the order of their requests. try_lock() returns true if this
+    /// rank now holds the lock. unlock() begins with a quiet().
     void lock(std::uint64_t* lock);
     [[nodiscard]] bool try_lock(std::uint64_t* lock);
     void unlock(std::uint64_t* lock);
 
     /// Sends a message to the peer's handler with this number (Runtime::on_message()); see
-    /// messages.h. Returns when the bytes may be changed. In a handler it never waits.
+    /// messages.h. Returns when `data` may be changed. If a handler calls it, it never waits.
     void send(Rank peer, int handler, const void* data, std::size_t bytes);
 
     /// Orders deliveries at each peer: earlier puts (signals and atomic operations included) before
-    /// later ones. Does not order gets.
+    /// later puts. Does not order gets.
     void fence();
-    /// Waits until all puts and gets are complete, here and at the peers.
+    /// Waits until all puts and gets of this rank are complete, here and at the peers.
     void quiet();
     /// Waits until this rank's word satisfies the comparison; drives all transfers meanwhile. Peers
-    /// change the word by put() of just this word, put_signal() or an atomic operation.
+    /// change the word by put() of only this word, put_signal() or an atomic operation.
     template <Word T>
     void wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
         static_cast<void>(wait(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted)));
@@ -170,8 +171,8 @@ class WEFT_API OneSidedCalls {
                                   std::chrono::nanoseconds time) {
         return wait_for(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted), time);
     }
-    /// Wait for one word of a row, whose index is returned, or until each word of a row has
-    /// satisfied the comparison once.
+    /// Wait until one of the words satisfies the comparison, and return its index; or until each
+    /// word has satisfied the comparison once.
     template <Word T>
     std::size_t wait_until_any(std::span<const T> words, Compare compare,
                                std::type_identity_t<T> wanted) {

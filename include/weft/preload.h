@@ -2,13 +2,13 @@
 // preload.h - functions for a library that uses libweft.so and is loaded by LD_PRELOAD.
 //
 // Why      weft may replace the pages of a program's buffers by pages that local peers can map
-//          (docs/direct-memory.md). Then the program's calls of madvise() and mremap() have to
-//          reach libweft.so. They do if the program is linked with libweft.so. If a preloaded
-//          library brings libweft.so with it, libweft.so comes after the C library, and the calls
-//          do not reach it. So the preloaded library defines madvise() and mremap(), and forwards
-//          the calls with the functions below.
-// Holds    Any thread may call these at any time; they set errno as the C library's functions do.
-//          A library that does not forward breaks nothing: the kernel then copies all buffers.
+//          (docs/direct-memory.md). Then the program's calls of madvise() and mremap() must reach
+//          libweft.so. They do if the program is linked with libweft.so. If a preloaded library
+//          loads libweft.so, the C library precedes libweft.so in the search for symbols, and the
+//          calls do not reach it. So the preloaded library must define madvise() and mremap(), and
+//          forward the calls by the functions below.
+// Holds    Any thread may call these functions at any time; they set errno as the C library does.
+//          If a library does not forward, weft still works: the kernel copies all buffers.
 #ifndef WEFT_PRELOAD_H
 #define WEFT_PRELOAD_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpc.hpp - functions that a peer calls: arguments travel there in a message, the result back.
+// rpc.hpp - remote procedure calls: a message brings arguments to a peer, another the result back.
 //
 //     int add(int a, int b) { return a + b; }
 //
@@ -9,10 +9,11 @@
 //
 // Functions are handlers of active messages. A peer runs them inside its calls into the library,
 // one at a time; they must not call the library. If a function throws, its caller gets an Error.
-// The arguments of a call may have up to 2032 bytes, and so may its result. In jobs of more than
-// 1024 ranks the limit is 240 bytes, and the caller gets an Error if it is exceeded. All ranks make
+// The arguments of a call may have up to 2032 bytes, and its result, too. In jobs of more than
+// 1024 ranks the limit is 240 bytes; the caller gets an Error if it is exceeded. All ranks make
 // an Rpc, and keep it until no rank calls functions any more. A function is identified by its name
-// and type, so the programs of all ranks must call it somewhere.
+// and type, and registered by its use in Rpc::call(). So the programs of all ranks must contain
+// such a use.
 #pragma once
 
 #include <algorithm>
@@ -37,21 +38,22 @@ namespace weft {
 
 namespace detail {
 
-/// Bytes of a message in jobs of up to 1024 ranks.
+/// Largest size of a message in jobs of up to 1024 ranks.
 inline constexpr std::size_t kRpcMessageBytes = 2048;
-/// Bytes of the head with which each request and reply starts.
+/// Size of the head with which each request and reply starts.
 inline constexpr std::size_t kRpcHeadBytes = 16;
 
-/// Calls a function with arguments read from bytes and writes its result. Returns false, and does
-/// not call, if `bytes` is not the size of the arguments.
+/// Calls a function with `arguments` and writes its result. Returns false, without a call, if
+/// `bytes` is not the size of the arguments.
 using Invoker = bool (*)(const std::byte* arguments, std::size_t bytes, std::byte* result);
 
 struct KnownFunction {
-    Invoker invoker = nullptr;
+    Invoker invoker = nullptr;  ///< nullptr: ambiguous, because two functions have the same name
     std::size_t result_bytes = 0;
 };
 
-/// Functions that this program calls somewhere, by name and type. Filled before main().
+/// Functions that this program passes to Rpc::call(), by hash of name and type. Filled before
+/// main().
 inline std::map<std::uint64_t, KnownFunction>& known_functions() {
     static std::map<std::uint64_t, KnownFunction> functions;
     return functions;
@@ -69,7 +71,7 @@ template <>
 inline constexpr std::size_t kResultBytes<void> = 0;
 
 template <class T>
-constexpr bool kTravels = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+constexpr bool kSendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 
 template <auto Function, class Type = decltype(Function)>
 struct Callable;
@@ -77,9 +79,9 @@ template <auto Function, class R, class... Parameters>
 struct Callable<Function, R (*)(Parameters...)> {
     using Result = R;
     using Tuple = std::tuple<std::decay_t<Parameters>...>;
-    static_assert((kTravels<std::decay_t<Parameters>> && ...),
-                  "arguments travel as bytes: trivially copyable, no pointers");
-    static_assert(std::is_void_v<R> || kTravels<R>, "results travel as bytes");
+    static_assert((kSendable<std::decay_t<Parameters>> && ...),
+                  "arguments are sent as bytes: trivially copyable, no pointers");
+    static_assert(std::is_void_v<R> || kSendable<R>, "results are sent as bytes");
     static_assert(kResultBytes<R> + kRpcHeadBytes <= kRpcMessageBytes,
                   "the result is larger than a message");
     static constexpr std::size_t kBytes = (std::size_t{0} + ... + sizeof(std::decay_t<Parameters>));
@@ -99,15 +101,15 @@ struct Callable<Function, R (*)(Parameters...)> {
         return true;
     }
     static std::uint64_t name() { return hash_of(__PRETTY_FUNCTION__); }
-    /// Registers the function. If two files define functions of the same name, neither
-    /// can be called.
-    static bool learn() {
+    /// Registers the function. If two files define different functions of the same name and type,
+    /// neither can be called.
+    static bool register_function() {
         const auto [at, is_new] =
             known_functions().try_emplace(name(), KnownFunction{&invoke, kResultBytes<R>});
         if (!is_new && at->second.invoker != &invoke) at->second.invoker = nullptr;
         return true;
     }
-    static inline const bool kKnown = learn();
+    static inline const bool kKnown = register_function();
 
   private:
     template <class T>
@@ -119,26 +121,26 @@ struct Callable<Function, R (*)(Parameters...)> {
 
 enum class RpcState : std::uint64_t { pending, done, unknown, failed };
 
-/// A call whose result is pending. The handler of the reply writes the state last.
+/// A call by this rank. The handler of the reply writes the state last.
 struct RpcCall {
-    std::uint64_t state = static_cast<std::uint64_t>(RpcState::pending);
+    std::uint64_t state = static_cast<std::uint64_t>(RpcState::pending);  ///< an RpcState
     std::vector<std::byte> result;
-    std::string why;  ///< reason, if the function failed at the peer
+    std::string why;  ///< reason, if state is `failed`
 };
 
 }  // namespace detail
 
-/// The result of Rpc::call(). A caller need not wait for it.
+/// Handle of a call by Rpc::call(). It may be destroyed before the result arrives.
 template <class T>
 class Future {
   public:
-    /// Drives everything once. Returns true if the result has arrived.
+    /// Drives all transfers once. Returns true if the result has arrived.
     [[nodiscard]] bool ready() {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives everything until the result has arrived. Throws an Error if the peer does not know
-    /// the function, if the function threw there, or if its result is larger than a message
-    /// of this job.
+    /// Drives all transfers until the result has arrived. Throws an Error if the peer's program has
+    /// not registered the function, if the function threw, or if its result is larger than a
+    /// message of this job.
     T get() {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
         const auto state = static_cast<detail::RpcState>(call_->state);
@@ -162,7 +164,7 @@ class Future {
     std::shared_ptr<detail::RpcCall> call_;
 };
 
-/// Calls of functions on peers, and service of theirs. Uses the handlers 254 and 255.
+/// Calls functions on peers, and runs functions that peers call. Uses the handlers 254 and 255.
 class Rpc {
   public:
     explicit Rpc(Runtime& runtime) : runtime_(runtime), world_(runtime.world()) {
@@ -181,7 +183,7 @@ class Rpc {
         }
     }
 
-    /// Function(arguments...) at a peer, a rank of the world.
+    /// Starts Function(arguments...) at a peer, a rank of the world. Returns a Future.
     template <auto Function, class... Given>
     [[nodiscard]] auto call(Rank peer, const Given&... arguments) {
         using Known = detail::Callable<Function>;
@@ -208,11 +210,11 @@ class Rpc {
     static constexpr int kRequest = 254;
     static constexpr int kReply = 255;
     struct Head {
-        std::uint64_t what = 0;  ///< the function; of a reply: an RpcState
-        std::uint64_t id = 0;
+        std::uint64_t what = 0;  ///< in a request: hash of the function; in a reply: an RpcState
+        std::uint64_t id = 0;    ///< number of the call, in calls_ of the caller
     };
     static_assert(sizeof(Head) == detail::kRpcHeadBytes);
-    /// Most bytes of an error's text in a reply: a message of any job has room for them.
+    /// Largest size of an error's text in a reply, which fits into a message of any job.
     static constexpr std::size_t kWhyBytes = 200;
 
     template <class T>
@@ -232,7 +234,7 @@ class Rpc {
         calls_.erase(id);
     }
 
-    /// Returns the reply to a request. Exceptions of the function pass through.
+    /// Runs the requested function and returns the reply. Throws what the function throws.
     static std::vector<std::byte> result_of(Head head, const std::byte* arguments,
                                             std::size_t bytes) {
         const auto& known = detail::known_functions();
@@ -262,7 +264,7 @@ class Rpc {
         }
     }
 
-    /// Handles a request. Throws nothing.
+    /// Handler of requests: runs the function and replies. Never throws.
     static void serve(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
         auto& rpc = *static_cast<Rpc*>(self);
         Head head;
@@ -276,10 +278,11 @@ class Rpc {
             const char* const why = problem.what();
             rpc.send_failure(peer, head.id, why != nullptr ? why : "");
         } catch (...) {
-            rpc.send_failure(peer, head.id, "it threw an object that is no std::exception");
+            rpc.send_failure(peer, head.id, "it threw an object that is not a std::exception");
         }
     }
 
+    /// Handler of replies: stores the result or the reason.
     static void finish(void* self, Rank, const std::byte* data, std::size_t bytes) {
         auto& rpc = *static_cast<Rpc*>(self);
         Head head;
@@ -305,9 +308,9 @@ class Rpc {
 
     Runtime& runtime_;
     Team world_;
-    std::mutex mutex_;  ///< a progress thread may run handlers
-    std::map<std::uint64_t, std::shared_ptr<detail::RpcCall>> calls_;  ///< without an answer yet
-    std::uint64_t last_ = 0;
+    std::mutex mutex_;  ///< for calls_ and last_: a progress thread may run handlers
+    std::map<std::uint64_t, std::shared_ptr<detail::RpcCall>> calls_;  ///< calls without a reply
+    std::uint64_t last_ = 0;                                           ///< number of the last call
 };
 
 }  // namespace weft

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stencil.hpp - exchanges of equal blocks with the neighbors on a grid, including diagonal ones.
 //
-// Neighbors are the members at fixed offsets: all in a box around each member, or those along the
-// axes. The direct way sends each block to its neighbor (26 messages in a box of three dimensions).
-// The combined way exchanges along one dimension after another. It joins all blocks for the same
-// distance in that dimension into one message: 6 messages, but more bytes. By default, the way with
-// the lower predicted time is used for each size.
+// Neighbors are the members at fixed offsets: all in a box around each member, or only those along
+// the axes. There are two methods. The direct way sends each block to its neighbor: 26 messages in
+// a box of three dimensions. The combined way exchanges along one dimension after another and joins
+// all blocks for the same distance in that dimension into one message: 6 messages, but more bytes.
+// By default, each size uses the way with the lower predicted time.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class WEFT_API Stencil {
   public:
     /// Set of neighbors.
     enum class Shape : std::uint8_t {
-        box,  ///< members of `box` that differ in one coordinate only
-        star  ///< those members that differ in one coordinate only
+        box,  ///< members whose coordinates differ by at most `reach`
+        star  ///< members of the box that differ in one coordinate only
     };
     enum class Way : std::uint8_t {
         predicted,  ///< the way with the lower predicted time
@@ -31,25 +31,27 @@ class WEFT_API Stencil {
         combined
     };
 
-    /// Makes a stencil. Not collective; arguments are equal on all members. extents: ranks along
-    /// each dimension of the grid, which has all members; the last coordinate varies fastest.
-    /// periodic: by dimension, true if the last rank is next to the first.
+    /// Makes a stencil. Not collective; arguments are equal on all members. extents: number of
+    /// ranks along each dimension of the grid of all members; the last coordinate varies fastest.
+    /// periodic: for each dimension, true if its last and first rank are adjacent. reach: largest
+    /// difference of a coordinate between neighbors.
     Stencil(Team team, std::span<const Rank> extents, const std::vector<bool>& periodic,
             Shape shape = Shape::box, int reach = 1);
     Stencil(Stencil&& other) noexcept;
     Stencil& operator=(Stencil&& other) noexcept;
     ~Stencil();
 
-    /// Returns the neighbors in the order of the blocks; -1 outside the grid. A box is in lexical
-    /// order of the offsets, starting with -reach, -reach, ... A star is ordered by dimension, then
-    /// by distance, the previous rank before the next one. On a short periodic dimension, a member
-    /// can be a neighbor several times, and this rank its own.
+    /// Returns the neighbors in the order of their blocks; -1 if a neighbor would be outside the
+    /// grid. A box is in lexical order of the offsets, starting with -reach, -reach, ... A star is
+    /// ordered by dimension, then by distance, the previous rank before the next rank. On a short
+    /// periodic dimension, a member can be a neighbor several times, and this rank its own.
     [[nodiscard]] const std::vector<Rank>& neighbors() const;
 
-    /// Collective. in: a block of count elements for each neighbor; out: a block from each. Blocks
-    /// of missing neighbors are neither read nor written. in and out must not overlap.
+    /// Collective. in: a block of count elements for each neighbor; out: a block from each
+    /// neighbor. Blocks of missing neighbors are neither read nor written. in and out must not
+    /// overlap.
     void alltoall(const void* in, void* out, std::size_t count, Type type);
-    /// Does the same with one block for all neighbors.
+    /// As alltoall(), but `in` is a single block that all neighbors receive.
     void allgather(const void* in, void* out, std::size_t count, Type type);
 
     /// Sets the way of later calls; equal on all members.

@@ -9,18 +9,18 @@
 extern "C" {
 #endif
 
-/// Concurrency of the program's calls.
+/// Whether several threads may call at the same time.
 typedef enum weft_threads WEFT_AS_INT {
     WEFT_THREADS_SINGLE = 0,  ///< one thread at a time
-    /// Any threads, at once. One-sided calls may be concurrent; collectives of a team are made by
-    /// one thread at a time, in the same order on all ranks. Waiting threads do not block others.
-    /// Calls that make or end a team, or allocate or free memory, are made in the same order on all
-    /// ranks, whatever the team. A request is used by one thread at a time.
+    /// Any threads at the same time. One-sided calls may be concurrent. One thread at a time makes
+    /// collectives of a team, in the same order on all ranks. Waiting threads do not block other
+    /// threads. Calls that make or end a team, or allocate or free memory, are made in the same
+    /// order on all ranks, also across teams. One thread at a time uses a request.
     WEFT_THREADS_MULTIPLE,
     WEFT_THREADS_RANGE = 0x7fffffff  ///< no level: makes the enumeration as large as an int
 } weft_threads;
 
-/// Does a weft_init() with this level. WEFT_THREADS=multiple also requests concurrent threads.
+/// Does a weft_init() with this level. WEFT_THREADS=multiple raises it to WEFT_THREADS_MULTIPLE.
 WEFT_API weft_status weft_init_threads(weft_threads threads, weft_runtime** out);
 
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ enum class Type : std::uint8_t {
     boolean,    ///< bool
     float16,    ///< IEEE 754 binary16
     bfloat16,   ///< the upper half of a binary32
-    float_int,  ///< pairs of a value and an index, for minloc and maxloc; laid out as a C structure
+    float_int,  ///< this and the next 7: pairs of value and index for minloc and maxloc, a C struct
     double_int,
     int16_int,
     int32_int,
@@ -40,7 +40,7 @@ enum class Type : std::uint8_t {
     int64_int64,
     user,  ///< elements of a user operation, with the size that the call gives
 };
-inline constexpr int kBuiltinTypes = 24;
+inline constexpr int kBuiltinTypes = 24;  ///< all but user
 
 /// Reduction operations. docs/guide/programming.md lists the types of each. Logical operations read
 /// an element as (x != 0) and give 0 or 1. In all minima and maxima a NaN wins and -0.0 is less
@@ -60,11 +60,11 @@ enum class Op : std::uint8_t {
     maxloc,
     user
 };
-inline constexpr int kBuiltinOps = 12;
+inline constexpr int kBuiltinOps = 12;  ///< all but user
 
 /// A user operation: for i < count, sets inout[i] = in[i] (op) inout[i], where `in` holds the
-/// contributions of lower ranks. It runs on the thread that drives the runtime, under
-/// WEFT_PROGRESS=thread perhaps the progress thread; never on two threads at once.
+/// contributions of lower ranks. It runs on the thread that drives the runtime; with
+/// WEFT_PROGRESS=thread this may be the progress thread. It never runs on two threads at once.
 using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
 
 enum class Collective : std::uint8_t {
@@ -98,12 +98,12 @@ enum class SignalOp : std::uint8_t { set, add };
 /// How a call ended. Values are those of weft_status in the C interface.
 enum class Status : std::int32_t {
     ok = 0,
-    argument,     ///< unusable arguments, or ranks that disagree about them
+    argument,     ///< unusable arguments, or arguments that differ between ranks
     memory,       ///< not enough memory of the requested kind
     environment,  ///< no provider, no launcher, or a failed system call
     peer,         ///< another rank died or reported a failure
-    timeout,
-    unsupported,
+    timeout,      ///< the call's time limit has passed
+    unsupported,  ///< a feature of this interface that this version lacks
 };
 
 }  // namespace weft

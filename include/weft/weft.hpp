@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.hpp - the C++ interface: a runtime, teams of ranks, collectives, symmetric memory.
 //
-// A process joins its job by making a Runtime. `weft run`, mpirun, srun or any other PMIx host
-// starts the job; a process started without one is a job of one rank. Calls on a team are
+// A process joins its job by making a Runtime. `weft run`, mpirun, srun or any other PMIx launcher
+// starts the job; without a launcher, a process is a job of one rank. Calls on a team are
 // collective: all members make them in the same order, with the same counts, types, operations and
-// roots. Ranks that disagree get an Error that names both sides.
+// roots. If two ranks make different calls, both get an Error that names both calls.
 //
 // Threads: one thread at a time may use a runtime and its objects, unless the runtime was made with
-// Threads::multiple. Threads that make runtimes at once are serialized.
-// Progress: data of other ranks advances only during calls into the library. A program that
+// Threads::multiple. Concurrent constructions of runtimes are serialized.
+// Progress: this rank sends and receives data only during calls into the library. A program that
 // computes for long calls Runtime::progress() from time to time.
 // Errors: weft::Error, with a status and a text that names the argument or rank and the expected
 // value. A call whose arguments are refused has no effect. After any other Error of a collective,
-// the team can only be freed; other teams are not affected. Freed teams, and objects of an ended
-// runtime, are refused.
+// the team can only be freed; other teams are not affected. Calls with freed teams, or with objects
+// of an ended runtime, are refused.
 // Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that
-// stops early does not hang. Objects of this interface abandon what they own; it is freed after all
-// members have abandoned it, or with the runtime.
+// stops early does not hang. The destructor of an OwnedTeam or Memory abandons its team or memory,
+// which is freed after all members have abandoned it, or with the runtime.
 #pragma once
 
 #include <concepts>
@@ -38,8 +38,8 @@
 
 namespace weft {
 
-/// A started call. The destructor does not wait: the buffers must then stay valid until the team is
-/// idle, for example until its next barrier() returns.
+/// A started call. The destructor does not wait for the call, so the buffers must stay valid until
+/// the call is complete, for example until the next barrier() of the team returns.
 class WEFT_API Request {
   public:
     Request() noexcept;
@@ -61,7 +61,7 @@ class WEFT_API Request {
     std::unique_ptr<State> state_;
 };
 
-/// A call that is prepared once and started often, with the same buffers each time.
+/// A call that is prepared once and started repeatedly, with the same buffers each time.
 class WEFT_API PersistentRequest {
   public:
     PersistentRequest() noexcept;
@@ -89,12 +89,12 @@ namespace detail {
 struct RuntimeLink;
 }  // namespace detail
 
-/// Concurrency of the program's calls; see weft_threads in threads.h.
+/// Whether several threads may call at the same time; see weft_threads in threads.h.
 enum class Threads : std::uint8_t { single, multiple };
 
-/// Predicted time of a call with an algorithm.
+/// An algorithm, and the predicted time of a call with it.
 struct PredictedAlgorithm {
-    std::string algorithm;
+    std::string algorithm;  ///< its spec, as for set_algorithm()
     double predicted_us = 0;
 };
 
@@ -111,10 +111,10 @@ class WEFT_API Team : public OneSidedCalls {
     [[nodiscard]] Rank size() const;
 
     /// @name Collectives
-    /// take a Call in three forms. run() returns when it is complete here. start() never waits,
-    /// whatever calls were started before on any team; its buffers belong to the library until the
-    /// request is complete. prepare() is not collective, checks the arguments and moves no data;
-    /// PersistentRequest::start() then makes the call any number of times.
+    /// take a Call in three forms. run() returns when the call is complete on this rank. start()
+    /// never waits, whatever calls were started before on any team; the call's buffers belong to
+    /// the library until the request is complete. prepare() is not collective, checks the arguments
+    /// and moves no data; PersistentRequest::start() then makes the call any number of times.
     /// @{
     void run(const Call& call);
     [[nodiscard]] Request start(const Call& call);
@@ -194,7 +194,7 @@ class WEFT_API Team : public OneSidedCalls {
     }
     /// @}
 
-    /// buffer: of the same size on all members.
+    /// Copies the root's buffer to all members; its size is the same on all members.
     template <class T>
     void broadcast(std::span<T> buffer, Rank root) {
         broadcast(buffer.data(), buffer.size(), type_of<T>(), root);
@@ -225,9 +225,9 @@ class WEFT_API Team : public OneSidedCalls {
         return value;
     }
 
-    /// Makes a handle of the same team with its own fence and quiet. Those of the context apply
-    /// only to puts and gets made through it; those of the team exclude them. Not collective. The
-    /// context ends with the team.
+    /// Makes a context: a handle of the same team with its own fence and quiet. They apply only to
+    /// puts and gets through this handle; fence() and quiet() of the team do not. Not collective.
+    /// The context ends with the team.
     [[nodiscard]] Team make_context();
 
     /// Forms a team of each color's members, ordered by key, then by rank; none if color < 0.
@@ -237,8 +237,8 @@ class WEFT_API Team : public OneSidedCalls {
     /// Forms a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] Team split_by_node();
     /// Ends a team made by a split and releases its memory. Collective. No started call of the team
-    /// may be in flight. All copies of the handle are refused afterwards. A team that has failed,
-    /// or fails now with that Error, is dropped.
+    /// may be in flight. All copies of the handle are refused afterwards. A team that has failed
+    /// before, or fails during this call, is dropped as by drop().
     void free();
     /// Ends this rank's use of a team made by a split. Not collective; never waits. Calls in flight
     /// continue, and their requests complete normally. After all members have dropped the team, a
@@ -250,7 +250,8 @@ class WEFT_API Team : public OneSidedCalls {
     /// alignment: a power of two, at most the size of the heap and 1 GiB. release(), free() of the
     /// team or the end of the runtime frees the memory.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
-    /// Frees memory of allocate(): does a quiet() and returns when all have entered. Collective.
+    /// Frees memory of allocate(): does a quiet() and returns when all members have entered.
+    /// Collective.
     void release(void* memory);
     /// Translates `symmetric`, an address in memory of allocate(), to a member's memory. Returns a
     /// pointer for loads and stores; nullptr if the two ranks share no memory. Not collective. As
@@ -265,26 +266,25 @@ class WEFT_API Team : public OneSidedCalls {
     [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
     template <class T>
     [[nodiscard]] T* register_memory(std::span<T> memory) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
+        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         return static_cast<T*>(register_memory(memory.data(), memory.size_bytes()));
     }
-    /// Ends a registration: does a quiet() and returns when all have entered. Collective.
+    /// Ends a registration: does a quiet() and returns when all members have entered. Collective.
     /// name: from register_memory().
     void unregister_memory(const void* name);
     /// Returns the number of bytes that a member has registered under that name; 0 if it is
     /// unknown. Not collective.
     [[nodiscard]] std::size_t registered_bytes(const void* name, Rank peer) const;
 
-    /// Sets the algorithm of later calls of a collective, by a name of `weft list`; empty: the
-    /// library chooses. All members make the same call. Unknown names are rejected here,
-    /// unsupported team sizes by the first call.
+    /// Sets the algorithm of later calls of a collective. spec: a name of `weft list` with optional
+    /// parameters; empty: the library chooses. All members make the same call. Unknown names are
+    /// rejected here, unsupported team sizes by the first call.
     void set_algorithm(std::string_view collective, std::string_view spec);
-    /// Returns the algorithm that a call would use now. Type and count do not matter to a barrier.
+    /// Returns the algorithm that a call would use now. For a barrier, type and count are ignored.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
     /// Returns the usable algorithms of such a call, ordered by predicted time. Algorithms
-    /// that lack a required property are excluded. Not for calls whose counts only sender
-    /// and receiver know.
+    /// that lack a required property are excluded. Not for gatherv, scatterv and alltoallv.
     [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
                                                                 std::size_t count, Type type) const;
 
@@ -298,7 +298,7 @@ class WEFT_API Team : public OneSidedCalls {
 };
 
 /// A team that this object owns. The destructor does a drop(): members do not wait for each other.
-/// Call free() to end the team earlier.
+/// Call free() to end the team at once.
 class WEFT_API OwnedTeam : public Team {
   public:
     /// Takes ownership of a team that split() or split_by_node() made. Copies of the handle must
@@ -323,13 +323,13 @@ class WEFT_API Memory {
 
     [[nodiscard]] void* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_; }
-    /// Returns the memory as whole elements; rest bytes are left out.
+    /// Returns the memory as whole elements; bytes after the last whole element are left out.
     template <class T>
     [[nodiscard]] std::span<T> as() const noexcept {
         static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
         return {static_cast<T*>(data_), bytes_ / sizeof(T)};
     }
-    /// Returns a member's memory for loads and stores; empty if it shares no memory with this rank.
+    /// Returns a member's memory for loads and stores; empty if the member is on another node.
     template <class T>
     [[nodiscard]] std::span<T> on(Rank peer) const {
         static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
@@ -353,9 +353,9 @@ class WEFT_API Runtime {
     /// Joins the job; returns when all ranks have joined. Settings come from
     /// the environment (WEFT_*).
     Runtime();
-    /// Joins the job with this level. WEFT_THREADS=multiple also requests concurrent threads.
+    /// Joins the job with this thread level. WEFT_THREADS=multiple raises it to Threads::multiple.
     explicit Runtime(Threads threads);
-    /// Leaves the other object empty; it can be destroyed or assigned to.
+    /// Leaves the other object empty: it may only be destroyed or assigned to.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
     /// Leaves the job without waiting for other ranks: call finalize() before.
@@ -363,9 +363,9 @@ class WEFT_API Runtime {
 
     /// Returns the team of all ranks.
     [[nodiscard]] Team world();
-    /// Waits until all started calls are complete and all ranks have called it. Collective
-    /// over all ranks. Afterwards calls on its teams are refused; memory of allocate() is
-    /// freed with the runtime.
+    /// Leaves the job: waits until all started calls are complete and all ranks have called it.
+    /// Collective over all ranks. Afterwards calls on its teams are refused. The destructor frees
+    /// memory of allocate().
     void finalize();
     /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
     void progress();
@@ -389,9 +389,9 @@ class WEFT_API Runtime {
 
     /// Returns the number of nodes in the job, virtual ones included.
     [[nodiscard]] int nodes() const noexcept;
-    /// Returns the provider of the job's network; "none" if all ranks share one node.
+    /// Returns the libfabric provider of the job's network; "none" if all ranks share one node.
     [[nodiscard]] std::string provider() const;
-    /// Returns the notify strategy, by which ranks learn of delivered data; "none" on one node.
+    /// Returns the notify strategy (docs/one-sided.md); "none" if all ranks share one node.
     [[nodiscard]] std::string notify() const;
     /// Returns the number of network writes that this rank has made.
     [[nodiscard]] std::uint64_t network_writes() const noexcept;
