@@ -11,7 +11,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kRecordsMax = 1000;
+constexpr std::size_t kRecordsMax = 1000;  ///< limits violations and faults; later ones are dropped
 
 Rank job_rank_of(const run::TeamState& state) {
     return state.setup.job_ranks[static_cast<std::size_t>(state.setup.rank)];
@@ -46,8 +46,7 @@ std::uint32_t slot_at(const run::BoundProgram& program, std::uint64_t offset) {
 std::string to_text(const Violation& violation) {
     return fmt::format(
         "team {}: {} {} bank {} of rank {} overwritten by rank {} for epoch {} while rank {} has "
-        "not "
-        "completed epoch {}",
+        "not completed epoch {}",
         violation.team, name_of(violation.area), violation.number, violation.bank, violation.owner,
         violation.writer, violation.epoch, violation.reader, violation.unfinished);
 }
@@ -75,8 +74,8 @@ void BankWatch::issued(std::uint32_t number, Rank team_rank, const run::Operatio
     note(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
 }
 
-/// Records the numbering of a call from the first rank that issues it, and compares the other
-/// ranks' numbering with it.
+/// Records the numbers of a call when the first rank issues it; compares the numbers that each
+/// later rank gives the call.
 void BankWatch::note(Team& team, Rank team_rank, const Call& call,
                      const run::BoundProgram& program) {
     const run::Epoch expected = team.issued[team_rank]++;
@@ -95,7 +94,7 @@ void BankWatch::note(Team& team, Rank team_rank, const Call& call,
         known.program->bulk_class != program.bulk_class ||
         known.program->program.collective != program.program.collective)
         fault(fmt::format(
-            "rank {} numbers epoch {} unlike others: bulk epoch {} for {}, tick {} for {}",
+            "rank {} numbers epoch {} differently: bulk epoch {} for {}, tick {} for {}",
             job_rank_of(*team.states[team_rank]), call.epoch, call.bulk_epoch, known.bulk_epoch,
             call.tick, known.tick));
     for (const run::BoundStep& step : program.steps) {
@@ -136,7 +135,7 @@ std::optional<CellPlace> BankWatch::place_of(std::uint64_t cell, base::FlagWord 
 
 void BankWatch::landing(const Landing& landing) {
     Team* team = team_at(landing.cell);
-    if (team == nullptr) return;  // a mailbox
+    if (team == nullptr) return;  // not in a team's region, for example a mailbox
     const run::TeamSetup& setup = team->states.front()->setup;
     const base::RegionShape& shape = setup.shape;
     const Call* call = call_of(*team, landing.flag);
@@ -206,7 +205,7 @@ void BankWatch::check_published(const run::TeamState& owner, const Publication& 
     check(found, window, banks);
 }
 
-void BankWatch::look_at_published(Rank job_rank) {
+void BankWatch::check_publications(Rank job_rank) {
     for (Team& team : teams_) {
         for (std::size_t rank = 0; rank < team.states.size(); ++rank) {
             const run::TeamState& state = *team.states[rank];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bank_watch.hpp - checks every write into a team's region and reports writes that come too early.
 //
-// Idea     The watch keeps the numbering of each team's calls, on which all ranks must agree. So
-//          the tick of a flag tells it which call a landing belongs to. A write for call e into a
-//          slot of bank b is allowed only if its owner has completed every earlier call that used
-//          b. For a published cell, its readers must have completed them too. Any other write is a
-//          violation, reported with its slot.
+// Idea     The watch records how each team's calls are numbered; all ranks must agree on it. So
+//          the tick of a put's flag identifies the call that the put is part of. A write for call e
+//          into a slot of bank b is allowed only if the slot's owner has completed every earlier
+//          call that used bank b. For a published cell, all its readers must have completed these
+//          calls. The watch records any other write as a violation.
 // Why      A broken bank rule gives a wrong result only if the overwritten value is still needed.
 //          The watch reports every early write, even one without a visible effect.
 // Next     virtual_job.hpp feeds the watch; run/execute/window.hpp has the rule that it checks.
@@ -25,26 +25,27 @@ namespace weft::test {
 
 enum class Area : std::uint8_t { cell, published, bulk };
 
-/// A slot written for one call while its owner or a reader had not completed an earlier one.
+/// A write into a slot for one call while the slot's owner or a reader had not completed an earlier
+/// call that used the same bank.
 struct Violation {
     std::uint32_t team = 0;
-    Rank writer = 0;  ///< ranks of the job
-    Rank owner = 0;
-    Rank reader = 0;  ///< has not completed the earlier call; the owner except for published cells
+    Rank writer = 0;  ///< job rank
+    Rank owner = 0;   ///< job rank whose segment holds the slot
+    Rank reader = 0;  ///< job rank that has not completed the earlier call; may be the owner
     Area area = Area::cell;
-    std::uint32_t number = 0;
+    std::uint32_t number = 0;  ///< of the cell or slot in its bank
     std::uint32_t bank = 0;
-    run::Epoch epoch = 0;       ///< of the writing call; for bulk slots, its number in their window
-    run::Epoch unfinished = 0;  ///< of the earlier call
+    run::Epoch epoch = 0;       ///< epoch of the writing call; for bulk slots, its bulk epoch
+    run::Epoch unfinished = 0;  ///< epoch or bulk epoch of the earlier call
 };
 [[nodiscard]] std::string to_text(const Violation& violation);
 
-/// A cell, and the call that it is written for.
+/// A cell of a team's region, and the call for which a put writes the cell.
 struct CellPlace {
     std::uint32_t team = 0;
-    std::uint32_t number = 0;
+    std::uint32_t number = 0;  ///< of the cell in its bank
     std::uint32_t bank = 0;
-    run::Epoch epoch = 0;
+    run::Epoch epoch = 0;  ///< of the call
 };
 
 class BankWatch {
@@ -54,26 +55,28 @@ class BankWatch {
     void add_team(std::vector<const run::TeamState*> states);
     /// Records that a rank has issued a call and, before it, a barrier if the rule inserted one.
     void issued(std::uint32_t team, Rank team_rank, const run::Operation& op);
+    /// Checks a write that is about to change a rank's segment.
     void landing(const Landing& landing);
-    /// Checks the cells that the rank has published since the previous call.
-    void look_at_published(Rank job_rank);
+    /// Checks the cells that the rank has published since the previous call of this function.
+    void check_publications(Rank job_rank);
 
-    /// Returns the cell at this offset of a segment and the call that the flag belongs to. Returns
-    /// nothing if no call of a team matches.
+    /// Returns the cell at this offset of a segment and the call that raises `flag` there. Returns
+    /// nullopt if the offset is in no team's region or the flag's tick is of no call.
     [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell, base::FlagWord flag) const;
 
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
-    /// Returns errors in numbering: ranks that number the same call differently, and writes that
-    /// belong to no call.
+    /// Returns messages about ranks that number the same call differently, and about writes that
+    /// are part of no call.
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
   private:
     struct Call {
         run::Epoch epoch = 0;
-        run::Epoch bulk_epoch = -1;
-        base::Tick tick = 0;
-        const run::BoundProgram* program = nullptr;  ///< of the first rank that issued it
+        run::Epoch bulk_epoch = -1;                  ///< -1: the call uses no bulk slots
+        base::Tick tick = 0;                         ///< first tick of the call
+        const run::BoundProgram* program = nullptr;  ///< of the first rank that issued the call
     };
+    /// A cell that a rank will publish for its local peers.
     struct Publication {
         run::Epoch epoch = 0;
         run::Epoch bulk_epoch = -1;
@@ -85,7 +88,7 @@ class BankWatch {
         std::vector<const run::TeamState*> states;
         std::vector<Call> calls;                          ///< by epoch
         std::vector<run::Epoch> epoch_of_tick;            ///< by distance from the first tick
-        std::vector<run::Epoch> issued;                   ///< by team rank: calls seen so far
+        std::vector<run::Epoch> issued;                   ///< by team rank: number of issued calls
         std::vector<std::deque<Publication>> to_publish;  ///< by team rank
     };
 
@@ -95,9 +98,12 @@ class BankWatch {
         return const_cast<BankWatch*>(this)->team_at(offset);
     }
     [[nodiscard]] static const Call* call_of(const Team& team, base::FlagWord flag);
-    /// Checks the cell and the slot that a rank has published, for one of its readers.
+    /// Checks that one reader has completed the earlier calls of the cell, and of the bulk slot if
+    /// any, that a rank has published.
     void check_published(const run::TeamState& owner, const Publication& publication,
                          const run::TeamState& reader);
+    /// Records a violation if `window`, which has `banks` banks, shows an incomplete earlier call
+    /// of the same bank.
     void check(Violation found, const run::Window& window, std::uint32_t banks);
     void fault(std::string text);
 

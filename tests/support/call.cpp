@@ -17,6 +17,7 @@ namespace weft::test {
 
 namespace {
 
+/// Element values of an algebra, and its operation.
 struct Elements {
     const oracle::Samples& samples;
     Op op;
@@ -55,12 +56,12 @@ std::string name_of(Algebra algebra) {
                        base::name_of(elements.op));
 }
 
-std::uint64_t batch_of(Occurrence occurrence) {
+std::uint64_t input_seed(Occurrence occurrence) {
     return base::mix(occurrence.seed ^ base::mix(occurrence.number + 17));
 }
 
-/// Fills memory with doubles whose sums round.
-void fill_rough(std::uint64_t seed, std::uint64_t count, std::byte* to) {
+/// Fills memory with doubles whose sums cannot be represented exactly.
+void fill_inexact(std::uint64_t seed, std::uint64_t count, std::byte* to) {
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t drawn = base::mix(seed + i);
         const double value =
@@ -109,7 +110,8 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
     std::string description = fmt::format(
         "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
         call.plan.elements, name_of(call.plan.algebra), call.plan.root);
-    // Counts that all ranks know are among the facts that ranks must agree on (decision 6).
+    // The description must contain all that ranks must agree on (decision 6), so also counts of
+    // units that are the same on all ranks.
     const plan::Program& first = programs.front();
     if (!first.pairwise && !first.unit_counts.empty())
         description += fmt::format(", in units of {}", fmt::join(first.unit_counts, " "));
@@ -149,10 +151,10 @@ bool TeamCall::ends_after_all_entered() const {
 }
 
 void fill_input(const TeamCall& call, Occurrence occurrence, Rank team_rank, std::byte* input) {
-    const std::uint64_t batch = batch_of(occurrence);
+    const std::uint64_t batch = input_seed(occurrence);
     if (call.plan.algebra == Algebra::sumf64)
-        return fill_rough(batch + (static_cast<std::uint64_t>(team_rank) << 40), call.plan.elements,
-                          input);
+        return fill_inexact(batch + (static_cast<std::uint64_t>(team_rank) << 40),
+                            call.plan.elements, input);
     elements_of(call.plan.algebra)
         .samples.write(input, {.rank = team_rank, .count = call.plan.elements, .batch = batch});
 }
@@ -168,7 +170,7 @@ std::string check_output(const TeamCall& call, Occurrence occurrence, Rank team_
         const std::uint64_t begin = partition.begin(expected.unit);
         const oracle::SampleRange range{.first = partition.begin(expected.source_unit),
                                         .count = partition.size(expected.unit),
-                                        .batch = batch_of(occurrence)};
+                                        .batch = input_seed(occurrence)};
         if (!oracle::holds_reduction(samples, op, expected.first_rank, expected.last_rank, range,
                                      output + begin * samples.bytes))
             return fmt::format(

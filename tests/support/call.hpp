@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a collective call of all members of a team, and its expected result.
 //
-// Idea     A call names a collective, an algorithm and sizes; bind_call() makes every member's
-//          bound program. The reference result folds the members' inputs in rank order as the
-//          collective's contract says, element by element, without any algorithm.
-// Holds    Inputs are a function of seed, call, rank and element, so no result has to be stored.
+// Idea     A CallPlan names a collective, an algorithm and sizes; bind_call() makes every member's
+//          bound program. The expected result combines the members' inputs in rank order as the
+//          collective's contract requires, element by element, independent of the algorithm.
+// Holds    Inputs are a function of seed, call, rank and element, so the expected result can be
+//          calculated at any time.
 // Next     script.hpp for many calls in one run.
 #pragma once
 
@@ -23,8 +24,8 @@ namespace weft::test {
 /// Element type and operation.
 enum class Algebra : std::uint8_t {
     sum64,   ///< int64, sum
-    affine,  ///< x -> a*x + b modulo 2^64 under composition: associative, does not commute
-    sumf64,  ///< double, sum: shows the order of operations in its bits
+    affine,  ///< functions x -> a*x + b modulo 2^64, composition: associative, does not commute
+    sumf64,  ///< double, sum: the rounded result depends on the order of operations
     sum_longdouble,
     prod_cfloat,
     xor_bool,
@@ -48,8 +49,8 @@ struct CallPlan {
     Algebra algebra = Algebra::sum64;
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;
-    bool localized = true;  ///< local peers read published cells
-    bool fuse = false;
+    bool localized = true;            ///< local peers read published cells
+    bool fuse = false;                ///< also make the fused form
     bool lies_synchronizing = false;  ///< fault: the program falsely claims to synchronize
 };
 
@@ -63,12 +64,12 @@ struct TeamCall {
 
     [[nodiscard]] std::size_t bytes() const { return plan.elements * element_bytes(plan.algebra); }
     /// Returns true if the call may end at one member only after all members have entered it. A
-    /// call that exposes buffers may still be draining then. It qualifies only if every member
-    /// reads data of all others.
+    /// call that exposes buffers may end while peers still use copies of them. So for such a call
+    /// the result is true only if every member's output needs the data of all members.
     [[nodiscard]] bool ends_after_all_entered() const;
 };
 
-/// Generates, localizes and binds the programs. A refusal fails the test.
+/// Generates, localizes and binds the programs. If one of these steps fails, the test program ends.
 [[nodiscard]] TeamCall bind_call(VirtualJob& job, const VirtualTeam& team, CallPlan plan);
 
 /// Binds existing programs, in order of team ranks.
@@ -76,10 +77,10 @@ struct TeamCall {
                                      const std::vector<plan::Program>& programs,
                                      const plan::Contract& contract);
 
-/// Identifies one execution of a call. Inputs depend on it.
+/// One execution of a call, from which its input values are calculated.
 struct Occurrence {
     std::uint64_t seed = 0;
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  ///< index of the execution among the calls of a test
 };
 
 /// Writes the input of a member.

@@ -11,16 +11,18 @@ using collectives::Message;
 
 namespace {
 
-constexpr ExchangeElement kUntouched = 0xfefefefe;
+constexpr ExchangeElement kUntouched = 0xfefefefe;  ///< content of gaps and of unwritten output
 
+/// Returns a value that depends on call, sender, receiver and index.
 ExchangeElement element(std::uint64_t call, Rank from, Rank to, std::uint64_t index) {
     return static_cast<ExchangeElement>(
         base::mix(base::mix(call * 64 + static_cast<std::uint64_t>(from)) +
                   static_cast<std::uint64_t>(to) * 100'000 + index));
 }
 
-/// Places the blocks in reverse order, with a gap after each.
-std::vector<std::uint64_t> place(const std::vector<Message>& messages, std::uint64_t& end) {
+/// Returns the start of each message's block, in elements: blocks in reverse order, with a gap of
+/// one element after each. Sets `end` to the size of the buffer.
+std::vector<std::uint64_t> block_starts(const std::vector<Message>& messages, std::uint64_t& end) {
     std::vector<std::uint64_t> starts(messages.size());
     end = 1;
     for (std::size_t i = messages.size(); i-- > 0;) {
@@ -65,12 +67,12 @@ ExchangeSide exchange_side(std::uint64_t call, Rank rank, const CountMatrix& sen
         if (awaited > 0) side.received.push_back(mapping.message(rank, peer, awaited));
     }
     std::uint64_t end = 0;
-    side.in_starts = place(side.sent, end);
+    side.in_starts = block_starts(side.sent, end);
     side.input.assign(end, kUntouched);
     for (std::size_t i = 0; i < side.sent.size(); ++i)
         for (std::uint64_t k = 0; k < side.sent[i].count; ++k)
             side.input[side.in_starts[i] + k] = element(call, rank, side.sent[i].peer, k);
-    side.out_starts = place(side.received, end);
+    side.out_starts = block_starts(side.received, end);
     side.output.assign(end, kUntouched);
     const std::uint64_t slot = run::even_slot_bytes(shape, static_cast<std::uint32_t>(sends.size),
                                                     collectives::kVCollectiveDepth);

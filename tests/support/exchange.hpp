@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange.hpp - calls with counts that only sender and receiver know, bound without a runtime.
+// exchange.hpp - exchanges whose counts are known to sender and receiver only, bound without a
+// runtime.
 //
-// Idea     A matrix has the number of elements from each rank to each other rank. A side is one
-//          rank's view: the program from its row and column, its memory and its expected result.
-// Holds    Blocks are in reverse order with a gap after each, so that a write outside
-//          a block shows.
+// Idea     A matrix has the number of elements from each rank to each rank. An ExchangeSide has one
+//          rank's program, made from the rank's row and column of the matrix, and its buffers.
+// Holds    A buffer has its blocks in reverse order with a gap after each, so that check_exchange()
+//          finds a write outside a block.
 // Next     collectives/v_collective.hpp. The tests of the virtual wire and the farm
 //          run these calls.
 #pragma once
@@ -21,7 +22,7 @@
 
 namespace weft::test {
 
-/// Counts of one call by sender and receiver.
+/// Element counts of one call, by sender and receiver.
 struct CountMatrix {
     Rank size = 0;
     std::vector<std::uint64_t> counts;
@@ -43,8 +44,8 @@ using ExchangeElement = std::uint32_t;
 struct ExchangeSide {
     std::vector<collectives::Message> sent;
     std::vector<collectives::Message> received;
-    std::vector<std::uint64_t> in_starts;   ///< of the sent messages in `input`
-    std::vector<std::uint64_t> out_starts;  ///< of the received messages in `output`
+    std::vector<std::uint64_t> in_starts;   ///< start of each sent message in `input`, in elements
+    std::vector<std::uint64_t> out_starts;  ///< start of each received message in `output`
     std::vector<ExchangeElement> input;
     std::vector<ExchangeElement> output;
     std::byte* exposed = nullptr;  ///< copy of the input that local peers can read, or nullptr
@@ -55,20 +56,21 @@ struct ExchangeSide {
 /// Selects messages that the receiver reads in place: long messages between ranks of a node.
 struct ExchangeMapping {
     std::vector<int> nodes;
-    std::uint64_t least = ~std::uint64_t{0};  ///< elements
+    std::uint64_t least = ~std::uint64_t{0};  ///< shortest such message in elements; default: none
 
     [[nodiscard]] collectives::Message message(Rank own, Rank peer, std::uint64_t count) const;
 };
 
-/// Builds a rank's side. `sends` gives the messages that it sends, `awaits` the messages that it
-/// expects. In a correct call both are equal.
+/// Builds a rank's side: `sends` gives the messages that the rank sends, `awaits` the messages that
+/// the rank expects. In a correct call the two matrices are equal.
 [[nodiscard]] ExchangeSide exchange_side(std::uint64_t call, Rank rank, const CountMatrix& sends,
                                          const CountMatrix& awaits, const base::RegionShape& shape,
                                          const ExchangeMapping& mapping = {});
 [[nodiscard]] run::Registers registers_of(ExchangeSide& side);
-/// Returns an empty text if all expected data has arrived and no other memory was written.
+/// Returns an empty text if all expected data has arrived and no other memory was written, else a
+/// description of the first wrong element.
 [[nodiscard]] std::string check_exchange(const ExchangeSide& side, std::uint64_t call, Rank rank);
-/// Returns a region for such calls of `size` ranks.
+/// Returns the shape of a region for exchanges of `size` ranks.
 [[nodiscard]] base::RegionShape exchange_shape(Rank size, std::uint32_t banks);
 
 }  // namespace weft::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric_over.hpp - a virtual fabric that reaches the segments of a virtual network, and real wires
-// over both.
+// fabric_over.hpp - makes a virtual fabric for the segments of a virtual network, and the real wire
+// of each rank on both.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace weft::test {
     return all;
 }
 
-/// Returns options as adverse as the setting allows, with limits drawn from `random`.
+/// Returns options of a fabric with the setting's promises, and with random limits and refusals.
 [[nodiscard]] inline VirtualFabricOptions fabric_over(VirtualNetwork& network,
                                                       const FabricSetting& setting,
                                                       std::uint64_t seed, base::Random& random) {
-    VirtualFabricOptions made{.segments = segments_of(network),
-                              .segment_bytes = network.segment_bytes(),
-                              .seed = seed,
-                              .setting = setting};
-    made.setting.conduct = harden(setting.conduct, random);
-    return made;
+    VirtualFabricOptions options{.segments = segments_of(network),
+                                 .segment_bytes = network.segment_bytes(),
+                                 .seed = seed,
+                                 .setting = setting};
+    options.setting.conduct = harden(setting.conduct, random);
+    return options;
 }
 
 /// Opens the wire of a rank, with a port if it has peers on other nodes.
@@ -36,10 +36,10 @@ inline link::Wire& open_wire(std::deque<link::Wire>& wires, VirtualNetwork& netw
     std::vector<std::byte*> near = segments_of(network);
     for (const Rank peer : network.ranks())
         if (!network.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
-    const bool alone = std::ranges::count(near, nullptr) == 0;
+    const bool one_node = std::ranges::count(near, nullptr) == 0;
     const std::uint64_t bytes = network.segment_bytes();
     return wires.emplace_back(
-        std::move(near), alone ? nullptr : fabric.open_port(rank),
+        std::move(near), one_node ? nullptr : fabric.open_port(rank),
         link::WireOptions{.rank = rank, .segment_bytes = bytes, .cells_end = bytes});
 }
 

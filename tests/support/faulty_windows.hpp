@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// faulty_windows.hpp - faulty bank rules for negative controls, each with one error.
+// faulty_windows.hpp - faulty bank rules, each with one error: tests must detect them.
 //
 // Next     run/execute/window.hpp for the correct rule.
 #pragma once
@@ -12,16 +12,18 @@
 
 namespace weft::test {
 
-/// Remembers far more calls than there are banks, so that a failure has no cause but the rule.
+/// Records the completion of far more calls than there are banks, so that a test can fail only by
+/// the faulty rule.
 class WideWindow : public run::Window {
   public:
     explicit WideWindow(std::uint32_t banks) : Window(kWide) { reuse_ = banks / 2; }
 
   protected:
-    static constexpr std::uint32_t kWide = 1024;
+    static constexpr std::uint32_t kWide = 1024;  ///< calls whose completion is recorded
 };
 
-/// Requests its barrier one call too late, and starts that barrier without regard to completions.
+/// Requests a barrier one call too late, and starts the barrier although no recent synchronizing
+/// call is complete.
 class LateWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -39,7 +41,8 @@ class LateWindow : public WideWindow {
     mutable std::set<run::Epoch> barriers_;
 };
 
-/// Requires fewer than H outstanding calls, instead of completion of all calls up to e-H.
+/// Starts call e if fewer than H calls are incomplete. The correct rule is that all calls up to e-H
+/// are complete (H is half the number of banks).
 class CountingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -50,7 +53,8 @@ class CountingWindow : public WideWindow {
     }
 };
 
-/// Starts calls one bank too early.
+/// Starts call e when all ranks have given credit for the calls up to e-W-1, instead of e-W
+/// (W: number of banks).
 class GreedyWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -59,7 +63,7 @@ class GreedyWindow : public WideWindow {
     bool is_returned(run::Epoch epoch) override { return WideWindow::is_returned(epoch - 1); }
 };
 
-/// Counts each credit twice.
+/// Gives credit for twice as many calls as are complete.
 class DoublingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -68,7 +72,7 @@ class DoublingWindow : public WideWindow {
     void give(run::Epoch completed) override { WideWindow::give(2 * completed); }
 };
 
-/// Gives no credit after the first batches.
+/// Gives credit for at most two batches of calls, then no more.
 class LosingWindow : public run::Window {
   public:
     using Window::Window;

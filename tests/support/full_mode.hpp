@@ -16,7 +16,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// True where each operation takes at least ten times longer, so that tests make fewer of them.
+/// True if operations take at least ten times longer than usual. Tests then do fewer operations.
 #if defined(WEFT_TESTS_EMULATED)
 inline constexpr bool kSlow = true;
 #else
@@ -29,7 +29,7 @@ inline bool full_mode() {
     return value != nullptr && !std::string_view(value).empty() && std::string_view(value) != "0";
 }
 
-/// Returns the seed to repeat, if WEFT_TESTS_SEED gives one.
+/// Returns the only seed to run, if WEFT_TESTS_SEED is set, else nullopt.
 inline std::optional<std::uint64_t> seed_to_repeat() {
     const char* value = std::getenv("WEFT_TESTS_SEED");
     if (value == nullptr || *value == 0) return std::nullopt;

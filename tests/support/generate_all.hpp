@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// generate_all.hpp - the programs of all ranks, from a generator in the registry.
+// generate_all.hpp - generates the programs of all ranks with an algorithm of the registry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace weft::test {
 
-/// Returns the programs in order of ranks. Returns none if the algorithm refuses the request, which
-/// it must do on all ranks.
+/// Returns the programs in order of ranks. Returns none if the algorithm refuses the request. A
+/// refusal after rank 0 fails the test.
 inline std::vector<plan::Program> generate_if_served(std::string_view collective,
                                                      const collectives::AlgorithmSpec& spec,
                                                      collectives::GenerateRequest request) {
@@ -20,8 +20,8 @@ inline std::vector<plan::Program> generate_if_served(std::string_view collective
     for (request.rank = 0; request.rank < request.size; ++request.rank) {
         auto program = collectives::generate(collective, spec, request);
         if (!program) {
-            EXPECT_TRUE(programs.empty())
-                << collectives::print(spec) << ": refused at rank " << request.rank << " alone";
+            EXPECT_TRUE(programs.empty()) << collectives::print(spec) << ": refused at rank "
+                                          << request.rank << " but not at rank 0";
             return {};
         }
         programs.push_back(*std::move(program));

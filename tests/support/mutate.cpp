@@ -24,6 +24,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
+/// A step that can be changed.
 struct Site {
     std::size_t rank = 0;
     std::size_t step = 0;
@@ -71,7 +72,8 @@ void swap_operands(Program& program, Step& step, std::uint32_t a, std::uint32_t 
     step.source = plan::intern_blocks(program.blocks, operands);
 }
 
-/// Changes a signal number from `from` to `to` for all arrivals at `rank`, on both sides.
+/// Changes a signal number from `from` to `to` in all puts and signals to `rank`, and in the waits
+/// and slot blocks of `rank`.
 void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t from,
               std::uint32_t to) {
     for (Program& program : programs) {
@@ -90,8 +92,8 @@ void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t fr
     }
 }
 
-/// Changes the number of a put: to another number that its receiver awaits, on both sides, or to
-/// any other number on its own side only.
+/// Changes the slot of a put at random: to another slot that the receiver awaits, in the programs
+/// of sender and receiver, or to any other slot, in the put only.
 std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random) {
     const auto receiver = static_cast<std::size_t>(put.peer);
     std::vector<std::uint32_t> used;
@@ -102,7 +104,7 @@ std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random
     if (!used.empty() && pick(random, 2) == 0) {
         const std::uint32_t to = used[pick(random, used.size())];
         renumber(programs, receiver, put.signal, to);
-        return fmt::format("and its receiver use slot {} instead", to);
+        return fmt::format("the put and its receiver use slot {} instead", to);
     }
     const std::uint32_t slots = programs[receiver].slots;
     put.signal = (put.signal + 1 + static_cast<std::uint32_t>(pick(random, slots - 1))) % slots;
@@ -122,7 +124,8 @@ std::vector<Site> sites(const std::vector<Program>& programs, StepKind kind, Sui
     return found;
 }
 
-bool has_place(const Program& program, const Step& step, MutationKind kind) {
+/// Returns true if a mistake of this kind is possible at a step of step_kind(kind).
+bool step_suits(const Program& program, const Step& step, MutationKind kind) {
     if (kind == MutationKind::swap_operands) return step.operands > 1;
     if (kind == MutationKind::retarget_put) return program.size > 1;
     if (kind == MutationKind::reuse_slot) return program.slots > 1;
@@ -136,7 +139,7 @@ StepKind step_kind(MutationKind kind) {
             return StepKind::reduce;
         case MutationKind::drop_wait:
             return StepKind::wait;
-        case MutationKind::drop_local:
+        case MutationKind::drop_flush:
             return StepKind::flush;
         case MutationKind::drop_signal:
             return StepKind::signal;
@@ -152,7 +155,7 @@ std::string apply(std::vector<Program>& programs, MutationKind kind, const Site&
     switch (kind) {
         case MutationKind::drop_put:
         case MutationKind::drop_wait:
-        case MutationKind::drop_local:
+        case MutationKind::drop_flush:
         case MutationKind::drop_signal:
             drop(program, site.step);
             return "dropped";
@@ -176,7 +179,7 @@ std::string apply(std::vector<Program>& programs, MutationKind kind, const Site&
             return reuse_slot(programs, step, random);
         case MutationKind::one_copy:
             for (Program& each : programs) each.depth = 1;
-            return "and all others have one copy of each slot";
+            return "all programs have one copy of each slot";
     }
     return {};
 }
@@ -186,7 +189,7 @@ std::string apply(std::vector<Program>& programs, MutationKind kind, const Site&
 const char* to_string(MutationKind kind) {
     constexpr std::array<const char*, kMutationKinds> kNames{
         "drop a put",          "duplicate a put", "retarget a put",        "swap operands",
-        "reuse a slot number", "drop a wait",     "one copy of each slot", "drop a local",
+        "reuse a slot number", "drop a wait",     "one copy of each slot", "drop a flush",
         "drop a signal"};
     return kNames.at(static_cast<std::size_t>(kind));
 }
@@ -196,7 +199,7 @@ std::optional<Mutation> mutate(const std::vector<Program>& programs, MutationKin
     Random random(seed);
     const std::vector<Site> places = sites(
         programs, step_kind(kind),
-        [&](const Program& program, const Step& step) { return has_place(program, step, kind); });
+        [&](const Program& program, const Step& step) { return step_suits(program, step, kind); });
     if (places.empty()) return std::nullopt;
     const Site site = places[pick(random, places.size())];
     Mutation mutation{.kind = kind, .description = {}, .programs = programs};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mutate.hpp - plants one mistake in a set of programs, as a bug in a generator would.
+// mutate.hpp - makes mutants: sets of programs with one mistake, as from a bug in a generator.
 //
-// Idea     A seed selects the kind of mistake and its step. The description names both, so that a
-//          mutant that the verifier accepts can be examined.
+// Idea     A seed selects the kind of mistake and the changed step. The description has both, so
+//          that a mutant that the verifier accepts can be examined.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ enum class MutationKind : std::uint8_t {
     swap_operands,
     reuse_slot,
     drop_wait,
-    one_copy,  ///< depth becomes 1: segments lose their banks
-    drop_local,
+    one_copy,  ///< depth becomes 1: all segments use the same copy of each slot
+    drop_flush,
     drop_signal,
 };
 inline constexpr int kMutationKinds = 9;
@@ -32,17 +32,17 @@ inline constexpr int kMutationKinds = 9;
 
 struct Mutation {
     MutationKind kind = MutationKind::drop_put;
-    std::string description;
-    std::vector<plan::Program> programs;
+    std::string description;              ///< the step, before and after
+    std::vector<plan::Program> programs;  ///< the mutant, by rank
 };
 
-/// Returns nullopt if no step suits a mistake of this kind.
+/// Returns programs with a mistake of this kind, or nullopt if the programs have no step for it.
 [[nodiscard]] std::optional<Mutation> mutate(const std::vector<plan::Program>& programs,
                                              MutationKind kind, std::uint64_t seed);
-/// Plants a mistake of any kind that some step suits.
+/// Returns programs with a mistake of a random kind.
 [[nodiscard]] Mutation mutate(const std::vector<plan::Program>& programs, std::uint64_t seed);
 
-/// Returns true if two verdicts agree in all facts.
+/// Returns true if two verdicts have the same counts and properties.
 [[nodiscard]] inline bool same_facts(const plan::Verdict& a, const plan::Verdict& b) {
     return a.valid == b.valid && a.rounds == b.rounds && a.messages == b.messages &&
            a.signals == b.signals && a.bytes_total == b.bytes_total &&

@@ -10,13 +10,14 @@ namespace weft::test {
 std::string to_text(const EarlyFlag& early) {
     return fmt::format(
         "team {}: cell {} bank {} of rank {}, epoch {}: flag raised before byte {} "
-        "of the put of rank {} was there",
+        "of the put of rank {} had arrived",
         early.place.team, early.place.number, early.place.bank, early.target, early.place.epoch,
         early.byte, early.origin);
 }
 
 void NotifyWatch::posted(Rank origin, const base::Put& put) {
-    if (!banks_.place_of(put.cell, put.flag)) return;  // a mailbox
+    // Puts to cells outside the teams' regions, for example mailboxes, are not checked.
+    if (!banks_.place_of(put.cell, put.flag)) return;
     Expected expected{.origin = origin,
                       .cell = put.cell,
                       .flag = put.flag,
@@ -33,16 +34,16 @@ void NotifyWatch::posted(Rank origin, const base::Put& put) {
     expected_[static_cast<std::size_t>(put.peer)].push_back(std::move(expected));
 }
 
-void NotifyWatch::look(Rank target) {
+void NotifyWatch::check(Rank target) {
     const std::byte* segment = segments_[static_cast<std::size_t>(target)];
     std::erase_if(expected_[static_cast<std::size_t>(target)], [&](const Expected& expected) {
         const auto* cell = reinterpret_cast<const base::Cell*>(segment + expected.cell);
         if (cell->flag.load(std::memory_order_acquire) != expected.flag) return false;
         ++seen_;
-        const std::byte* const there =
+        const std::byte* const arrived =
             expected.elsewhere != nullptr ? expected.elsewhere : segment + expected.target;
         const auto [want, have] =
-            std::ranges::mismatch(expected.payload, std::span(there, expected.payload.size()));
+            std::ranges::mismatch(expected.payload, std::span(arrived, expected.payload.size()));
         if (want != expected.payload.end())
             early_.push_back({.origin = expected.origin,
                               .target = target,

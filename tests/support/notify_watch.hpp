@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // notify_watch.hpp - checks that all data of a remote put has arrived when its flag is raised.
 //
-// Idea     The watch keeps a copy of each payload when its put is posted. After each poll of the
-//          target, and each look at the cell, the watch checks the flag. If it is raised, the
-//          payload must be in place.
+// Idea     The watch copies the payload of each put when it is posted. After each progress() and
+//          settle() of the target's wire, the watch reads the flags of all posted puts. When the
+//          flag of a put is raised, its payload must be in the target's memory.
 // Why      A flag raised too early gives a wrong result only if its waiter reads fast enough.
 // Next     virtual_job.hpp feeds the watch.
 #pragma once
@@ -21,10 +21,10 @@ namespace weft::test {
 
 /// A flag raised before its data had arrived.
 struct EarlyFlag {
-    Rank origin = 0;  ///< ranks of the job
-    Rank target = 0;
+    Rank origin = 0;  ///< job rank
+    Rank target = 0;  ///< job rank
     CellPlace place;
-    std::uint64_t byte = 0;  ///< first wrong byte of the payload
+    std::uint64_t byte = 0;  ///< index of the first wrong byte of the payload
 };
 [[nodiscard]] std::string to_text(const EarlyFlag& early);
 
@@ -33,27 +33,29 @@ class NotifyWatch {
     NotifyWatch(std::vector<std::byte*> segments, const BankWatch& banks)
         : segments_(std::move(segments)), banks_(banks), expected_(segments_.size()) {}
 
+    /// Copies the payload of a put to a remote rank.
     void posted(Rank origin, const base::Put& put);
-    /// Checks the flags that the target may have raised.
-    void look(Rank target);
+    /// Checks the payload of each put to `target` whose flag is raised since the last check.
+    void check(Rank target);
 
     [[nodiscard]] const std::vector<EarlyFlag>& early() const { return early_; }
     /// Returns the number of raised flags that were checked.
     [[nodiscard]] std::uint64_t seen() const { return seen_; }
 
   private:
+    /// A put whose flag is not raised yet.
     struct Expected {
         Rank origin = 0;
-        std::uint64_t cell = 0;
+        std::uint64_t cell = 0;  ///< offset in the target's segment
         base::FlagWord flag = 0;
-        std::uint64_t target = 0;
-        const std::byte* elsewhere = nullptr;  ///< target outside the segment, if any
+        std::uint64_t target = 0;              ///< offset of the payload in the target's segment
+        const std::byte* elsewhere = nullptr;  ///< address of a payload outside the segment
         std::vector<std::byte> payload;
     };
 
     std::vector<std::byte*> segments_;  ///< by rank
     const BankWatch& banks_;
-    std::vector<std::vector<Expected>> expected_;  ///< by target
+    std::vector<std::vector<Expected>> expected_;  ///< by target rank
     std::vector<EarlyFlag> early_;
     std::uint64_t seen_ = 0;
 };

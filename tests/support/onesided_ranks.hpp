@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// onesided_ranks.hpp - ranks with one-sided calls over the virtual fabric, in one process.
+// onesided_ranks.hpp - N ranks in one process that make one-sided calls over the virtual fabric.
 //
-// Holds    A waiting rank lets a random rank make progress. The seed alone determines the run; no
-//          clock is used.
+// Holds    One thread. While a call of one rank waits, random ranks make progress calls. The seed
+//          alone determines the run; no clock is used.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,6 +18,7 @@
 
 namespace weft::test {
 
+// Short names of the settings of virtual_fabric.hpp.
 inline FabricSetting counted() {
     return counted_setting();
 }
@@ -37,26 +38,27 @@ inline FabricSetting counted_torn() {
     return counted_torn_setting();
 }
 
-/// N ranks with their ends of the fabric.
 class Ranks {
   public:
+    /// Waits for a rank's calls: lets random ranks make progress. Fails the test after kStepsMax
+    /// progress calls; `waits` then returns the description of the wait.
     struct Drive {
         Ranks* ranks;
-        base::Failure gave_up;
+        base::Failure timeout;
 
         template <class Ended, class Waits>
         bool await(Ended ended, Waits waits) {
             for (std::uint64_t steps = 0; !ended(); ++steps) {
                 if (steps == kStepsMax) {
-                    gave_up = base::fail(Status::timeout, "seed {}: {}", ranks->seed_, waits());
-                    ADD_FAILURE() << gave_up.text;
+                    timeout = base::fail(Status::timeout, "seed {}: {}", ranks->seed_, waits());
+                    ADD_FAILURE() << timeout.text;
                     return false;
                 }
                 ranks->step();
             }
             return true;
         }
-        [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+        [[nodiscard]] const base::Failure& failure() const { return timeout; }
     };
     using Calls = run::OneSided<link::Wire, Drive>;
 
@@ -81,6 +83,7 @@ class Ranks {
     [[nodiscard]] Rank size() const { return network_.size(); }
     Calls& operator[](Rank rank) { return calls_[static_cast<std::size_t>(rank)]; }
     base::Random& random() { return random_; }
+    /// Makes one progress call of a random rank.
     void step() {
         ++steps_;
         wires_[random_.below(wires_.size())].progress();
@@ -89,18 +92,19 @@ class Ranks {
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
     static constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 10;
-    /// Returns the offset of a heap word, the same in every segment.
+    /// Returns the offset of a word of the heap in bytes, the same in every segment.
     [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
+    /// Returns a word of the rank's heap, or of its registered memory after register_words().
     std::uint64_t& word(Rank rank, std::size_t number) {
         if (!registered_.empty()) return registered_[static_cast<std::size_t>(rank)][number];
         return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
     }
 
-    /// Makes word() and place() refer to registered memory outside the segments. It is registered
-    /// with the network too, or for requests only.
+    /// Makes word() and place() refer to registered memory outside the segments. Remote ranks reach
+    /// this memory through the network if `with_network` is true, else only by requests.
     void register_words(bool with_network) {
         registered_.assign(calls_.size(), std::vector<std::uint64_t>(kHeapBytes / 8));
-        seen_.resize(calls_.size() * calls_.size());
+        handles_.resize(calls_.size() * calls_.size());
         for (Rank owner = 0; owner < size(); ++owner) {
             const auto index = static_cast<std::size_t>(owner);
             const std::span<std::byte> memory =
@@ -113,51 +117,53 @@ class Ranks {
             wire.set_service(&Calls::serve, &Calls::on_immediate, &calls_[index]);
             for (Rank from = 0; from < size(); ++from) {
                 service.serve_near(from);
-                run::PeerMemory& seen =
-                    seen_[index * calls_.size() + static_cast<std::size_t>(from)];
-                seen = {.number = number,
-                        .bytes = memory.size(),
-                        .address = reinterpret_cast<std::uintptr_t>(memory.data())};
-                if (from == owner) seen.mapped = memory.data();
-                if (wire.near(from) == nullptr) seen.region = region;
+                run::PeerMemory& handle =
+                    handles_[index * calls_.size() + static_cast<std::size_t>(from)];
+                handle = {.number = number,
+                          .bytes = memory.size(),
+                          .address = reinterpret_cast<std::uintptr_t>(memory.data())};
+                if (from == owner) handle.mapped = memory.data();
+                if (wire.near(from) == nullptr) handle.region = region;
             }
         }
     }
-    /// Returns the address of an owner's word as seen from another rank.
+    /// Returns the address by which rank `from` reaches a word of `owner`.
     [[nodiscard]] run::RemoteAddress place(Rank from, Rank owner, std::size_t word) const {
         if (registered_.empty()) return at(word);
         const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();
-        return {word * 8, &seen_[row + static_cast<std::size_t>(from)]};
+        return {word * 8, &handles_[row + static_cast<std::size_t>(from)]};
     }
 
   private:
-    static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
-    static constexpr std::uint64_t kStepsMax = 4'000'000;
+    static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;  ///< bytes
+    static constexpr std::uint64_t kStepsMax = 4'000'000;  ///< progress calls in one wait
 
     std::uint64_t seed_;
     std::uint64_t steps_ = 0;
     base::Random random_;
     VirtualNetwork network_;
     VirtualFabric fabric_;
-    std::uint64_t heap_ = 0;
+    std::uint64_t heap_ = 0;  ///< offset of the heap in every segment
     std::deque<link::Wire> wires_;
     std::deque<Drive> drives_;
     std::deque<Calls> calls_;
     std::vector<std::vector<std::uint64_t>> registered_;  ///< by rank; empty: the heap is used
-    std::vector<run::PeerMemory> seen_;                   ///< by owner, then by user
+    std::vector<run::PeerMemory> handles_;  ///< of registered_, by owner, then by accessing rank
 };
 
-constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;
+constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;  ///< divides the number of operations
 
+/// Returns the node of each rank: one of three layouts, by seed.
 inline std::vector<int> layout(std::uint64_t seed) {
     if (seed % 3 == 0) return {0, 0, 1, 1};
     if (seed % 3 == 1) return {0, 1};
     return {0, 1, 2};
 }
 
-// Words of each rank's heap.
+// Numbers of words in each rank's heap, in separate cache lines; kDataMax words from kData on.
 constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMax = 400;
 
+/// Returns the number of seeds that a test runs.
 inline std::uint64_t seeds() {
     return (full_mode() ? 300 : 12) / (full_mode() ? 1 : kSlowdown / 4 + 1);
 }

@@ -3,7 +3,7 @@
 // for each rank.
 //
 // Idea     Blocking calls need one thread for each rank. Every wait must have a deadline, so the
-//          job's watchdog has to end waits that take too long (abort_on_timeout).
+//          job's watchdog must end waits that take too long (WatchdogOptions::abort_on_timeout).
 #pragma once
 
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resident_bytes.hpp - resident memory of this process, as the kernel counts it.
+// resident_bytes.hpp - size of the resident memory of this process, as the kernel counts it.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace weft::test {
 inline std::int64_t resident_bytes() {
     std::ifstream statm("/proc/self/statm");
     std::int64_t pages = 0;
-    statm >> pages >> pages;
+    statm >> pages >> pages;  // the second number of the file
     return pages * ::sysconf(_SC_PAGESIZE);
 }
 

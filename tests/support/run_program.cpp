@@ -25,7 +25,7 @@ double now() {
         .count();
 }
 
-void append_what_is_there(int& file, std::string& text) {
+void append_available(int& file, std::string& text) {
     char buffer[4096];
     while (file >= 0) {
         const ssize_t count = ::read(file, buffer, sizeof buffer);
@@ -94,8 +94,8 @@ RunningProgram::~RunningProgram() {
 bool RunningProgram::read_some(double seconds_max) {
     pollfd files[2] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
     ::poll(files, 2, static_cast<int>(seconds_max * 1000) + 1);
-    append_what_is_there(output_, outcome_.output);
-    append_what_is_there(errors_, outcome_.errors);
+    append_available(output_, outcome_.output);
+    append_available(errors_, outcome_.errors);
     return output_ >= 0 || errors_ >= 0;
 }
 
@@ -125,8 +125,8 @@ Outcome RunningProgram::wait() {
     if (pid_ < 0) return outcome_;
     outcome_.seconds = now() - started_;
     pid_ = -1;
-    append_what_is_there(output_, outcome_.output);
-    append_what_is_there(errors_, outcome_.errors);
+    append_available(output_, outcome_.output);
+    append_available(errors_, outcome_.errors);
     outcome_.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return outcome_;
 }

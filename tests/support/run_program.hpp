@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_program.hpp - runs a program for a test; collects its output, exit status and leftovers.
+// run_program.hpp - runs a program for a test; collects its output and exit status, and finds the
+// processes and files that it leaves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,21 +12,21 @@
 namespace weft::test {
 
 struct Outcome {
-    int status = -1;  ///< exit status; 128 + signal if killed; -1 if the test killed it
+    int status = -1;  ///< exit status; 128 + signal if killed; -1: not started, or not yet ended
     std::string output;
     std::string errors;
     double seconds = 0;
 };
 
-/// Expects this exit status, and `error` in the error output.
+/// Fails the test unless the program ended with this status and `error` is in its error output.
 inline void expect_end(const Outcome& outcome, int status, const std::string& error) {
     EXPECT_EQ(outcome.status, status) << outcome.errors;
     EXPECT_NE(outcome.errors.find(error), std::string::npos) << outcome.errors;
 }
 
-/// A running program. It has its own temporary folder, and a mark in the environment that all of
-/// its descendants inherit, so that leftovers can be found. Its environment is `settings`, then the
-/// test's environment without the variables WEFT_TESTS_*.
+/// A running program with its own temporary folder (TMPDIR). Its environment is `settings`, a
+/// variable that marks the program and all of its descendants, and the test's environment without
+/// the variables WEFT_TESTS_*. The destructor kills all marked processes.
 class RunningProgram {
   public:
     static constexpr double kDeadline_s = 20;
@@ -39,27 +40,29 @@ class RunningProgram {
     /// Waits until the text has been printed. Returns false at the deadline or if the
     /// program ends before.
     [[nodiscard]] bool wait_for_output(const std::string& text);
+    /// Sends a signal to the program, not to its descendants.
     void send(int signal) const;
-    /// Waits for the end, or kills the program at the deadline.
+    /// Waits until the program ends. At the deadline, returns status -1.
     [[nodiscard]] Outcome wait();
 
-    /// Returns the processes that carry the mark.
+    /// Returns all marked processes.
     [[nodiscard]] std::vector<pid_t> processes() const;
-    /// Returns the names in the temporary folder.
+    /// Returns the paths of all files in the temporary folder.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// Returns true if no process and no file is left, after waiting up to the deadline.
+    /// Waits until no marked process and no file is left. Returns false at the deadline.
     [[nodiscard]] bool nothing_left() const;
 
   private:
+    /// Waits up to `seconds_max` for output and reads it. Returns false if both pipes are closed.
     bool read_some(double seconds_max);
 
     std::string folder_;
-    std::string mark_;
-    double deadline_s_;
+    std::string mark_;   ///< name of the variable that marks the processes
+    double deadline_s_;  ///< for each wait
     pid_t pid_ = -1;
-    int output_ = -1;
+    int output_ = -1;  ///< pipes from the program; -1: closed
     int errors_ = -1;
-    double started_ = 0;
+    double started_ = 0;  ///< seconds of the steady clock
     Outcome outcome_;
 };
 

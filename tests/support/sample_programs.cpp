@@ -32,8 +32,8 @@ Contract contract_of(std::string collective, Units units) {
             }};
 }
 
-/// Returns the programs of all ranks. Each begins with `head`; `write(builder, rank)`
-/// adds its steps.
+/// Returns the programs of all ranks. Each has the header `head`; `write(builder, rank)` adds the
+/// steps of a rank.
 template <class Write>
 std::vector<Program> write_all(Rank ranks, Program head, Write write) {
     std::vector<Program> programs;
@@ -54,7 +54,7 @@ Program header(std::string collective, std::string algorithm, bool synchronizing
     return program;
 }
 
-/// Returns the header of a loop over segments. Slots have `depth` copies.
+/// Returns the header of programs with a loop over segments. Each slot has `depth` copies.
 Program pipelined(std::string collective, std::string algorithm, std::uint32_t segments,
                   std::uint32_t depth) {
     Program program = header(std::move(collective), std::move(algorithm), false);
@@ -194,8 +194,8 @@ std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uin
             }
             if (rank > 0) {
                 if (sum.buffer == plan::Buffer::input) {
-                    // The other lane fills the output, which may be the same memory as the input.
-                    // So the put must not read the input.
+                    // The other lane writes the output, which may be the same memory as the input,
+                    // so this put must not read the input.
                     build.copy(per_segment(scratch(0)), sum);
                     sum = per_segment(scratch(0));
                 }

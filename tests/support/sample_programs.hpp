@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sample_programs.hpp - handwritten programs and contracts for tests of code that reads programs.
 //
-// Idea     Small, well understood algorithms, each built in a few lines. So tests of the verifier
+// Idea     Small, well-known algorithms, each written in a few lines, so that tests of the verifier
 //          and of the text form do not depend on the generators.
 #pragma once
 
@@ -21,16 +21,18 @@ namespace weft::test {
 /// No data, only synchronization.
 [[nodiscard]] plan::Contract barrier_contract();
 
-/// Recursive doubling on 2^k ranks, results in rank order; slots 0 .. k-1.
+/// Recursive doubling on 2^k ranks; operands are combined in rank order; slots 0 .. k-1.
 [[nodiscard]] std::vector<plan::Program> recursive_doubling(Rank ranks);
 /// All ranks put to all others; one reduction over `ranks` operands.
 [[nodiscard]] std::vector<plan::Program> all_to_all_reduce(Rank ranks);
-/// Ring reduce-scatter and allgather; not in rank order.
+/// Ring reduce-scatter and allgather; operands are not combined in rank order.
 [[nodiscard]] std::vector<plan::Program> ring(Rank ranks);
-/// A chain from rank 0 in segments, with credits: a slot has `depth` copies.
+/// Broadcast along a chain from rank 0, in segments; each slot has `depth` copies, and a rank sends
+/// a segment only with a credit for its copy.
 [[nodiscard]] std::vector<plan::Program> chain_broadcast(Rank ranks, std::uint32_t segments,
                                                          std::uint32_t depth);
-/// A binary tree to rank 0 and back, in segments, with credits; two lanes on each rank.
+/// Reduction along a binary tree to rank 0 and broadcast back, in segments, with credits; two lanes
+/// on each rank.
 [[nodiscard]] std::vector<plan::Program> tree_allreduce(Rank ranks, std::uint32_t segments,
                                                         std::uint32_t depth);
 /// Barrier by dissemination.
@@ -44,8 +46,8 @@ struct Sample {
 };
 [[nodiscard]] std::vector<Sample> samples();
 
-/// Parses the text form, in which a `;` may end a line. On an error, ends the test program
-/// with the message.
+/// Parses the text form of programs; a `;` may replace a line break. On an error, ends the test
+/// program with the parser's message.
 [[nodiscard]] std::vector<plan::Program> programs_of(std::string_view text);
 
 }  // namespace weft::test

@@ -10,8 +10,8 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::uint64_t kIdleStepsMax = 60'000;
-constexpr std::size_t kErrorsMax = 20;
+constexpr std::uint64_t kIdleStepsMax = 60'000;  ///< steps without progress that count as a hang
+constexpr std::size_t kErrorsMax = 20;           ///< later errors are dropped
 
 }  // namespace
 
@@ -59,8 +59,8 @@ bool Script::done() const {
 }
 
 bool Script::turn(Rank rank) {
-    // A rank looks at its calls only from time to time.
-    bool moved = random_.chance(1, 3) && reap(rank);
+    // Ended calls are finished in one of three turns, so that several may have ended.
+    bool moved = random_.chance(1, 3) && finish_ended(rank);
     if (!random_.chance(options_.eager_percent, 100)) return moved;
     for (std::uint64_t burst = random_.below(4); burst > 0; --burst) {
         if (!make_one(rank)) break;
@@ -69,9 +69,9 @@ bool Script::turn(Rank rank) {
     return moved;
 }
 
-bool Script::reap(Rank rank) {
+bool Script::finish_ended(Rank rank) {
     RankState& state = ranks_[rank];
-    bool reaped = false;
+    bool any = false;
     for (std::size_t i = 0; i < state.pending.size();) {
         if (!state.pending[i].op->ended()) {
             ++i;
@@ -80,9 +80,9 @@ bool Script::reap(Rank rank) {
         finish(rank, state.pending[i]);
         if (options_.keeps_memory) kept_.push_back(std::move(state.pending[i].memory));
         state.pending.erase(state.pending.begin() + static_cast<std::ptrdiff_t>(i));
-        reaped = true;
+        any = true;
     }
-    return reaped;
+    return any;
 }
 
 void Script::finish(Rank rank, Pending& pending) {
@@ -97,27 +97,28 @@ void Script::finish(Rank rank, Pending& pending) {
             check_output(call, {options_.seed, pending.entry}, pending.team_rank, pending.output);
         if (!wrong.empty()) fail(wrong);
         if (call.ends_after_all_entered() && made_by_[pending.entry] != job_.team(call.team).size())
-            fail(fmt::format("call {} ({}) done at rank {} before all have made it", pending.entry,
-                             call.programs.front().description, rank));
+            fail(fmt::format("call {} ({}) ended at rank {} before all members had made it",
+                             pending.entry, call.programs.front().description, rank));
     }
     job_.engine(rank).release(*pending.op);
-    // The buffers belong to the caller again, which overwrites them.
-    constexpr int kOther = 1;  // valid in every type, even bool
+    // The caller may overwrite its buffers now.
+    constexpr int kNewByte = 1;  // valid in every type, even bool
     if (call.bytes() == 0) return;
-    std::memset(pending.input, kOther, call.bytes());
-    std::memset(pending.output, kOther, call.bytes());
+    std::memset(pending.input, kNewByte, call.bytes());
+    std::memset(pending.output, kNewByte, call.bytes());
 }
 
-/// Returns the index in the rank's list of a call that may be made now.
+/// Returns the index in `state.calls` of a call that may be made now: the first unmade call of a
+/// random team.
 std::size_t Script::pick(const RankState& state) {
     std::vector<std::size_t> ready;
-    std::vector<std::uint32_t> teams_met;
+    std::vector<std::uint32_t> seen_teams;
     const std::size_t end = std::min(state.calls.size(), state.first_unmade + options_.lookahead);
     for (std::size_t at = state.first_unmade; at < end; ++at) {
         if (state.made[at]) continue;
         const std::uint32_t team = calls_[state.calls[at]]->team;
-        if (std::ranges::find(teams_met, team) != teams_met.end()) continue;
-        teams_met.push_back(team);
+        if (std::ranges::find(seen_teams, team) != seen_teams.end()) continue;
+        seen_teams.push_back(team);
         ready.push_back(at);
     }
     return ready[random_.below(ready.size())];
@@ -126,7 +127,8 @@ std::size_t Script::pick(const RankState& state) {
 bool Script::make_one(Rank rank) {
     RankState& state = ranks_[rank];
     if (state.blocked || state.all_made()) return false;
-    // A rank at its limit makes a blocking call: it waits, and must have made all earlier calls.
+    // At its limit, a rank waits. But if all its pending calls follow the first unmade one in the
+    // list, other ranks may wait for that call, so the rank makes it.
     const bool full = state.pending.size() >= options_.outstanding_max;
     if (full && std::ranges::min(state.pending, {}, &Pending::entry).entry <
                     state.calls[state.first_unmade])

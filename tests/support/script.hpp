@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// script.hpp - a list of calls, as a program of N ranks makes them, run to its end in one thread.
+// script.hpp - runs a list of calls on all ranks of a virtual job, in one thread.
 //
-// Idea     Each rank makes its calls of one team in the order of the list. Calls of different teams
-//          may change their order from rank to rank, as started calls may. A rank makes a blocking
-//          call only after all earlier calls of the list, and makes no other until it is done. So a
-//          script can hang only by a fault of the engine.
-// Holds    Each result is compared with the reference when its call is done. A synchronizing call
-//          must not be done on any rank before all ranks have made it. A long time without progress
-//          is reported as a hang, with the step that every rank waits for.
+// Idea     Each rank makes the calls of one team in the order of the list. The order of calls of
+//          different teams may differ from rank to rank. A rank makes a blocking call only after
+//          all earlier calls of the list, and then no other call until the blocking call ends. So
+//          only a fault of the engine can make a script hang.
+// Holds    Each result is checked when its call ends. A synchronizing call must not end on any rank
+//          before all members have made it. After many steps without progress, the script reports a
+//          hang and the step that each rank waits for.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ namespace weft::test {
 
 struct ScriptOptions {
     std::uint64_t seed = 1;
-    std::uint32_t lookahead = 16;  ///< entries by which other teams' calls may be early
-    std::uint32_t outstanding_max = 64;
-    std::uint32_t block_percent = 30;
-    std::uint32_t in_place_percent = 30;
-    std::uint32_t eager_percent = 60;  ///< turns in which a rank makes calls
+    std::uint32_t lookahead = 16;  ///< next entries of a rank from which its next call is drawn
+    std::uint32_t outstanding_max = 64;   ///< limit of a rank's open calls
+    std::uint32_t block_percent = 30;     ///< share of blocking calls
+    std::uint32_t in_place_percent = 30;  ///< share of calls with one buffer for input and output
+    std::uint32_t eager_percent = 60;     ///< share of a rank's turns in which it makes calls
     bool in_segment = false;    ///< buffers are in the rank's segment, so they can be exposed
-    bool keeps_memory = false;  ///< of ended calls, for faulty programs that still use it
+    bool keeps_memory = false;  ///< buffers of ended calls are not freed: faulty programs use them
 };
 
 struct ScriptOutcome {
     std::vector<std::string> errors;  ///< wrong results, failed calls, hangs, early writes
-    std::uint64_t steps = 0;
-    std::size_t outstanding = 0;  ///< maximum over ranks and time
+    std::uint64_t steps = 0;          ///< steps of the job
+    std::size_t outstanding = 0;      ///< most calls of one rank that were open at once
     bool hung = false;
 };
 
@@ -45,30 +45,33 @@ class Script {
     [[nodiscard]] ScriptOutcome run();
 
   private:
+    /// A call that a rank has made and that has not ended.
     struct Pending {
-        std::size_t entry = 0;
+        std::size_t entry = 0;  ///< index in the list
         Rank team_rank = 0;
         run::Operation* op = nullptr;
-        std::vector<std::byte> memory;  ///< of the buffers, unless they are in the segment
+        std::vector<std::byte> memory;  ///< contains the buffers, unless they are in the segment
         std::byte* input = nullptr;
         std::byte* output = nullptr;
     };
     struct RankState {
-        std::vector<std::size_t> calls;  ///< entries that this rank takes part in
-        std::vector<bool> made;
-        std::size_t first_unmade = 0;
+        std::vector<std::size_t> calls;  ///< entries of this rank's teams
+        std::vector<bool> made;          ///< by index in `calls`
+        std::size_t first_unmade = 0;    ///< index in `calls`
         std::deque<Pending> pending;
-        bool blocked = false;  ///< until no call up to entry `blocked_on` is pending
+        bool blocked = false;  ///< the rank makes no call until entry `blocked_on` ends
         std::size_t blocked_on = 0;
 
         [[nodiscard]] bool all_made() const { return first_unmade == calls.size(); }
     };
 
+    // The first three return true if a call was made or has ended.
     bool turn(Rank rank);
-    bool reap(Rank rank);
+    bool finish_ended(Rank rank);
     bool make_one(Rank rank);
     [[nodiscard]] std::size_t pick(const RankState& state);
     void make(Rank rank, std::size_t at, bool blocking);
+    /// Checks the result of an ended call.
     void finish(Rank rank, Pending& pending);
     [[nodiscard]] bool done() const;
     void fail(std::string text);
@@ -78,7 +81,7 @@ class Script {
     ScriptOptions options_;
     base::Random random_;
     std::deque<RankState> ranks_;
-    std::vector<std::vector<std::byte>> kept_;
+    std::vector<std::vector<std::byte>> kept_;  ///< buffers of ended calls
     std::vector<Rank> made_by_;  ///< by entry: number of members that have made the call
     ScriptOutcome outcome_;
 };

@@ -14,10 +14,10 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kCalls = 6;
+constexpr std::size_t kCalls = 6;  ///< in one run
 
-/// Returns true if ranks copy or reduce in each other's memory, so that they must share a node.
-bool share_a_node(const std::vector<plan::Program>& programs) {
+/// Returns true if ranks copy or reduce in each other's memory, which needs one node for all ranks.
+bool need_one_node(const std::vector<plan::Program>& programs) {
     const auto is_mapped = [](const plan::Block& block) {
         return block.buffer == plan::Buffer::mapped;
     };
@@ -31,13 +31,14 @@ bool share_a_node(const std::vector<plan::Program>& programs) {
     });
 }
 
+/// Returns the first error, or an empty text.
 std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,
                      const SurvivalOptions& options, std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(7);
     std::vector<int> nodes(programs.size());
     const std::uint64_t node_count = 1 + random.below(programs.size());
-    const bool together = share_a_node(programs);
-    for (int& node : nodes) node = together ? 0 : static_cast<int>(random.below(node_count));
+    const bool one_node = need_one_node(programs);
+    for (int& node : nodes) node = one_node ? 0 : static_cast<int>(random.below(node_count));
     if (options.apart) std::iota(nodes.begin(), nodes.end(), 0);
     VirtualProfile profile;
     profile.lands_at_target = random.chance(1, 2);
@@ -52,8 +53,8 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
         job.add_team({.shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
     std::deque<TeamCall> calls;
     const std::uint64_t units = first.units;
-    // If the order counts, elements that show it; for every other call, elements of
-    // the other types.
+    // Results of Algebra::affine depend on the order of operands. One of the three calls has
+    // another element type.
     const Algebra usual = options.commutes ? Algebra::sum64 : Algebra::affine;
     const Algebra typed = kTypedAlgebras[seed % std::size(kTypedAlgebras)];
     for (const auto& [factor, algebra] : {std::pair{1U, usual}, {2U, typed}, {9U, usual}}) {

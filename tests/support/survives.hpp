@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// survives.hpp - runs a set of programs many times on the virtual wire, to confirm a verdict.
+// survives.hpp - runs a set of programs many times on the virtual wire, to confirm that they are
+// valid.
 //
-// Idea     Programs that the verifier calls valid must give right results for every delivery order.
-//          So a mutant that changed no verdict and no fact is run many times: over layouts,
-//          profiles and sizes, with several calls in a row in few banks, in place and not.
+// Idea     Programs that the verifier accepts must give right results for every delivery order. So
+//          a mutant with the same verdict as the original runs many times: with different layouts,
+//          profiles and sizes, several calls at once in few banks, in place and not.
 // Next     mutate.hpp makes mutants; script.hpp runs the calls.
 #pragma once
 
@@ -17,16 +18,16 @@
 namespace weft::test {
 
 struct SurvivalOptions {
-    std::uint64_t seeds = 1000;
+    std::uint64_t seeds = 1000;  ///< number of runs, each with one seed
     std::uint64_t first_seed = 1;
     std::uint64_t elements = 0;  ///< of each buffer; 0: several sizes, from small to bulk
     bool apart = false;          ///< each rank has its own node, and buffers outside its segment
-    bool commutes = false;       ///< the programs may combine in any order
-    std::string* why = nullptr;  ///< receives the first error, if any
+    bool commutes = false;       ///< the programs may combine operands in any order
+    std::string* why = nullptr;  ///< receives the first error, if any; nullptr: not needed
 };
 
-/// Returns true if every execution satisfies the contract, does not hang, and overwrites no slot in
-/// use. `programs` is indexed by rank.
+/// Returns true if every run satisfies the contract, does not hang, and overwrites no slot in use.
+/// `programs` is indexed by rank.
 [[nodiscard]] bool survives(const std::vector<plan::Program>& programs,
                             const plan::Contract& contract, const SurvivalOptions& options = {});
 

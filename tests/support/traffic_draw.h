@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// traffic_draw.h - random numbers for programs of random traffic, one stream for all ranks, and the
-// model of a cell.
+// traffic_draw.h - random numbers for programs that make random puts, gets and atomic operations on
+// cells (words), and the model of a cell.
 //
-// Holds    All ranks that begin with the same state draw the same numbers. The role of a cell in a
+// Holds    Ranks that begin with the same state draw the same numbers. The role of a cell in a
 //          round depends only on the seed, the round and the cell, not on earlier draws.
 #ifndef TESTS_SUPPORT_TRAFFIC_DRAW_H
 #define TESTS_SUPPORT_TRAFFIC_DRAW_H
@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-// Uses of a cell in a round.
+// Uses of a cell in a round: written by one rank, changed by atomic add, by atomic xor, by atomic
+// add to one half, by compare-and-swap, or only read. kUses is their number.
 enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 
-static uint64_t state, seed = 1;  // of the stream
+static uint64_t state, seed = 1;  // of the random numbers
 
 static uint64_t draw(void) {
     state += 0x9e3779b97f4a7c15ULL;
@@ -26,8 +27,8 @@ static int below(int bound) {
     return (int)(draw() % (unsigned)bound);
 }
 
-// Returns a number that determines a cell's use, and its writer and handle. `cell` counts the cells
-// of all ranks.
+// Returns a random number that determines a cell's use, its writer, and the handle or context of
+// the writer. `cell` is the cell's number among the cells of all ranks.
 static uint64_t role_of_cell(int round, int cell) {
     const uint64_t kept = state;
     state = seed * 31 + (uint64_t)round * 1009 + (uint64_t)cell;
@@ -37,7 +38,8 @@ static uint64_t role_of_cell(int round, int cell) {
     return drawn;
 }
 
-// Applies a change with a value to a cell of the model.
+// Changes a cell of the model as an operation with `value` does. `how` is the number of the
+// operation's form; its lowest bit selects the half for kHalves.
 static void model_change(int use, int how, uint64_t* at, uint64_t value) {
     uint32_t halves[2];
     if (use == kAdded || use == kSwapped) *at += value;

@@ -14,7 +14,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::size_t kSlack = 16;  // guard bytes before and after, which no call may touch
-constexpr std::size_t kTakenBack = static_cast<std::size_t>(-1);
+constexpr std::size_t kInvalid = static_cast<std::size_t>(-1);  // in arrays after take_back()
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::uint64_t count_in_pattern(int pattern, Rank a, Rank b) {
     switch (pattern) {
         case 0:
             return pair % 4;
-        case 1:  // one large block; the others have at most one element
+        case 1:  // one or two large blocks; all other blocks have at most one element
             return a == 0 && b < 2 ? kLarge : pair % 2;
         case 2:
             return 0;
@@ -68,9 +68,9 @@ Trial::Trial(oracle::CallFacts facts, Rank rank, Arrangement arrangement)
     const std::vector<oracle::SizedUnit>& input = oracle_.input();
     const std::vector<oracle::SizedUnit>& output = oracle_.output();
     if (in_place_) {
-        const bool gets_all = output.size() >= input.size() && !traits.has_input_counts();
-        lay_out(input_, gets_all ? output : input,
-                gets_all ? arrangement.out_spacing : arrangement.in_spacing);
+        const bool output_is_longer = output.size() >= input.size() && !traits.has_input_counts();
+        lay_out(input_, output_is_longer ? output : input,
+                output_is_longer ? arrangement.out_spacing : arrangement.in_spacing);
     } else {
         lay_out(input_, input, arrangement.in_spacing);
         lay_out(output_, output, arrangement.out_spacing);
@@ -101,9 +101,9 @@ std::byte* Trial::block_at(Vector& vector, std::uint32_t unit) const {
 
 void Trial::prepare(std::uint64_t batch) {
     batch_ = batch;
-    const auto spoilt = static_cast<std::byte>(0x90 + oracle_.rank() % 64);
+    const auto filler = static_cast<std::byte>(0x90 + oracle_.rank() % 64);
     for (Vector* vector : {&input_, &output_})
-        std::fill(vector->memory.begin(), vector->memory.end(), spoilt);
+        std::fill(vector->memory.begin(), vector->memory.end(), filler);
     for (const oracle::SizedUnit& block : oracle_.input())
         oracle_.write(block, batch, block_at(input_, block.unit));
     for (Vector* vector : {&input_, &output_}) vector->before = vector->memory;
@@ -121,7 +121,7 @@ Blocks Trial::lend(Vector& vector) {
 void Trial::take_back() {
     for (Vector* vector : {&input_, &output_})
         for (std::vector<std::size_t>* lent : {&vector->lent_counts, &vector->lent_starts})
-            std::fill(lent->begin(), lent->end(), kTakenBack);
+            std::fill(lent->begin(), lent->end(), kInvalid);
 }
 
 Call Trial::call() {

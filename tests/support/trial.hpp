@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trial.hpp - one collective call of one rank: memory, arguments, and the check of the result.
 //
-// Idea     The oracle gives the blocks of input and output; an arrangement places them in memory:
-//          in place or not, aligned or not, packed or with gaps. check() compares the output with
-//          the oracle, and all other memory with its earlier contents.
-// Holds    A call in place has one buffer of all blocks, which contains the rank's own block at its
-//          regular place. Buffers that a call ignores (on ranks other than the root) are null. The
-//          arrays of counts are valid only during the call: take_back() spoils them.
+// Idea     The oracle determines the blocks of input and output; an Arrangement determines where
+//          they are in memory: in place or not, aligned or not, packed or with gaps. check()
+//          compares the output with the oracle, and all other memory with its earlier contents.
+// Holds    A call in place has one buffer for all blocks, with the rank's own block at its index.
+//          Buffers that a call ignores (on ranks other than the root) are null. A call may use the
+//          arrays of counts only until it returns: take_back() then overwrites them.
 // Next     src/tools/lab/oracle/oracle.hpp.
 #pragma once
 
@@ -24,17 +24,18 @@ enum class Spacing : std::uint8_t { packed, gaps, backwards };
 
 struct Arrangement {
     bool in_place = false;
-    std::size_t shift = 0;  ///< bytes after an aligned address
+    std::size_t shift = 0;  ///< distance of the buffers from an aligned address in bytes
     Spacing in_spacing = Spacing::packed;
     Spacing out_spacing = Spacing::packed;
 };
 
-/// Returns the number of elements of a block in a call with counts. `pattern` is below
-/// kCountPatterns. `a` and `b` are the sender and receiver of a message; b is 0 for blocks that
-/// belong to one rank.
+/// Returns the number of elements of a block in a call with counts. `pattern` is less than
+/// kCountPatterns. `a` is the sender and `b` the receiver of a message; for a block that belongs to
+/// one rank, `a` is this rank and `b` is 0.
 inline constexpr int kCountPatterns = 6;
 [[nodiscard]] std::uint64_t count_in_pattern(int pattern, Rank a, Rank b);
-/// Returns CallFacts::count for one count, or for a pattern.
+/// Returns the function CallFacts::count: always `count` if the collective has no array of counts,
+/// else counts of the pattern.
 [[nodiscard]] std::function<std::uint64_t(Rank rank, std::uint32_t unit)> unit_counts(
     const collectives::CollectiveTraits& traits, std::uint64_t count, int pattern);
 
@@ -44,26 +45,27 @@ class Trial {
   public:
     Trial(oracle::CallFacts facts, Rank rank, Arrangement arrangement);
 
-    /// Writes new inputs, and spoils all other bytes.
+    /// Writes the inputs of this batch, and a constant to all other bytes.
     void prepare(std::uint64_t batch);
-    /// Returns the arguments. Calls with counts borrow arrays of this trial.
+    /// Returns the arguments. Their arrays of counts and displacements belong to this trial.
     [[nodiscard]] Call call();
+    /// Overwrites these arrays, which the call must not use after its return.
     void take_back();
-    /// Returns an empty text if the result of the call is right.
+    /// Returns an empty text if the result of the call is right, else a description of the error.
     [[nodiscard]] std::string check();
 
     [[nodiscard]] bool in_place() const { return in_place_; }
     /// Returns the buffer of all blocks of a call in place.
     [[nodiscard]] void* vector() { return base(input_); }
-    /// Returns the first block of the output, with its padding.
+    /// Returns the bytes of the first block of the output; empty if the rank has no output.
     [[nodiscard]] std::span<const std::byte> output();
 
   private:
     /// A buffer of blocks.
     struct Vector {
         std::vector<oracle::SizedUnit> blocks;
-        std::vector<std::size_t> starts;  ///< of the blocks, in elements
-        std::vector<std::size_t> lent_counts;
+        std::vector<std::size_t> starts;       ///< of the blocks, in elements
+        std::vector<std::size_t> lent_counts;  ///< arrays for the arguments of a call
         std::vector<std::size_t> lent_starts;
         bool packed = true;
         std::vector<std::byte> memory;
@@ -71,7 +73,9 @@ class Trial {
     };
 
     void lay_out(Vector& vector, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing);
+    /// Returns the arguments for a vector's blocks, in `lent_counts` and `lent_starts`.
     [[nodiscard]] static Blocks lend(Vector& vector);
+    /// Returns the address that a call receives for the vector.
     [[nodiscard]] std::byte* base(Vector& vector) const;
     /// Returns the address of a unit's block.
     [[nodiscard]] std::byte* block_at(Vector& vector, std::uint32_t unit) const;
@@ -81,7 +85,7 @@ class Trial {
     std::size_t shift_;
     bool in_place_;
     std::uint64_t batch_ = 0;
-    Vector input_;  ///< of a call in place: input and output
+    Vector input_;  ///< contains also the output of a call in place
     Vector output_;
 };
 

@@ -70,13 +70,13 @@ FabricConduct harden(FabricConduct conduct, base::Random& random) {
 }
 
 FabricSetting counted_setting() {
-    FabricSetting setting{.conduct = kFaithless, .notify = all(link::Notify::immediate)};
+    FabricSetting setting{.conduct = kNoPromises, .notify = all(link::Notify::immediate)};
     setting.conduct.keeps_immediates = true;
     setting.conduct.keeps_words = true;
     return setting;
 }
 FabricSetting delivered_setting() {
-    FabricSetting setting{.conduct = kFaithless,
+    FabricSetting setting{.conduct = kNoPromises,
                           .notify = all(link::Notify::delivery),
                           .completion = base::RemoteCompletion::delivered};
     setting.conduct.keeps_delivery = true;
@@ -84,7 +84,7 @@ FabricSetting delivered_setting() {
     return setting;
 }
 FabricSetting ordered_setting() {
-    FabricSetting setting{.conduct = kFaithless,
+    FabricSetting setting{.conduct = kNoPromises,
                           .notify = all(link::Notify::ordered),
                           .completion = base::RemoteCompletion::ordered,
                           .whole_words = false};
@@ -163,8 +163,8 @@ std::uint64_t VirtualFabric::due() {
            random_.below((straggles ? conduct.straggler_delay_max : conduct.delay_max) + 1);
 }
 
-/// Cuts a write into chunks: anywhere if the fabric is a stream, else at aligned words of the
-/// target. Words are cut too unless the fabric keeps them whole.
+/// Cuts a write into chunks: anywhere if bytes land in order, else at aligned words of the target,
+/// or at half words if the fabric does not keep words whole.
 std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const base::Put& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     std::vector<Chunk> chunks;
@@ -191,7 +191,7 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const base::Put& put) {
     return chunks;
 }
 
-/// Cuts the flag. It is last only if the fabric keeps every order.
+/// Adds the chunks of the flag: last if the fabric keeps the order, else anywhere.
 void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const base::Put& put) {
     const std::size_t bytes = options_.setting.conduct.keeps_words ? kWord : kWord / 2;
     for (std::size_t at = 0; at < kWord; at += bytes) {
@@ -266,7 +266,8 @@ void VirtualFabric::cancel(Rank origin) {
     std::erase_if(reads_, [&](const Fetch& read) { return read.origin == origin; });
 }
 
-/// Moves pending reads on: the target's progress copies the data, the origin's later delivers it.
+/// Advances reads: progress calls of the target copy the data; later progress calls of the origin
+/// deliver it.
 void VirtualFabric::read_some(Rank rank) {
     std::erase_if(reads_, [&](Fetch& read) {
         if (read.due > clock_ || !chance(40)) return false;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_fabric.hpp - a network of ports in one process that keeps only selected promises.
+// virtual_fabric.hpp - a fabric of ports in one process that keeps only selected promises.
 //
-// Idea     Replaces the fabric below the real wire. Puts land in chunks, in any order, while their
-//          target polls; local completions come at any time. Each further promise of a fabric has a
-//          switch: order, delivery completion, fences, whole words, immediates after data. One seed
-//          determines every choice.
-// Why      A notify strategy is right if it works on the most adverse fabric that keeps its
-//          promise. It needs the promise if it fails on a fabric that breaks only this one.
+// Idea     Replaces the fabric below the real wire. Puts land (are written into the target's
+//          memory) in chunks, in any order, while the target polls; local completions come at any
+//          time. Each further promise of a fabric has a switch: order, delivery completion, fences,
+//          whole words, immediates and counts after data. One seed determines every choice.
+// Why      A notify strategy is right if it works on a fabric that keeps only the promise that the
+//          strategy needs. The strategy needs this promise if it fails on a fabric that breaks only
+//          this one.
 // Holds    One thread. A source is read no later than the local completion of its put.
 // Next     virtual_job.hpp runs engines on it; notify_watch.hpp finds flags raised too early.
 #pragma once
@@ -25,42 +26,43 @@
 
 namespace weft::test {
 
+/// Promises, rates and limits of a fabric. Delays count progress calls of any rank.
 struct FabricConduct {
     bool keeps_order = false;    ///< bytes from one rank to another land in posting order
     bool keeps_delivery = true;  ///< delivered and fenced puts complete only after they have landed
-    bool keeps_fences = true;  ///< fenced puts start after earlier ones to that target are complete
-    bool keeps_words = true;   ///< aligned words land whole; else upper halves first
-    bool keeps_immediates = true;  ///< immediates arrive after their data
-    bool keeps_counters = true;    ///< writes are counted after they have landed
-    std::uint32_t refuse_percent = 10;
-    std::uint32_t idle_percent = 20;
-    std::uint32_t delay_max = 60;  ///< progress calls of any rank before a chunk may land
-    std::uint32_t straggler_percent = 4;
+    bool keeps_fences = true;  ///< fenced puts land after earlier puts to their target are complete
+    bool keeps_words = true;   ///< aligned 8-byte words land whole; else upper halves land first
+    bool keeps_immediates = true;         ///< immediates arrive after their data has landed
+    bool keeps_counters = true;           ///< writes are counted after they have landed
+    std::uint32_t refuse_percent = 10;    ///< posts that are refused
+    std::uint32_t idle_percent = 20;      ///< progress calls that do nothing
+    std::uint32_t delay_max = 60;         ///< before a chunk may land
+    std::uint32_t straggler_percent = 4;  ///< chunks with the longer delay
     std::uint32_t straggler_delay_max = 2000;
-    std::uint32_t events_max = 16;  ///< per progress call
-    std::size_t inject_bytes = 64;
-    std::size_t message_bytes_max = 96;
-    std::size_t puts_in_flight = 24;
-    std::size_t flagged_parts_max = 0;  ///< as in link::FabricFacts
-    std::size_t copied_bytes = 0;       ///< as in link::FabricFacts, for puts with flags
-    std::size_t paced_bytes = 0;        ///< as in link::FabricFacts
+    std::uint32_t events_max = 16;       ///< most chunks that land in one progress call
+    std::size_t inject_bytes = 64;       ///< as in link::FabricFacts
+    std::size_t message_bytes_max = 96;  ///< as in link::FabricFacts, for puts and gets
+    std::size_t puts_in_flight = 24;     ///< limit of a rank's puts and reads
+    std::size_t flagged_parts_max = 0;   ///< as in link::FabricFacts
+    std::size_t copied_bytes = 0;        ///< as in link::FabricFacts, for puts with flags
+    std::size_t paced_bytes = 0;         ///< as in link::FabricFacts
 };
 
 /// A fabric that keeps no promise.
-inline constexpr FabricConduct kFaithless{.keeps_order = false,
-                                          .keeps_delivery = false,
-                                          .keeps_fences = false,
-                                          .keeps_words = false,
-                                          .keeps_immediates = false,
-                                          .keeps_counters = false};
-/// Returns the same promises with random limits and a random rate of refusals.
+inline constexpr FabricConduct kNoPromises{.keeps_order = false,
+                                           .keeps_delivery = false,
+                                           .keeps_fences = false,
+                                           .keeps_words = false,
+                                           .keeps_immediates = false,
+                                           .keeps_counters = false};
+/// Returns a conduct with the same promises, and with random limits, delays and refusals.
 [[nodiscard]] FabricConduct harden(FabricConduct conduct, base::Random& random);
 /// Returns a plan with one strategy for payloads of all sizes.
 [[nodiscard]] constexpr link::NotifyPlan all(link::Notify notify) {
     return {notify, notify};
 }
 
-/// A fabric, the strategy of its puts with flags, and the facts that one-sided calls depend on.
+/// Conduct of a fabric, the strategy of its puts with flags, and base::RemoteFacts.
 struct FabricSetting {
     FabricConduct conduct;
     link::NotifyPlan notify;
@@ -69,15 +71,13 @@ struct FabricSetting {
     bool reads = true;
     bool signals = false;
 };
-// Settings that keep only the promise that their strategy needs.
-[[nodiscard]] FabricSetting counted_setting();
-[[nodiscard]] FabricSetting delivered_setting();
-[[nodiscard]] FabricSetting ordered_setting();
-/// Sends requests as tagged words over a stream.
-[[nodiscard]] FabricSetting ordered_cells_setting();
-/// Signals travel with their data.
-[[nodiscard]] FabricSetting signals_setting();
-[[nodiscard]] FabricSetting counted_torn_setting();
+// Settings that keep only the promises that their strategy needs:
+[[nodiscard]] FabricSetting counted_setting();        ///< immediates after data; whole words
+[[nodiscard]] FabricSetting delivered_setting();      ///< delivery completion; whole words
+[[nodiscard]] FabricSetting ordered_setting();        ///< order
+[[nodiscard]] FabricSetting ordered_cells_setting();  ///< order; whole words; Notify::cells
+[[nodiscard]] FabricSetting signals_setting();        ///< order; immediates after data; signals
+[[nodiscard]] FabricSetting counted_torn_setting();   ///< immediates after data; no reads
 
 struct VirtualFabricOptions {
     std::vector<std::byte*> segments;  ///< by rank
@@ -91,54 +91,64 @@ class VirtualFabric {
     explicit VirtualFabric(VirtualFabricOptions options);
 
     [[nodiscard]] std::unique_ptr<link::FabricPort> open_port(Rank rank);
-    /// Returns the number of writes that have not landed or completed, and of immediates in flight.
+    /// Returns the number of reads, immediates, and writes that have not both landed and completed.
     [[nodiscard]] std::size_t in_flight() const;
+    /// Returns true if any operation was posted or has progressed since the last call.
     [[nodiscard]] bool take_moved();
 
+    /// Registers memory. A key is never used twice.
     [[nodiscard]] base::RemoteRegion expose(std::span<std::byte> memory);
     void conceal(std::uint64_t key) { registered_.erase(key); }
     base::Post try_put(Rank origin, const base::Put& put);
     base::Post try_read(Rank origin, const base::Read& get);
-    /// Ends the rank's posted operations: they touch neither its memory nor a counter again.
+    /// Ends the rank's operations: they neither access its memory nor change `pending` again.
     void cancel(Rank origin);
+    /// Returns the number of writes from `origin` to `target` that `counter` has counted.
     [[nodiscard]] std::uint64_t landed(Rank target, Rank origin, std::uint32_t counter) {
         return counts_[{target, origin, counter}];
     }
+    /// Makes progress. Stores arrived immediates in `immediates` and returns their number.
     std::size_t progress(Rank rank, std::span<std::uint64_t> immediates);
+    /// Returns the number of the rank's puts and reads that are not complete.
     [[nodiscard]] std::size_t in_flight_of(Rank origin) const;
     [[nodiscard]] bool chance(std::uint32_t percent) { return random_.below(100) < percent; }
 
   private:
     struct Chunk {
-        std::size_t offset = 0;  ///< in the write; a flag is at its end
+        std::size_t offset = 0;  ///< in the write: first the data, then the flag
         std::size_t bytes = 0;
-        std::uint64_t due = 0;
+        std::uint64_t due = 0;  ///< earliest time on clock_
     };
+    /// A put that has not both landed and completed.
     struct Write {
         base::Put put;
-        base::RemoteRegion region;         ///< region of its target; key 0: the segment
-        std::vector<base::PutPart> parts;  ///< its sources
+        base::RemoteRegion region;         ///< region of the target; key 0: the segment
+        std::vector<base::PutPart> parts;  ///< sources of the put
         Rank origin = 0;
-        std::vector<std::byte> copy;  ///< of the source, after it is read
+        std::vector<std::byte> copy;  ///< data and flag, after the source is read
         std::vector<Chunk> chunks;    ///< not landed yet
-        bool read = false;
+        bool read = false;            ///< the source is read
         bool complete = false;
     };
 
+    /// A read that is not complete.
     struct Fetch {
         base::Read get;
-        base::RemoteRegion region;  ///< region of its source; key 0: the segment
+        base::RemoteRegion region;  ///< region of the source; key 0: the segment
         Rank origin = 0;
-        std::uint64_t due = 0;
-        std::vector<std::byte> copy;  ///< of the source, after it is read
+        std::uint64_t due = 0;        ///< earliest time of the next event on clock_
+        std::vector<std::byte> copy;  ///< data, after the source is read; empty before
     };
 
+    /// Returns a random time on clock_, for a new chunk or read.
     [[nodiscard]] std::uint64_t due();
     [[nodiscard]] std::vector<Chunk> cut(const base::Put& put);
     void cut_flag(std::vector<Chunk>& chunks, const base::Put& put);
+    /// Returns true if the fabric's promises allow that write `at` lands now.
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
                                 std::size_t at) const;
-    /// Returns the next of the rank's writes in order, so that long queues land no slower.
+    /// Returns the first write with chunks from the origin of write `at`. On an ordered fabric,
+    /// only this one may land.
     [[nodiscard]] static std::size_t first_to_land(
         const std::vector<std::unique_ptr<Write>>& writes, std::size_t at);
     void land_some(Rank rank);
@@ -148,6 +158,7 @@ class VirtualFabric {
     [[nodiscard]] std::byte* target_of(const Write& write, std::size_t offset) const;
     [[nodiscard]] std::byte* start_of(const base::RemoteRegion& region, Rank owner) const;
     static void read_source(Write& write);
+    /// Returns the data of a write, then its flag.
     [[nodiscard]] static std::vector<std::byte> source_of(const Write& write);
 
     VirtualFabricOptions options_;
@@ -158,8 +169,8 @@ class VirtualFabric {
     /// Counts by target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
     std::unordered_set<std::uint64_t> registered_;  ///< keys
-    std::uint64_t registrations_ = 0;
-    std::uint64_t clock_ = 0;
+    std::uint64_t registrations_ = 0;               ///< last key
+    std::uint64_t clock_ = 0;                       ///< progress calls of all ranks
     bool moved_ = false;
 };
 

@@ -16,8 +16,8 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kStepsOfASpeed = 700;
+constexpr std::uint64_t kLine = 64;            ///< bytes of a cache line
+constexpr std::uint64_t kStepsPerSpeed = 700;  ///< until new speeds are drawn
 
 }  // namespace
 
@@ -53,9 +53,9 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
         std::vector<std::byte*> near = segments;
         for (Rank peer = 0; peer < size(); ++peer)
             if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
-        const bool alone = std::ranges::count(near, nullptr) == 0;
+        const bool one_node = std::ranges::count(near, nullptr) == 0;
         auto wire = std::make_unique<link::Wire>(
-            std::move(near), alone ? nullptr : fabric_->open_port(rank),
+            std::move(near), one_node ? nullptr : fabric_->open_port(rank),
             link::WireOptions{.rank = rank,
                               .segment_bytes = network_.segment_bytes(),
                               .cells_end = network_.segment_bytes()});
@@ -134,15 +134,15 @@ void VirtualJob::draw_speeds() {
 }
 
 bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
-    if (++steps_ % kStepsOfASpeed == 0) draw_speeds();
+    if (++steps_ % kStepsPerSpeed == 0) draw_speeds();
     std::uint64_t at = random_.below(std::accumulate(speeds_.begin(), speeds_.end(), 0U));
     Rank rank = 0;
     while (at >= speeds_[rank]) at -= speeds_[rank++];
     bool moved = turn(rank);
-    // A computing rank makes no progress calls.
+    // The rank computes: no progress call.
     if (random_.chance(1, 8)) return moved;
     moved = engine(rank).poll() || moved;
-    watch_.look_at_published(rank);
+    watch_.check_publications(rank);
     return take_moved() || moved;
 }
 

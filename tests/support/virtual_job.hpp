@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_job.hpp - N engines on one virtual network, with teams and watched banks.
+// virtual_job.hpp - N engines on one virtual network, with teams; a BankWatch checks their writes.
 //
 // Idea     A job models N processes: a wire and an engine for each rank, teams with regions at
-//          the same offset on all members, and memory for buffers. step() lets one random rank poll
-//          once. The seed makes some ranks slow, fast or idle for a while.
+//          the same offset on all members, and memory for buffers. In each step(), one random rank
+//          polls once. The seed makes some ranks slow, fast or idle for some hundred steps.
 // Holds    One thread, unless the network has threads. Then each rank's thread owns its engine, and
-//          the banks are not watched.
+//          writes are not checked.
 // Next     call.hpp for calls; script.hpp runs whole scripts of them.
 #pragma once
 
@@ -38,8 +38,8 @@ struct TeamPlan {
     base::RegionShape shape;
     base::Tick first_tick = 1;
     std::string barrier = "dissemination";
-    WindowMaker cell_window;  ///< a faulty rule; unset: the correct one
-    std::array<WindowMaker, base::kBulkClasses> bulk_windows;
+    WindowMaker cell_window;  ///< makes the bank rule of cells; unset: the correct rule
+    std::array<WindowMaker, base::kBulkClasses> bulk_windows;  ///< by bulk class
 };
 
 /// A team with the states of all members.
@@ -57,8 +57,7 @@ struct VirtualTeam {
 
 class VirtualJob {
   public:
-    /// Makes a job. `turn` is the lock of each engine; progress threads may help engines
-    /// that share it.
+    /// Makes a job. `turn` selects which threads may use each engine.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
                         run::TurnKind turn = run::TurnKind::own);
     /// Makes a job with the real wire on a virtual fabric.
@@ -80,16 +79,16 @@ class VirtualJob {
     /// Adds a team. Its region follows the earlier teams' regions.
     const VirtualTeam& add_team(TeamPlan plan);
     [[nodiscard]] const VirtualTeam& team(std::size_t number) const { return teams_[number]; }
-    /// Returns a predicate: true if two members of the team map each other.
+    /// Returns a function that returns true for members on the node of `team_rank`.
     [[nodiscard]] std::function<bool(Rank)> near(const VirtualTeam& team, Rank team_rank);
 
     /// Returns zeroed memory in the rank's segment, aligned to a cache line.
     std::byte* allocate(Rank rank, std::size_t bytes);
 
-    /// Lets a random rank run: `turn` may issue calls, then its engine polls. Returns
-    /// true on progress.
+    /// Selects a random rank. Calls `turn`, which may issue calls of the rank and returns true on
+    /// progress; then the rank's engine polls, in 7 of 8 steps. Returns true on any progress.
     bool step(const std::function<bool(Rank)>& turn);
-    /// Returns true if anything moved between ranks since the last call.
+    /// Returns true if any operation between ranks has progressed since the last call.
     [[nodiscard]] bool take_moved();
     /// Returns the waits of all ranks, one line for each rank.
     [[nodiscard]] std::string describe();
@@ -107,7 +106,7 @@ class VirtualJob {
     std::deque<VirtualTeam> teams_;
     std::vector<std::uint64_t> heap_used_;  ///< by rank
     base::Random random_;
-    std::vector<std::uint32_t> speeds_;  ///< by rank: its number of turns
+    std::vector<std::uint32_t> speeds_;  ///< by rank: weight in the choice of the next rank
     std::uint64_t steps_ = 0;
 };
 

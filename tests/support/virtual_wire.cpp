@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// Visits bytes from..to of the packed payload, part by part.
+/// Calls visit(offset in the payload, address, bytes) for each part of the payload's bytes
+/// from..to.
 template <class Visit>
 void walk_payload(const base::Put& put, std::size_t from, std::size_t to, Visit visit) {
     std::size_t start = 0;
@@ -30,13 +31,14 @@ void walk_payload(const base::Put& put, std::size_t from, std::size_t to, Visit 
     }
 }
 
+/// Returns the offset of a put's payload in the target's segment or region.
 std::uint64_t payload_offset(const base::Put& put) {
     return put.target == base::Put::kInCell ? put.cell + base::kCellPayloadOffset : put.target;
 }
 
 }  // namespace
 
-VirtualProfile kind_profile() {
+VirtualProfile prompt_profile() {
     return {.refuse_percent = 0,
             .refuse_half_percent = 0,
             .copy_percent = 100,
@@ -59,7 +61,7 @@ VirtualNetwork::VirtualNetwork(VirtualOptions options)
     options_.segment_bytes = (options_.segment_bytes + kPage - 1) / kPage * kPage;
     const std::size_t ranks = options_.node_of_rank.size();
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        // The system zeroes each page at its first use. Alignment is done here.
+        // calloc(): the system zeroes each page at its first use, so unused pages need no memory.
         void* memory = std::calloc(options_.segment_bytes + kPage, 1);
         WEFT_CHECK(memory != nullptr, options_.segment_bytes);
         memories_.emplace_back(static_cast<std::byte*>(memory));
@@ -90,7 +92,7 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
         exposure.reach.way = base::AccessMethod::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - segment(rank));
     } else if (bytes > 0 && chance(options_.profile.bounced_percent)) {
-        bounce(exposure);
+        expose_copy(exposure);
     } else if (bytes > 0 && !chance(options_.profile.copied_percent)) {
         exposure.reach.way = base::AccessMethod::adopted;
         exposure.reach.object_bytes = bytes;
@@ -114,8 +116,8 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
             .access = base::Access::write};
 }
 
-/// Exposes a copy of the buffer, as link/direct does, but outside the segment.
-void VirtualNetwork::bounce(base::Exposure& exposure) {
+/// Gives peers a copy of the buffer, as link/direct does, but outside the segment.
+void VirtualNetwork::expose_copy(base::Exposure& exposure) {
     exposure.reach.way = base::AccessMethod::adopted;
     exposure.reach.object_bytes = exposure.bytes;
     exposure.apart = exposure.access == base::Access::read;
@@ -153,7 +155,7 @@ void VirtualNetwork::cancel(Rank rank) {
             if (flights_[event.flight].origin != rank || event.source == nullptr) continue;
             event.copy.assign(event.source, event.source + event.bytes);
             event.source = nullptr;
-            event.what = What::land;
+            event.kind = EventKind::land;
         }
     }
     for (Flight& flight : flights_)
@@ -165,7 +167,7 @@ const base::Failure* VirtualNetwork::failure(Rank rank) const {
     return failures_[rank] ? &*failures_[rank] : nullptr;
 }
 
-/// Returns a number in 0..bound-1. A division would cost too much; the slight bias does not matter.
+/// Returns a random number in 0..bound-1, without a slow division. The slight bias does not matter.
 std::uint64_t VirtualNetwork::draw(std::uint64_t bound) {
     return ((random_() >> 32) * bound) >> 32;
 }
@@ -191,10 +193,10 @@ base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint6
     WEFT_CHECK(put.target != base::Put::kInCell || bytes <= base::kCellPayload, bytes,
                options_.seed);
     if (chance(options_.profile.refuse_percent)) return base::Post::again;
-    return is_near(origin, put.peer) ? put_near(origin, put) : put_far(origin, put, resume);
+    return is_near(origin, put.peer) ? put_local(origin, put) : put_remote(origin, put, resume);
 }
 
-base::Post VirtualNetwork::put_near(Rank origin, const base::Put& put) {
+base::Post VirtualNetwork::put_local(Rank origin, const base::Put& put) {
     const std::uint64_t target = payload_offset(put);
     if (observer_ && put.bytes > 0)
         observer_({origin, put.peer, target, put.bytes, put.cell, put.flag});
@@ -223,19 +225,19 @@ std::size_t VirtualNetwork::open_flight(Rank origin, const base::Put& put) {
 }
 
 /// Sends part of a remote put. `resume` is 0, or (flight + 1) << 32 plus the number of bytes sent.
-base::Post VirtualNetwork::put_far(Rank origin, const base::Put& put, std::uint64_t& resume) {
-    constexpr unsigned kTakenBits = 32;
-    const std::size_t taken = resume & 0xffffffffU;
-    const std::size_t flight = resume == 0 ? open_flight(origin, put) : (resume >> kTakenBits) - 1;
+base::Post VirtualNetwork::put_remote(Rank origin, const base::Put& put, std::uint64_t& resume) {
+    constexpr unsigned kSentBits = 32;
+    const std::size_t sent = resume & 0xffffffffU;
+    const std::size_t flight = resume == 0 ? open_flight(origin, put) : (resume >> kSentBits) - 1;
     WEFT_CHECK(flights_[flight].cell == put.cell && flights_[flight].flag == put.flag, put.cell,
                options_.seed);
     std::size_t end = put.bytes;
-    if (put.bytes > taken + 1 && chance(options_.profile.refuse_half_percent))
-        end = taken + 1 + draw(put.bytes - taken - 1);
-    send(flight, put, taken, end);
+    if (put.bytes > sent + 1 && chance(options_.profile.refuse_half_percent))
+        end = sent + 1 + draw(put.bytes - sent - 1);
+    send(flight, put, sent, end);
     moved_ = true;
     if (end < put.bytes) {
-        resume = ((flight + 1) << kTakenBits) | end;
+        resume = ((flight + 1) << kSentBits) | end;
         return base::Post::again;
     }
     flights_[flight].posted = true;
@@ -243,7 +245,7 @@ base::Post VirtualNetwork::put_far(Rank origin, const base::Put& put, std::uint6
     return base::Post::posted;
 }
 
-/// Cuts the bytes from..to at random places.
+/// Sends the bytes from..to in pieces of random size.
 void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t from,
                           std::size_t to) {
     while (from < to) {
@@ -259,7 +261,7 @@ void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t 
 void VirtualNetwork::send_piece(std::size_t flight, const base::RemoteRegion* region,
                                 std::uint64_t offset, const std::byte* data, std::size_t bytes) {
     const VirtualProfile& profile = options_.profile;
-    Event event{.what = What::land,
+    Event event{.kind = EventKind::land,
                 .flight = flight,
                 .due = due(),
                 .offset = offset,
@@ -273,7 +275,7 @@ void VirtualNetwork::send_piece(std::size_t flight, const base::RemoteRegion* re
         event.source = nullptr;
     } else {
         ++*flights_[flight].pending;
-        if (chance(profile.fetch_percent)) event.what = What::fetch;
+        if (chance(profile.fetch_percent)) event.kind = EventKind::fetch;
     }
     schedule(std::move(event));
 }
@@ -282,7 +284,7 @@ void VirtualNetwork::send_piece(std::size_t flight, const base::RemoteRegion* re
 
 void VirtualNetwork::schedule(Event event) {
     Flight& flight = flights_[event.flight];
-    const bool at_origin = event.what == What::fetch || event.what == What::complete;
+    const bool at_origin = event.kind == EventKind::fetch || event.kind == EventKind::complete;
     ++flight.events;
     ++in_flight_;
     events_[at_origin ? flight.origin : flight.target].push_back(std::move(event));
@@ -302,8 +304,9 @@ void VirtualNetwork::progress(Rank rank) {
         if (events.empty()) continue;
         Event& picked = events[draw(events.size())];
         if (picked.due > clock_) continue;
-        // Only progress calls of the origin touch its counters.
-        if (owner != rank && picked.what != What::land && picked.what != What::raise) continue;
+        // Only progress calls of the origin change its `pending` counters.
+        if (owner != rank && picked.kind != EventKind::land && picked.kind != EventKind::raise)
+            continue;
         std::swap(picked, events.back());
         Event event = std::move(events.back());
         events.pop_back();
@@ -316,17 +319,17 @@ void VirtualNetwork::progress(Rank rank) {
 void VirtualNetwork::handle(Event event) {
     const std::size_t number = event.flight;
     Flight& flight = flights_[number];
-    switch (event.what) {
-        case What::fetch:
+    switch (event.kind) {
+        case EventKind::fetch:
             fetch(std::move(event));
             break;
-        case What::land:
+        case EventKind::land:
             land(event);
             break;
-        case What::complete:
+        case EventKind::complete:
             --*flight.pending;
             break;
-        case What::raise:
+        case EventKind::raise:
             if (observer_)
                 observer_({flight.origin, flight.target, flight.cell, 0, flight.cell, flight.flag});
             store_flag(flight.target, flight.cell, flight.flag);
@@ -336,12 +339,12 @@ void VirtualNetwork::handle(Event event) {
     if (--flight.events == 0 && flight.raised) free_flights_.push_back(number);
 }
 
-/// Reads the source, which may change from now on.
+/// Copies the source of a piece and schedules its local completion: the source may change then.
 void VirtualNetwork::fetch(Event event) {
     event.copy.assign(event.source, event.source + event.bytes);
     event.source = nullptr;
-    schedule({.what = What::complete, .flight = event.flight, .due = due()});
-    event.what = What::land;
+    schedule({.kind = EventKind::complete, .flight = event.flight, .due = due()});
+    event.kind = EventKind::land;
     event.due = due();
     schedule(std::move(event));
 }
@@ -354,7 +357,7 @@ void VirtualNetwork::land(const Event& event) {
     const bool copied = event.source == nullptr;
     if (std::byte* const target = target_of(event))
         std::memcpy(target, copied ? event.copy.data() : event.source, event.bytes);
-    if (!copied) schedule({.what = What::complete, .flight = event.flight, .due = due()});
+    if (!copied) schedule({.kind = EventKind::complete, .flight = event.flight, .due = due()});
     --flight.data_left;
     raise_when_landed(event.flight);
 }
@@ -368,19 +371,19 @@ std::byte* VirtualNetwork::target_of(const Event& event) {
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(event.region.base)) +
                event.offset;
     failures_[target] =
-        base::fail(Status::peer, "a put came to memory that is not registered any more");
+        base::fail(Status::peer, "a put arrived for memory that is no longer registered");
     return nullptr;
 }
 
 void VirtualNetwork::raise_when_landed(std::size_t number) {
     const Flight& flight = flights_[number];
     if (flight.posted && flight.data_left == 0)
-        schedule({.what = What::raise, .flight = number, .due = due()});
+        schedule({.kind = EventKind::raise, .flight = number, .due = due()});
 }
 
 void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {
-    // Release: pairs with the acquire of the wait for the flag, so that the data is
-    // visible with it.
+    // Release: pairs with the acquire of the wait for the flag, so that the waiting rank sees the
+    // data, too.
     reinterpret_cast<base::Cell*>(segment(target) + cell)
         ->flag.store(flag, std::memory_order_release);
 }
@@ -402,14 +405,14 @@ void VirtualWire::progress() noexcept {
     network_.pause(rank_);
     if (!real_) return network_.progress(rank_);
     real_->progress();
-    watch_->look(rank_);
+    watch_->check(rank_);
 }
 
 void VirtualWire::settle(std::uint64_t cell) noexcept {
     network_.pause(rank_);
     if (!real_ || network_.faults().never_settles) return;
     real_->settle(cell);
-    watch_->look(rank_);
+    watch_->check(rank_);
 }
 
 void VirtualWire::relax(unsigned failures) noexcept {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // virtual_wire.hpp - a network of N ranks in one process with adversarial delivery.
 //
-// Idea     The network owns every rank's segment. Ranks of one virtual node see each other's
-//          memory. A put to any other rank is cut into pieces that land late and in any order; its
-//          flag is raised some time after all have landed. Puts are refused, some after part of
-//          their data is sent. Sources are read late. Local completions come late and in any order,
-//          and some progress calls do nothing. One seed determines every choice.
-// Why      The same engine runs on the real wire. An engine that works with this delivery does not
-//          rely on favorable timing of a fabric.
-// Holds    The network promises only this: the flag is raised after the data of its put; a
-//          source is not read after its local completion; everything lands in the end if all
-//          ranks make progress calls.
+// Idea     The network owns every rank's segment. Ranks of one virtual node access each other's
+//          memory. A put to a remote rank is cut into pieces that land (are written into the
+//          target's memory) late and in any order; the put's flag is raised some time after all
+//          pieces have landed. Puts are refused, some after part of their data is sent. Sources are
+//          read late. Local completions come late and in any order, and some progress calls do
+//          nothing. One seed determines every choice.
+// Why      An engine that works with this delivery does not rely on favorable timing of a fabric.
+// Holds    The network promises only this: a flag is raised after the data of its put has landed; a
+//          source is not read after its local completion; all pieces and flags land in the end if
+//          all ranks make progress calls.
 // Next     bank_watch.hpp for the observer that finds overwritten slots;
 //          virtual_job.hpp runs engines.
 #pragma once
@@ -43,32 +43,32 @@ class NotifyWatch;
 struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused after part of their data is sent
-    std::uint32_t copy_percent = 25;        ///< pieces copied when posted; `pending` is not raised
+    std::uint32_t copy_percent = 25;        ///< pieces copied when posted, not counted in `pending`
     std::uint32_t fetch_percent = 40;       ///< other pieces, copied some time before they land
     std::uint32_t idle_percent = 20;        ///< progress calls that do nothing
     std::uint32_t delay_max = 60;
-    std::uint32_t straggler_percent = 4;
+    std::uint32_t straggler_percent = 4;  ///< pieces, flags and completions with the longer delay
     std::uint32_t straggler_delay_max = 3000;
-    std::uint32_t pieces_max = 4;
-    std::uint32_t events_max = 12;       ///< per progress call
-    bool lands_at_target = true;         ///< data lands only while its target makes progress calls
+    std::uint32_t pieces_max = 4;        ///< 1: puts are not cut; more: cut more often
+    std::uint32_t events_max = 12;       ///< most events in one progress call
+    bool lands_at_target = true;         ///< data lands only in progress calls of its target
     bool threads = false;                ///< each rank runs in its own thread
-    std::uint32_t copied_percent = 50;   ///< other exposed buffers that only the "kernel" copies
-    std::uint32_t bounced_percent = 30;  ///< exposed buffers that peers reach as a copy
-    bool apart_uncopied = false;         ///< a fault: the copy for readers is the buffer itself
-    Rank copies_refused_by = -1;         ///< rank for which the "kernel" refuses copies
-    int copies_error = EPERM;            ///< reason of the refusals
-    Rank exposes_outside = -1;           ///< rank that describes blocks outside of its memory
+    std::uint32_t bounced_percent = 30;  ///< exposed buffers of which peers access a copy
+    std::uint32_t copied_percent = 50;   ///< other exposed buffers, accessed by kernel copies only
+    bool apart_uncopied = false;         ///< fault: peers read the buffer itself, not its copy
+    Rank copies_refused_by = -1;         ///< rank whose kernel copies fail; -1: none
+    int copies_error = EPERM;            ///< errno of these failures
+    Rank exposes_outside = -1;           ///< rank that exposes blocks outside its segment; -1: none
 };
 
-/// Returns a profile without delays and refusals.
-[[nodiscard]] VirtualProfile kind_profile();
+/// Returns a profile without delays, refusals and partial delivery.
+[[nodiscard]] VirtualProfile prompt_profile();
 
 /// Faults of an engine, planted between the engine and its wire (negative controls).
 struct WireFaults {
     bool early_reuse = false;    ///< sources count as reusable when posted
-    bool forgets_again = false;  ///< refused puts are not repeated
-    bool never_settles = false;  ///< the wire never checks for data that arrives without immediates
+    bool forgets_again = false;  ///< refused puts count as posted, so they are not repeated
+    bool never_settles = false;  ///< settle() does nothing: flags without immediates are not raised
 };
 
 struct VirtualOptions {
@@ -79,14 +79,14 @@ struct VirtualOptions {
     WireFaults faults = {};
 };
 
-/// An arrival in a rank's memory: a piece of a put's data, or its flag.
+/// A write into the memory of a put's target: a piece of the put's data, or its flag.
 struct Landing {
     Rank origin = 0;
     Rank target = 0;
     std::uint64_t offset = 0;  ///< in the target's segment, or kElsewhere
     std::uint64_t bytes = 0;   ///< 0: the flag
-    std::uint64_t cell = 0;
-    base::FlagWord flag = 0;
+    std::uint64_t cell = 0;    ///< offset of the put's cell
+    base::FlagWord flag = 0;   ///< flag of the put
 
     static constexpr std::uint64_t kElsewhere = ~std::uint64_t{0};  ///< registered memory
 };
@@ -110,7 +110,8 @@ class VirtualNetwork {
     /// Sets a function that is called before each landing. With threads, the network's
     /// lock is held.
     void observe(std::function<void(const Landing&)> observer) { observer_ = std::move(observer); }
-    /// Sets a function that is called in each call of a rank's wire. It may let other ranks run.
+    /// Sets a function that each rank's wire calls at the start of try_put(), progress(), settle()
+    /// and relax(). The function may let other ranks run.
     void on_call(std::function<void(Rank)> pause) { pause_ = std::move(pause); }
     void pause(Rank rank) const {
         if (pause_) pause_(rank);
@@ -118,35 +119,36 @@ class VirtualNetwork {
     [[nodiscard]] const WireFaults& faults() const { return options_.faults; }
     /// Returns the number of pieces, flags and completions in flight.
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
-    /// Returns true if any of them moved since the last call.
+    /// Returns true if a put was posted or an event was handled since the last call.
     [[nodiscard]] bool take_moved();
     /// Makes the rank's wire report this failure.
     void break_wire(Rank rank, base::Failure failure);
-    /// Ends the rank's puts: they touch neither its memory nor a counter again.
+    /// Ends the rank's puts: they neither read its memory nor change a `pending` counter again.
     void cancel(Rank rank);
 
+    /// Posts a put. `resume` is 0 at the first attempt; repeat with the same value after `again`.
     base::Post try_put(Rank origin, const base::Put& put, std::uint64_t& resume);
     void progress(Rank rank);
     [[nodiscard]] const base::Failure* failure(Rank rank) const;
     [[nodiscard]] base::Exposure expose(Rank rank, std::byte* data, std::uint64_t bytes,
                                         base::Access access);
-    /// Registers memory of a rank for puts of remote ranks. Keys are never used again.
+    /// Registers memory for puts of remote ranks. A key is never used twice.
     [[nodiscard]] base::Exposure expose_far(std::byte* data, std::uint64_t bytes);
     void conceal_far(std::uint64_t key);
-    /// Frees the copy that peers have used, if the exposure has one.
+    /// Frees the exposure's copy, if any. A copy that peers may write is copied back before.
     void conceal(const base::Exposure& exposure);
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
     [[nodiscard]] int copies_error() const noexcept { return options_.profile.copies_error; }
-    /// Counts an exposure of a failed call.
-    void note_withdrawn() { withdrawn_.fetch_add(1, std::memory_order_relaxed); }
+    /// Counts an exposure that withdraw() ends, after a failure.
+    void count_withdrawn() { withdrawn_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] int withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
 
   private:
-    void bounce(base::Exposure& exposure);
-    /// A put in flight.
+    void expose_copy(base::Exposure& exposure);
+    /// A put in flight to a remote rank.
     struct Flight {
         Rank origin = 0;
         Rank target = 0;
@@ -154,16 +156,18 @@ class VirtualNetwork {
         base::FlagWord flag = 0;
         std::uint32_t* pending = nullptr;
         std::size_t data_left = 0;  ///< pieces that have not landed
-        std::size_t events = 0;     ///< in flight
-        bool posted = false;        ///< completely; false while the caller has to repeat it
-        bool raised = false;
+        std::size_t events = 0;     ///< scheduled events of this put
+        bool posted = false;        ///< all data is sent; false: the caller must repeat the put
+        bool raised = false;        ///< the flag
     };
-    enum class What : std::uint8_t { fetch, land, raise, complete };
+    /// Next event of a piece (fetch: copy its source; land; complete: count it as completed) or of
+    /// a put (raise its flag).
+    enum class EventKind : std::uint8_t { fetch, land, raise, complete };
     struct Event {
-        What what = What::land;
-        std::size_t flight = 0;
-        std::uint64_t due = 0;
-        std::uint64_t offset = 0;
+        EventKind kind = EventKind::land;
+        std::size_t flight = 0;             ///< index in flights_
+        std::uint64_t due = 0;              ///< earliest time on clock_
+        std::uint64_t offset = 0;           ///< target of the piece
         base::RemoteRegion region;          ///< region of `offset`; key 0: the segment
         const std::byte* source = nullptr;  ///< nullptr: the piece was copied into `copy`
         std::size_t bytes = 0;
@@ -173,9 +177,10 @@ class VirtualNetwork {
     [[nodiscard]] std::unique_lock<std::mutex> lock() const;
     [[nodiscard]] std::uint64_t draw(std::uint64_t bound);
     [[nodiscard]] bool chance(std::uint32_t percent) { return draw(100) < percent; }
+    /// Returns a random time on clock_, for a new event.
     [[nodiscard]] std::uint64_t due();
-    base::Post put_near(Rank origin, const base::Put& put);
-    base::Post put_far(Rank origin, const base::Put& put, std::uint64_t& resume);
+    base::Post put_local(Rank origin, const base::Put& put);
+    base::Post put_remote(Rank origin, const base::Put& put, std::uint64_t& resume);
     void send(std::size_t flight, const base::Put& put, std::size_t from, std::size_t to);
     void send_piece(std::size_t flight, const base::RemoteRegion* region, std::uint64_t offset,
                     const std::byte* data, std::size_t bytes);
@@ -202,17 +207,18 @@ class VirtualNetwork {
     std::function<void(const Landing&)> observer_;
     std::function<void(Rank)> pause_;
     std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
-    std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< used by peers, by key
-    std::uint64_t registrations_ = 0;
-    std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< counter of cancelled puts
-    std::uint64_t clock_ = 0;
+    std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< for peers, by key
+    std::uint64_t registrations_ = 0;                                   ///< last key
+    std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< replaces `pending` of cancelled puts
+    std::uint64_t clock_ = 0;                      ///< progress calls of all ranks
     std::size_t in_flight_ = 0;
     bool moved_ = false;
     std::atomic<int> withdrawn_{0};
     mutable std::mutex mutex_;
 };
 
-/// One rank's end of the network, or of a fabric under the real wire. Models run::Transport.
+/// One rank's wire: over the virtual network, or a real wire over a virtual fabric. Models
+/// run::Transport.
 class VirtualWire {
   public:
     VirtualWire(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
@@ -232,8 +238,8 @@ class VirtualWire {
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
     VirtualWire& memory() noexcept { return *this; }
-    // All ranks are in this process, so a peer can reach each exposed buffer, or at random
-    // must copy it.
+    // All ranks are in this process, so peers could access every exposed buffer. At random, they
+    // must use kernel copies.
     base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                           const base::Copies& /*copies*/) noexcept {
         return network_.expose(rank_, data, bytes, access);
@@ -247,7 +253,7 @@ class VirtualWire {
         if (real_) return real_->memory().conceal(exposure);
         network_.conceal_far(exposure.reach.key);
     }
-    void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.note_withdrawn(); }
+    void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.count_withdrawn(); }
     std::byte* reach(Rank rank, const base::Reach& reach, std::uint64_t) noexcept {
         if (reach.way == base::AccessMethod::segment) return network_.segment(rank) + reach.offset;
         return reach.way == base::AccessMethod::adopted ? address_of(reach) : nullptr;
@@ -265,7 +271,7 @@ class VirtualWire {
         return true;
     }
     void progress() noexcept;
-    void settle(std::uint64_t cell) noexcept;  // the network raises every flag itself
+    void settle(std::uint64_t cell) noexcept;  // without a real wire, no flag needs it
     void relax(unsigned failures) noexcept;
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
     /// Returns the real wire, or nullptr if the virtual network carries the puts.
@@ -281,7 +287,7 @@ class VirtualWire {
     static std::byte* address_of(const base::Reach& reach) {
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(reach.address));
     }
-    /// Refuses a copy as the kernel does, with errno.
+    /// Returns true if a kernel copy of `owner`'s memory fails, and sets errno.
     bool refuses(Rank owner) const noexcept {
         if (!network_.refuses_copies(rank_, owner)) return false;
         errno = network_.copies_error();
@@ -294,7 +300,7 @@ class VirtualWire {
     Rank rank_;
     std::unique_ptr<link::Wire> real_;
     NotifyWatch* watch_ = nullptr;
-    std::uint32_t uncounted_ = 0;  ///< planted fault: completions that no call waits for
+    std::uint32_t uncounted_ = 0;  ///< replaces `pending` of all puts, for the fault early_reuse
 };
 
 }  // namespace weft::test

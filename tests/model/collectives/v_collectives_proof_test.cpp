@@ -16,7 +16,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// Returns counts: 0, 1, 2 in turn (pattern 0), one nonzero (1), growing (2), equal (3), or zero
+/// Returns counts: repeated 0, 1, 2 (pattern 0), one nonzero (1), growing (2), equal (3), or zero
 /// (4).
 Counts counts_of(int size, int pattern) {
     Counts counts(static_cast<std::size_t>(size), 0);

@@ -66,7 +66,7 @@ TEST(Mutation, EachKindOfMutationIsDetected) {
     const std::vector<test::Sample> all = test::samples();
     for (const auto kind : {drop_put, duplicate_put, retarget_put, drop_wait, swap_operands})
         EXPECT_TRUE(found(all[0], kind)) << static_cast<int>(kind);
-    EXPECT_TRUE(found(all[0], drop_local));
+    EXPECT_TRUE(found(all[0], drop_flush));
     EXPECT_TRUE(found(all[0], reuse_slot));
     EXPECT_TRUE(found(all[1], swap_operands));
     EXPECT_TRUE(found(all[3], one_copy));

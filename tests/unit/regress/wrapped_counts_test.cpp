@@ -35,12 +35,12 @@ static_assert(Network<CountingWire>);
 
 /// Waits for nothing: gives up unless the awaited event has happened.
 struct NoWait {
-    base::Failure gave_up;
+    base::Failure timeout;
     template <class Ended, class Waits>
     bool await(Ended ended, Waits) {
         return ended();
     }
-    [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+    [[nodiscard]] const base::Failure& failure() const { return timeout; }
 };
 
 namespace {

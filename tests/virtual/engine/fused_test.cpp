@@ -36,7 +36,7 @@ constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
 using Outputs = std::vector<std::vector<std::byte>>;
 
 Outputs run_plans(const Plans& plans, Form form) {
-    VirtualProfile profile = kind_profile();
+    VirtualProfile profile = prompt_profile();
     profile.threads = true;
     VirtualJob job({.segment_bytes = 1 << 20,
                     .node_of_rank = std::vector<int>(static_cast<std::size_t>(plans.ranks), 0),

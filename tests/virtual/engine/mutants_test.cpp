@@ -82,7 +82,7 @@ TEST(Mutants, MostRefusedMutantsGiveWrongResults) {
         const std::vector<plan::Program> programs = generate(subject);
         const plan::Contract& contract = collectives::contract(subject.collective);
         for (const MutationKind kind : {MutationKind::drop_put, MutationKind::retarget_put,
-                                        MutationKind::drop_local, MutationKind::drop_wait}) {
+                                        MutationKind::drop_flush, MutationKind::drop_wait}) {
             const auto mutant = mutate(programs, kind, 3);
             if (!mutant || judge(mutant->programs, contract).valid) continue;
             ++refused;

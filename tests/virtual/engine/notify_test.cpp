@@ -103,7 +103,7 @@ void expect_caught(const Pair& pair) {
 }
 
 FabricConduct keeping(bool FabricConduct::*promise) {
-    FabricConduct conduct = kFaithless;
+    FabricConduct conduct = kNoPromises;
     conduct.*promise = true;
     return conduct;
 }
@@ -171,7 +171,7 @@ TEST_P(NotifyControls, ABrokenPromiseIsCaught) {
 INSTANTIATE_TEST_SUITE_P(
     Broken, NotifyControls,
     ::testing::Values(
-        Case{"ImmediatesBeforeTheirData", {all(link::Notify::immediate), kFaithless}},
+        Case{"ImmediatesBeforeTheirData", {all(link::Notify::immediate), kNoPromises}},
         Case{"ImmediatesBeforeTheirDataForLargePuts",
              {{link::Notify::cells, link::Notify::immediate}, keeping(kWords)}},
         Case{"ImmediatesOfALastPieceThatOvertakes",

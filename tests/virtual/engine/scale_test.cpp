@@ -30,7 +30,7 @@ TEST(Scale, ALargeTeamGetsRightResults) {
     VirtualJob job({.segment_bytes = shape.bytes() + (1 << 16),
                     .node_of_rank = nodes,
                     .seed = 1,
-                    .profile = kind_profile()});
+                    .profile = prompt_profile()});
     const VirtualTeam& team = job.add_team({.shape = shape});
 
     const run::Reducer reducer = run::select_isa("auto").value().reducer(Type::int64, Op::sum);

@@ -103,14 +103,14 @@ class Shared {
   public:
     struct Drive {
         Shared* shared;
-        base::Failure gave_up;
+        base::Failure timeout;
 
         template <class Ended, class Waits>
         bool await(Ended ended, Waits waits) {
             const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
             while (!ended()) {
                 if (base::monotonic_ns() > deadline) {
-                    gave_up = base::fail(Status::timeout, "{}", waits());
+                    timeout = base::fail(Status::timeout, "{}", waits());
                     return false;
                 }
                 shared->step();
@@ -118,7 +118,7 @@ class Shared {
             }
             return true;
         }
-        [[nodiscard, maybe_unused]] const base::Failure& failure() const { return gave_up; }
+        [[nodiscard, maybe_unused]] const base::Failure& failure() const { return timeout; }
     };
     using Calls = run::OneSided<link::Wire, Drive>;
 
@@ -144,7 +144,7 @@ class Shared {
     [[nodiscard]] Rank size() const { return network_.size(); }
     /// Returns the reason why a rank's wait gave up.
     [[nodiscard]] const std::string& failure(Rank rank) const {
-        return drives_[static_cast<std::size_t>(rank)].gave_up.text;
+        return drives_[static_cast<std::size_t>(rank)].timeout.text;
     }
 
     Turn turn{TurnKind::divided};

@@ -189,7 +189,7 @@ void World::leave(LiveTeam& live, Rank rank) {
 
 void World::pause(Rank rank) {
     if (on_pause) on_pause(rank);
-    if (scenario.watched) job_->watch().look_at_published(rank);
+    if (scenario.watched) job_->watch().check_publications(rank);
     int& pauses_left = pauses_left_[static_cast<std::size_t>(rank)];
     if (pauses_left >= 0 && pauses_left-- == 0) {
         dead_[static_cast<std::size_t>(rank)] = true;
