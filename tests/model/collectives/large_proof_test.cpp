@@ -58,7 +58,7 @@ std::uint64_t work_of(const plan::Program& program) {
 /// Estimates the work of all ranks from the programs of four ranks.
 std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
     const AlgorithmSpec spec = *parse_spec(subject.spec);
-    const auto of = [&](Rank rank) -> std::uint64_t {
+    const auto work_at = [&](Rank rank) -> std::uint64_t {
         request.rank = rank;
         const auto program = generate(subject.algorithm->collective, spec, request);
         if (program) return work_of(*program);
@@ -66,11 +66,11 @@ std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
         return 0;
     };
     const auto others = static_cast<std::uint64_t>(request.size - 1);
-    return of(std::max(request.root, 0)) +
-           others * (of(1) + of(request.size / 2) + of(request.size - 1)) / 3;
+    return work_at(std::max(request.root, 0)) +
+           others * (work_at(1) + work_at(request.size / 2) + work_at(request.size - 1)) / 3;
 }
 
-/// More ranks than a node has, for algorithms whose ranks use each other's memory.
+/// Ranks on one node, for algorithms whose ranks use each other's memory. Real nodes have fewer.
 constexpr Rank kNodeRanks = 257;
 
 /// Returns true if the algorithm is to be proved for this number of ranks. Algorithms within one
@@ -132,9 +132,9 @@ void prove_all(Rank ranks, std::uint64_t work_max) {
                 // Rooted calls are in place for root 0 and separate for the other root. Without a
                 // root the two modes alternate; the full mode tries both if they take little work.
                 for (const bool in_place : {false, true}) {
-                    const bool turn = in_place == (proved % 2 == 0);
+                    const bool alternate = in_place == (proved % 2 == 0);
                     if (request.root == plan::kNoRank
-                            ? !turn && !(test::full_mode() && work < 20'000'000)
+                            ? !alternate && !(test::full_mode() && work < 20'000'000)
                             : in_place != (root == 0))
                         continue;
                     const auto verdict = judge(subject, request, in_place);

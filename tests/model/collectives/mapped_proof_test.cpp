@@ -114,7 +114,7 @@ TEST(MappedProof, EachByteIsMovedAtMostOnce) {
         const auto moved = [&](std::string_view collective) {
             return moved_by(mapped_programs(collective, size, m), m);
         };
-        // A broadcast has one buffer, so its root copies nothing to itself.
+        // The root's copy from input to output does nothing in a call, which has one buffer.
         EXPECT_EQ(moved("broadcast"), (Moved{(n - 1) * m, m, 0, 0}));
         const std::uint64_t long_m = n << 20;
         EXPECT_EQ(moved_by(mapped_programs("allreduce", size, long_m), long_m),

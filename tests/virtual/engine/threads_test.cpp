@@ -142,7 +142,7 @@ class Shared {
         return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
     }
     [[nodiscard]] Rank size() const { return network_.size(); }
-    /// Returns the reason why a rank's wait gave up.
+    /// Returns the description of a rank's wait that timed out, or an empty text.
     [[nodiscard]] const std::string& failure(Rank rank) const {
         return drives_[static_cast<std::size_t>(rank)].timeout.text;
     }

@@ -81,7 +81,7 @@ struct StrictOperation {
     std::uint64_t number;  ///< writes posted before it
     std::uint64_t data;
     void* context;
-    int delay;  ///< tries of progress() before it is delivered
+    int delay;  ///< attempts of progress() before its data is delivered
 };
 
 /// Adds a completion. An overrun is a violation.
