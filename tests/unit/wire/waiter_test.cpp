@@ -20,7 +20,7 @@ unsigned wait_for(SpinLimit& limit, unsigned polls) {
 
 /// Waits for a peer on this processor: the wait ends at the first yield. Returns
 /// the number of pauses.
-unsigned wait_for_neighbour(SpinLimit& limit) {
+unsigned wait_for_neighbor(SpinLimit& limit) {
     unsigned failures = 1;
     while (limit.allows(failures)) ++failures;
     return failures - 1;
@@ -34,25 +34,25 @@ TEST(SpinLimit, FirstWaitsPauseUpToTheMaximum) {
 TEST(SpinLimit, PausesStopIfYieldsEndTheWaits) {
     SpinLimit limit(kMost);
     unsigned pauses = 0;
-    for (int wait = 0; wait < 100; ++wait) pauses += wait_for_neighbour(limit);
+    for (int wait = 0; wait < 100; ++wait) pauses += wait_for_neighbor(limit);
     EXPECT_LT(pauses, 2 * kMost);
     EXPECT_EQ(limit.usual(), 1U);
-    EXPECT_EQ(wait_for_neighbour(limit), 0U);
+    EXPECT_EQ(wait_for_neighbor(limit), 0U);
 }
 
 TEST(SpinLimit, PausesAreTriedAgainPeriodically) {
     SpinLimit limit(kMost);
-    for (int wait = 0; wait < 100; ++wait) wait_for_neighbour(limit);
+    for (int wait = 0; wait < 100; ++wait) wait_for_neighbor(limit);
     unsigned trials = 0;
     for (unsigned wait = 0; wait < 10 * SpinLimit::kTrialEvery; ++wait)
-        trials += wait_for_neighbour(limit) == kMost - 1 ? 1 : 0;
+        trials += wait_for_neighbor(limit) == kMost - 1 ? 1 : 0;
     EXPECT_EQ(trials, 10U);
     EXPECT_EQ(limit.usual(), 1U);
 }
 
 TEST(SpinLimit, PausesResumeOnceTheyHelp) {
     SpinLimit limit(kMost);
-    for (int wait = 0; wait < 100; ++wait) wait_for_neighbour(limit);
+    for (int wait = 0; wait < 100; ++wait) wait_for_neighbor(limit);
     for (unsigned wait = 0; wait <= SpinLimit::kTrialEvery + 1; ++wait) wait_for(limit, 40);
     EXPECT_EQ(limit.usual(), kMost);
 }
@@ -60,7 +60,7 @@ TEST(SpinLimit, PausesResumeOnceTheyHelp) {
 /// Waits until a yield in which the scheduler ran another process for `ns`. Returns the number of
 /// pauses.
 unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
-    const unsigned pauses = wait_for_neighbour(limit);
+    const unsigned pauses = wait_for_neighbor(limit);
     limit.yielded(ns);
     return pauses;
 }

@@ -63,7 +63,7 @@ Block strided(Block block, std::uint32_t stride) {
     return block;
 }
 
-/// Two lanes, one for each neighbour. The first also sends and awaits a signal that orders nothing.
+/// Two lanes, one for each neighbor. The first also sends and awaits a signal that orders nothing.
 HandMade both_ways() {
     return {
         .contract = copies("both_ways",
@@ -94,7 +94,7 @@ HandMade both_ways() {
     };
 }
 
-/// Each rank exposes its input to its right neighbour, which reads it in place and signals the end.
+/// Each rank exposes its input to its right neighbor, which reads it in place and signals the end.
 HandMade read_in_place() {
     return {
         .contract = copies("read_in_place",
