@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A started call that is never waited for: start() is [[nodiscard]].
+// The program must wait for a started call: start() is [[nodiscard]].
 // Refused: ignoring return(ed)? value of .*start
 #include "weft/weft.hpp"
 

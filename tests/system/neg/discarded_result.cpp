@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A failure must not be ignored: Result is [[nodiscard]].
+// The program must not ignore a failure: Result is [[nodiscard]].
 // Refused: ignoring returned value of type 'weft::base::Result
 #include "base/result.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective needs elements with a weft type; a pointer is meaningless to another rank.
+// A collective needs elements that have a weft type. A pointer is meaningless to another rank.
 // Refused: (constraints not satisfied|static assertion failed)
 #include "weft/weft.hpp"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""neg_test.py - goal: programs that must not compile are refused for the intended reason. Method: each .cpp file here is
-compiled twice. With VALID defined it must pass; without VALID it must be refused with the message of its
-`Refused:` line.
+"""neg_test.py - goal: programs that must not compile are refused for the intended reason. Method: compile each .cpp file
+of this folder twice. With VALID defined the compiler must accept it. Without VALID the compiler must refuse it with a
+message that matches the regular expression of its `Refused:` line.
 
 usage: neg_test.py ROOT COMPILER
 """
@@ -18,7 +18,7 @@ FLAGS = ["-x", "c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werro
 
 
 def problem(path, command):
-    """Returns the problem of one file, or None."""
+    """Returns a description of what is wrong with a file, or None."""
     refused = re.search(r"^// Refused: (.*)$", path.read_text(encoding="utf-8"), re.M)
     if refused is None:
         return "has no line `// Refused: REGEX`"
@@ -31,7 +31,7 @@ def problem(path, command):
     if valid.returncode != 0:
         return f"must compile with VALID:\n{valid.stderr}"
     if invalid.returncode == 0:
-        return "compiles, and must not"
+        return "compiles without VALID, and must not"
     return None if re.search(refused[1], invalid.stderr) else f"is refused for another reason:\n{invalid.stderr}"
 
 

@@ -4,12 +4,11 @@
 
 usage: blocks.py SOURCES none|openmpi|mpich|slurm
 
-Idea     Before a page's blocks run, its examples are written to files of their names, as a reader would do.
-         ./program is a program of the kind that the page is about. The argument selects the blocks that need this
-         library or Slurm; with none, the blocks that need nothing more. Blocks that build weft run in its sources. Then
-         each example is built by the command of the guide and started.
-Holds    weft is installed in ~/weft, where the pages have it. Each block of each page is run, or left out with a
-         printed reason.
+Idea     Before a page's blocks run, its examples are written to files of their names, as a user would do. ./program
+         is a program for MPI or OpenSHMEM. The second argument selects the blocks that need this library or Slurm;
+         `none` selects the blocks that need only weft. Blocks that build weft run in its sources. Then each example is
+         built by the command of the guide and started.
+Holds    weft is installed in ~/weft, as in the pages. Each block of each page is run, or omitted with a printed reason.
 """
 import os
 import re
@@ -21,12 +20,12 @@ from pathlib import Path
 SOURCES, NEED = Path(sys.argv[1]), sys.argv[2]
 PREFIX = Path.home() / "weft"
 FOLDER = Path.home() / "weft-blocks"
-FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # they build programs that other pages run
+FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # they build programs for other pages
 PAGES = (*FIRST, *sorted({*(SOURCES / "docs/guide").glob("*.md")} - {*FIRST}), SOURCES / "docs/shmem.md")
 EXAMPLE = re.compile(r"<!-- example: (\S+?)(?: prints: ([^\n]*?)|,[^\n]*?) -->\n```(?:c|cpp)\n(.*?)```", re.DOTALL)
 BLOCK = re.compile(r"^```(sh|cmake)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 BUILDS_WEFT = "cmake --preset"
-ELSEWHERE = (("tests/run", "steps of their own"),)
+ELSEWHERE = (("tests/run", "tested by --tests of `run`"),)
 NEEDS = (("mpiexec.mpich", "mpich"), ("mpirun", "openmpi"), ("srun", "slurm"))
 PROGRAM_OF_MPI = """#include <mpi.h>
 int main(int argc, char **argv) {
@@ -46,37 +45,37 @@ int main(void) {
     return 0;
 }
 """
-COMPILE = {".c": "cc -std=c99", ".cpp": "c++ -std=c++20"}  # as the guide does
+COMPILE = {".c": "cc -std=c99", ".cpp": "c++ -std=c++20"}  # as in the guide
 DEADLINE_S, DEADLINE_OF_A_BUILD_S = 600, 3600
 
 
-def bare(block):
-    """Returns the commands of a block without comments, which need nothing."""
+def without_comments(block):
+    """Returns the commands of a block without comments."""
     return re.sub(r"#.*", "", block)
 
 
 def needed(block):
     """Returns the name of the package that the commands need in addition to weft, or "none"."""
-    return next((need for word, need in NEEDS if word in bare(block)), "none")
+    return next((need for word, need in NEEDS if word in without_comments(block)), "none")
 
 
 def reason_to_leave_out(block):
-    return next((reason for word, reason in ELSEWHERE if word in bare(block)), None)
+    return next((reason for word, reason in ELSEWHERE if word in without_comments(block)), None)
 
 
-def environment_of_a_reader():
+def environment_of_user():
     environment = {"HOME": str(Path.home()), "PATH": f"{PREFIX}/bin:{os.environ['PATH']}",
                    "PKG_CONFIG_PATH": f"{PREFIX}/lib/pkgconfig"}
-    if NEED == "openmpi":  # Open MPI asks for these where root starts jobs
+    if NEED == "openmpi":  # Open MPI requires these if root starts jobs
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    if NEED == "slurm":  # the allocation; its 64 ranks share the processors
+    if NEED == "slurm":  # the allocation, and 64 ranks that share processors
         environment |= {name: value for name, value in os.environ.items() if name.startswith("SLURM_")}
         environment |= {"SLURM_OVERCOMMIT": "1"}
     return environment
 
 
 def write_programs(environment):
-    """Writes files in place of the reader's own: program.c, ./program, and the hosts of a job of 64 ranks."""
+    """Writes files that users have: program.c, ./program, and the hosts of a job of 64 ranks."""
     (FOLDER / "program.c").write_text(PROGRAM_OF_SHMEM, encoding="utf-8")
     (FOLDER / "hosts").write_text("localhost slots=64\n", encoding="utf-8")
     if NEED in ("openmpi", "mpich"):
@@ -115,41 +114,41 @@ def commands_of(language, block):
 
 
 def run_page(page, environment):
-    """Runs the blocks of a page. Returns a list that says for each whether it was right."""
+    """Runs the blocks of a page. Returns a list of booleans: whether each was right."""
     text = page.read_text(encoding="utf-8")
-    answers = []
+    results = []
     for name, _, program in EXAMPLE.findall(text):
         (FOLDER / Path(name).name).write_text(program, encoding="utf-8")
     for language, block in BLOCK.findall(text):
         shown = f"{page.name}: {block.strip().splitlines()[0]}"
         if reason := reason_to_leave_out(block):
-            print(f"left out ({reason}): {shown}")
+            print(f"omitted ({reason}): {shown}")
         elif needed(block) == NEED:
-            answers.append(run_commands(shown, commands_of(language, block), environment))
-    return answers
+            results.append(run_commands(shown, commands_of(language, block), environment))
+    return results
 
 
 def run_examples(environment):
-    """Builds and runs each example. Returns a list that says for each whether it printed the page's text."""
-    answers = []
+    """Builds and runs each example. Returns a list of booleans: whether each printed the page's text."""
+    results = []
     for page in PAGES:
         for name, printed, _ in EXAMPLE.findall(page.read_text(encoding="utf-8")):
             file = Path(name).name
             commands = f'{COMPILE[Path(name).suffix]} {file} -o example $(pkg-config --cflags --libs weft) ' \
                 '-Wl,-rpath,"$HOME/weft/lib" -lm\nweft run -n 4 --nodes 2 ./example'
-            answers.append(run_commands(f"{page.name}: {file}", commands, environment, printed.replace("RANKS", "4")))
-    return answers
+            results.append(run_commands(f"{page.name}: {file}", commands, environment, printed.replace("RANKS", "4")))
+    return results
 
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    environment = environment_of_a_reader()
+    environment = environment_of_user()
     write_programs(environment)
-    answers = [answer for page in PAGES for answer in run_page(page, environment)]
+    results = [answer for page in PAGES for answer in run_page(page, environment)]
     examples = run_examples(environment) if NEED == "none" else []
-    print(f"{sum(answers)} blocks right, {len(answers) - sum(answers)} wrong; "
+    print(f"{sum(results)} blocks right, {len(results) - sum(results)} wrong; "
           f"{sum(examples)} examples right, {len(examples) - sum(examples)} wrong")
-    return 0 if answers and all(answers + examples) else 1
+    return 0 if results and all(results + examples) else 1
 
 
 if __name__ == "__main__":

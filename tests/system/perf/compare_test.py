@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Goal: perf/compare alternates both sides, counts rounds as described and computes ratios from medians.
-Method: the script itself with fake programs that record their calls and print planned times."""
+Method: run the script with fake programs that record their calls and print planned times."""
 
 import importlib.machinery
 import importlib.util
@@ -36,13 +36,13 @@ def load_script():
 
 
 class Job(Run):
-    """perf/compare with fake programs that answer by plan."""
+    """A run of perf/compare with fake programs, which answer by the plan."""
 
     def __init__(self, plan, *arguments, undisturbed=False):
         plan = {"weft": [1], "mpirun": [2], "ping_pong": [50], "peer_openmpi": [], **plan}
         if "mpiexec" in plan:
             plan = {"peer_mpich": [], "peer_yield_ucx.so": [], **plan}
-        # Tests that count rounds need the planned number of rounds, whatever else the machine runs.
+        # Tests that count rounds need the planned number of rounds, also if other programs run on the machine.
         arguments = (*arguments, "--minutes", "1e-6") if undisturbed else arguments
         super().__init__("compare", ANSWER, plan, "--mpirun", "FOLDER/mpirun", "--mpiexec", "FOLDER/mpiexec", *arguments)
 
@@ -53,7 +53,7 @@ class Job(Run):
 BARRIER = ("--collectives", "barrier", "--ranks", "2")
 
 
-@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "Matplotlib is not here")
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "Matplotlib is not installed")
 class Results(unittest.TestCase):
     def test_results_are_written_to_the_given_folder(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,7 @@ class Rounds(unittest.TestCase):
         other_load = self.jobs.OtherLoad()
         other = subprocess.Popen([sys.executable, "-c", burn])
         while self.jobs.OtherLoad.read()[1] - other_load.begin[1] < 0.2:
-            self.assertIsNone(other.poll(), "a running child of the test counts as work of others")
+            self.assertIsNone(other.poll(), "the work of a running child of the test is counted")
         other.wait()
         self.assertEqual(other.returncode, 0)
 
@@ -247,7 +247,7 @@ class WholeRuns(unittest.TestCase):
     def test_a_side_that_fails_twice_is_omitted_from_its_cell(self):
         for program in ("mpiexec", "weft"):
             side = {"mpiexec": "mpich"}.get(program, program)
-            # The first cell has nine good launches. In the second a launch fails, and so does the next try.
+            # The first cell has nine launches without failure. In the second cell a launch and its repetition fail.
             job = Job({"weft": [3], "mpirun": [4], "mpiexec": [6], program: [6] * 9 + ["fail"] * 2 + [6] * 9},
                       "--collectives", "barrier", "--ranks", "2,4,8", "--json", undisturbed=True)
             self.assertEqual(job.status, 3)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fakes - runs scripts of perf/ with fake programs in place of weft and MPI.
+"""fakes - runs scripts of perf/ with fake programs instead of weft and MPI.
 
-Idea     Each fake program appends its call to the file `calls` and answers by the next word of its plan. `hang` and
-         `fail` make it hang or fail. Other words are passed to the answer of the test: lines of shell with $value, $name
-         and option().
+Idea     Each fake program appends its call to the file `calls` and takes the next word of its plan. The words `hang`
+         and `fail` make it hang or fail. Another word is $value for the commands of the shell with which the test
+         answers; they also have $name and option().
 """
 
 import json
@@ -65,7 +65,7 @@ class Run:
 
 
 def check_refusals(case, run, refusals):
-    """Checks that unusable arguments give status 2, a sentence that names them, and start no program."""
+    """Checks that invalid arguments give status 2 and a message that names them, and start no program."""
     for arguments, complaint in refusals:
         done = run(*arguments)
         case.assertEqual((done.status, done.calls), (2, []), arguments)

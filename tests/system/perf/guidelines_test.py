@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Goal: perf/guidelines measures each pair and names the broken guidelines.
-Method: the script itself with a fake weft whose times are given."""
+Method: run the script with a fake weft that prints given times."""
 
 import unittest
 
 from fakes import Run
 
-# Times for each KiB: barrier 3 us (of any size), broadcast 1, allreduce 2.
+# A call takes TIME * (1024 + bytes) us, where TIME is 3 for barrier, 1 for broadcast, 2 for allreduce.
 ANSWER = """
 [ "$1" = list ] && echo '{"algorithms": [{"collective": "barrier"}, {"collective": "broadcast"}, {"collective": "allreduce"}]}' && exit
 collective=$(option bench "$@")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: reproduced figures agree with the numbers that the papers print, and docs/papers has the pages and files of the
-tree. Method: run perf/papers with the built command; figures that take only seconds are generated and compared.
+"""Goal: reproduced figures agree with the numbers in the papers, and docs/papers has the generated pages and files.
+Method: run perf/papers with the built command; generate and compare the figures that take only seconds.
 
     papers_test.py WEFT"""
 import importlib.machinery
@@ -20,7 +20,7 @@ PAGES = ROOT / "docs/papers"
 loader = importlib.machinery.SourceFileLoader("papers_run", str(RUN))
 run = importlib.util.module_from_spec(importlib.util.spec_from_loader("papers_run", loader))
 loader.exec_module(run)
-# The other figures take longer; sweeps are generated with few points only.
+# The other figures take longer; some of them are generated with few points (quick()).
 COMPARED = ("ruefenacht-table2", "ruefenacht-fig12", "ruefenacht-fig17", "ruefenacht-fig18-23", "huang-formulas",
             "kolmakov-r", "hoefler-table1", "hoefler-table2")
 
@@ -97,16 +97,16 @@ class Papers(unittest.TestCase):
             minidom.parse(str(Path(folder) / f"{name}.svg"))
         return self.make(name, True)
 
-    def test_message_sizes_on_eight_ranks_have_their_winners(self):
+    def test_fastest_schedules_on_eight_ranks_depend_on_the_size(self):
         rows = {row[0]: row[1:] for row in self.quick("ruefenacht-fig10").rows}
-        self.assertEqual(min(rows[8]), rows[8][3], "a8 is the quickest for 8 bytes")
-        self.assertEqual(min(rows[2048]), rows[2048][0], "a2,a2,a2 is for 2 KB")
+        self.assertEqual(min(rows[8]), rows[8][3], "a8 is the fastest for 8 bytes")
+        self.assertEqual(min(rows[2048]), rows[2048][0], "a2,a2,a2 is the fastest for 2 KB")
 
-    def test_the_map_of_protocols_has_its_winners(self):
-        for ranks, size, winner in self.quick("rabenseifner-fig4").rows:
+    def test_the_map_has_the_fastest_protocols(self):
+        for ranks, size, fastest in self.quick("rabenseifner-fig4").rows:
             if size <= 32:
-                self.assertEqual(winner, "recursive doubling", ranks)
-            self.assertNotEqual((winner, ranks), ("binary blocks", 64), "64 is a power of two")
+                self.assertEqual(fastest, "recursive doubling", ranks)
+            self.assertNotEqual((fastest, ranks), ("binary blocks", 64), "64 is a power of two")
 
     def test_the_best_number_of_omitted_steps_is_never_worse(self):
         for row in self.quick("kolmakov-fig7-10").rows:

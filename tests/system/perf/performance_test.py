@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/performance writes a page with all of a run, always the same, and names missing parts.
-Method: run the script on a few recorded results (performance/), and on none; compare files byte by byte."""
+"""Goal: perf/performance writes a page with all results of a run, always the same page, and names missing results.
+Method: run the script on recorded results (performance/) and on none; compare files byte by byte."""
 
 import copy
 import importlib
@@ -157,7 +157,7 @@ class Files(unittest.TestCase):
     def setUp(self):
         self.python = drawing_python()
         if self.python is None:
-            self.skipTest("Matplotlib is not here")
+            self.skipTest("Matplotlib is not installed")
 
     def render(self, results, page):
         return subprocess.run([self.python, "-B", str(PERF / "performance"), "--render", "--results", str(results),

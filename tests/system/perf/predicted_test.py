@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Goal: perf/predicted measures the choices of weft explain and counts how many of 20 predictions are close.
-Method: the script itself with a fake weft whose times are given."""
+Method: run the script with a fake weft that prints given times."""
 
 import unittest
 
@@ -22,7 +22,7 @@ esac
 
 
 def predicted(*arguments, fails="none"):
-    # Each call is one explain and one job; 20 calls make a round.
+    # A call is an explain and a job; a round has 20 calls.
     times = [each for round_us in (4, 90, 4) for each in 20 * [0, round_us]]
     return Run("predicted", ANSWER.replace("FAILS", fails), {"weft": times}, "--rounds", "3", *arguments)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: perf/quickstart installs only necessary packages and announces its time and disk space; its table marks the best
-# schedule. Method: the shell functions alone; the table with fake programs that only print times.
+# schedule. Method: call the shell functions; make the table with fake programs that only print times.
 import re
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def shell(text):
 
 
 class Packages(unittest.TestCase):
-    def test_quickstart_needs_none_of_the_tests(self):
+    def test_quickstart_needs_no_packages_of_tests(self):
         build, tests = (shell(f"weft_packages {group}")[0].split() for group in ("build", "tests"))
         self.assertIn("libfabric-dev", build)
         release = shell('. /etc/os-release && printf %s "${VERSION_ID-}"')[0]
@@ -83,7 +83,7 @@ class Table(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    """Tests about the numbers printed in docs/performance.md."""
+    """Tests of the numbers in docs/performance.md."""
 
     def test_negative_hidden_shares_are_printed_as_none(self):
         sys.dont_write_bytecode = True

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Goal: perf/startup launches each size as often as requested and prints medians and growth.
-Method: the script itself with a fake weft that records its calls and prints planned figures."""
+Method: run the script with a fake weft that records its calls and prints planned values."""
 
 import unittest
 
 from fakes import Run, check_refusals
 
-# Output of start_up: memory of a rank is 1000 times the next number of the plan, touched memory n times 64.
+# The output of start_up: a rank's memory is 1000 times the next number of the plan, its touched memory 64 times n.
 ANSWER = """
 [ -n "$PERF_STARTED_NS" ] || exit 5
 n=$(option -n "$@")
@@ -25,7 +25,7 @@ def startup(plan, *arguments, programs=("weft", "start_up")):
 
 
 class Startup(unittest.TestCase):
-    def test_rows_hold_medians_of_the_launches(self):
+    def test_rows_have_medians_of_the_launches(self):
         job = startup([1, 9, 2], "--ranks", "2,8", "--json")
         self.assertEqual(job.status, 0, job.err)
         found = job.json()

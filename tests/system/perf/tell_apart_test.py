@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/tell-apart detects a slower side, and its rate of false detections is as stated.
-Method: its statistics on random ratios, and the script with fake programs that print planned times."""
+"""Goal: perf/tell-apart detects a slower side, and its rate of false detections is at most the given one.
+Method: apply its statistics to random ratios; run the script with fake programs that print planned times."""
 
 import random
 import unittest
@@ -35,12 +35,12 @@ class Statistics(unittest.TestCase):
         self.assertEqual(telling.sign_test([2] * 10), 2 / 2**10)
         self.assertEqual(telling.sign_test([2] * 9 + [0.5]), 2 * 11 / 2**10)
         self.assertEqual(telling.sign_test([2, 0.5]), 1.0)
-        self.assertEqual(telling.sign_test([1.0] * 30), 1.0, "rounds that are equal say nothing")
+        self.assertEqual(telling.sign_test([1.0] * 30), 1.0, "equal rounds are not counted")
 
     def test_false_detections_stay_within_the_error(self):
         found = sum(telling.tell("", drawn(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
         self.assertLess(found, 75)  # at most 50 are expected, with a standard deviation of 7
-        self.assertGreater(found, 0, "a test that is never wrong never says anything")
+        self.assertGreater(found, 0, "a test that is never wrong detects nothing")
 
     def test_a_tenth_is_detected_despite_noise_of_a_tenth(self):
         found = sum(telling.tell("", drawn(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))

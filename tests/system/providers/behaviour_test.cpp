@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a provider behaves as its profile declares. Its behavior is printed, so that a profile can
-// be written from it.
+// Goal: each provider behaves as its profile declares. The tests print the behavior, for authors of
+// profiles.
 // Method: two forked ranks use libfabric directly. Their memory is one shared mapping, so an origin
-// sees its target's memory at the moment of a completion. Behavior without a promise may fail here;
-// it is counted as a control.
+// reads its target's memory at the moment of a completion. Where the profile promises nothing,
+// violations are only counted.
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
 
@@ -13,9 +13,9 @@
 #include <map>
 #include <thread>
 
+#include "tests/support/shared_object.hpp"
 #include "tests/system/providers/provider_test.hpp"
 #include "tests/system/providers/raw_endpoint.hpp"
-#include "tests/support/shared_object.hpp"
 
 namespace weft::test {
 namespace {
@@ -25,12 +25,12 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kBytes = std::size_t{4} << 20;
 constexpr std::size_t kHalf = kBytes / 2;
-constexpr std::uint64_t kWarm = 12345;  ///< pattern of the first writes
+constexpr std::uint64_t kWarm = 12345;  ///< pattern of the writes of warm_up()
 
 /// Memory that both ranks and the parent share.
 struct Shared {
-    std::atomic<std::uint32_t> arrived[2];
-    std::atomic<std::uint64_t> word[4];  ///< free for the test
+    std::atomic<std::uint32_t> arrived[2];  ///< calls of synchronize() by each rank
+    std::atomic<std::uint64_t> word[4];     ///< used by the tests
     RawEndpoint::Address address[2];
     alignas(4096) std::byte memory[2][kBytes];
 };
@@ -44,14 +44,14 @@ class Half {
           theirs(shared.memory[1 - rank]),
           words(shared.word),
           shared_(shared),
-          endpoint(here(std::string(profile.provider)), profile, {own, kBytes}) {
+          endpoint(local_options(std::string(profile.provider)), profile, {own, kBytes}) {
         shared_.address[rank] = endpoint.address();
-        meet();
+        synchronize();
         endpoint.connect(shared_.address[1 - rank]);
         warm_up();
     }
-    /// Connects both sides with a small and a large write, which may use different paths. The
-    /// writes must have landed before a test begins: otherwise they land on the test's sources.
+    /// Connects both sides by a small and a large write, which may use different paths. Waits for
+    /// their data, which would otherwise overwrite sources of the test.
     void warm_up() {
         fill({own, kHalf}, kWarm);
         for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
@@ -59,23 +59,26 @@ class Half {
             endpoint.until([&] { return filled({theirs + kHalf, bytes}, kWarm); }, "warming up");
         }
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "warming up");
-        meet();
+        synchronize();
         std::memset(own, 0, kBytes);
-        meet();
+        synchronize();
     }
-    /// Meets the other rank outside the fabric, and polls while waiting.
-    void meet() {
-        ++meetings_;
-        shared_.arrived[rank].store(meetings_, std::memory_order_release);
+    /// Waits until both ranks have called it, without the fabric; polls while it waits.
+    void synchronize() {
+        ++synchronizations_;
+        shared_.arrived[rank].store(synchronizations_, std::memory_order_release);
         endpoint.until(
-            [&] { return shared_.arrived[1 - rank].load(std::memory_order_acquire) >= meetings_; },
+            [&] {
+                return shared_.arrived[1 - rank].load(std::memory_order_acquire) >=
+                       synchronizations_;
+            },
             "the other rank");
     }
-    /// Waits outside libfabric, as a computing rank does.
+    /// Waits without calls of libfabric, like a rank that computes.
     void sleep_until(std::uint64_t value) {
         const auto deadline = Clock::now() + std::chrono::seconds(10);
         while (words[0].load(std::memory_order_acquire) < value) {
-            expect(Clock::now() < deadline, "the target was not woken");
+            expect(Clock::now() < deadline, "the origin did not end the wait");
             ::sched_yield();
         }
     }
@@ -91,7 +94,7 @@ class Half {
 
   private:
     Shared& shared_;
-    std::uint32_t meetings_ = 0;
+    std::uint32_t synchronizations_ = 0;
 
   public:
     RawEndpoint endpoint;
@@ -108,12 +111,12 @@ class Behaviour : public ProviderTest {
         expect_job(GetParam(), 2, [&](Member& me) {
             Half half(me, *shared, profile);
             (me.rank == 0 ? origin : target)(half);
-            half.meet();
+            half.synchronize();
         });
     }
     template <class... Values>
-    static void say(const std::string& provider, fmt::format_string<Values...> text,
-                    Values&&... values) {
+    static void print_fact(const std::string& provider, fmt::format_string<Values...> text,
+                           Values&&... values) {
         fmt::print("  {}: {}\n", provider, fmt::format(text, std::forward<Values>(values)...));
         std::fflush(stdout);
     }
@@ -123,7 +126,8 @@ TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
     const auto show = [&](Half& half) {
         const auto& found = half.endpoint.found();
         const auto& info = *found.info;
-        say(GetParam(),
+        print_fact(
+            GetParam(),
             "mr_mode {:#x}, key {} bytes, immediate {} bytes, inject {}, message {}, order {:#x} "
             "up to "
             "{}, caps {:#x}, mode {:#x}, progress {}, delivery {}, fence {}, address format {}",
@@ -136,18 +140,18 @@ TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
     run(show, [](Half&) {});
 }
 
-// --- Passive targets -----------------------------------------------------------------------------
+// --- Targets that do not call libfabric ----------------------------------------------------------
 
 constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalf};
 
-/// Posts one write of each size while the target is outside libfabric, and prints the outcome.
+/// Posts a write of each size while the target does not call libfabric, and prints the outcome.
 void write_to_passive(Half& half, std::uint64_t flags, std::string_view how,
                       const std::function<void(std::size_t, bool, bool)>& judge,
                       const std::string& provider) {
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
         const std::size_t bytes = kSizes[i];
         half.fill_own(bytes, 100 + i);
-        half.meet();  // the target leaves libfabric
+        half.synchronize();  // after it the target does not call libfabric
         half.endpoint.write({.bytes = bytes, .flags = flags});
         auto& endpoint = half.endpoint;
         const bool complete = endpoint.within(
@@ -162,15 +166,15 @@ void write_to_passive(Half& half, std::uint64_t flags, std::string_view how,
         half.words[0].store(i + 1, std::memory_order_release);
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
         endpoint.until([&] { return half.landed(bytes, 100 + i); }, "the data");
-        half.meet();
+        half.synchronize();
     }
 }
 
-void be_passive(Half& half) {
+void stay_passive(Half& half) {
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
-        half.meet();
+        half.synchronize();
         half.sleep_until(i + 1);
-        half.meet();
+        half.synchronize();
     }
 }
 
@@ -182,11 +186,11 @@ TEST_P(Behaviour, DataArrivesAtAPassiveTargetIfTheProfileSaysSo) {
                 half, 0, "plain",
                 [&](std::size_t bytes, bool, bool landed) {
                     expect(must_progress || landed,
-                           "{} bytes did not land, the profile says they do", bytes);
+                           "{} bytes did not arrive, contrary to the profile", bytes);
                 },
                 GetParam());
         },
-        be_passive);
+        stay_passive);
 }
 
 TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
@@ -197,14 +201,14 @@ TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
                 half, FI_DELIVERY_COMPLETE, "delivery-complete",
                 [&](std::size_t bytes, bool complete, bool landed) {
                     expect(!promised || !complete || landed,
-                           "{} bytes were completed before they landed", bytes);
+                           "{} bytes were completed before they arrived", bytes);
                 },
                 GetParam());
         },
-        be_passive);
+        stay_passive);
 }
 
-// --- Active targets ------------------------------------------------------------------------------
+// --- Targets that poll ---------------------------------------------------------------------------
 
 std::size_t some_bytes(std::mt19937_64& random) {
     switch (random() % 4) {
@@ -219,7 +223,7 @@ std::size_t some_bytes(std::mt19937_64& random) {
     }
 }
 
-/// Makes one write after the other. Returns the number of completions without the data.
+/// Makes writes one after another. Returns the number of completions before the data.
 int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     int absent = 0;
@@ -237,7 +241,7 @@ int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
     return absent;
 }
 
-/// Polls with pauses until the origin is done.
+/// Polls with pauses until the origin has ended.
 void poll_lazily(Half& half) {
     std::mt19937_64 random(5);
     const auto deadline = Clock::now() + std::chrono::seconds(10);
@@ -253,9 +257,9 @@ TEST_P(Behaviour, DeliveryCompletionsFollowTheData) {
         run(
             [&](Half& half) {
                 const int absent = absent_at_completion(half, flags, 1);
-                say(GetParam(), "{}: data absent at {} of {} completions",
-                    flags != 0 ? "delivery-complete" : "plain (control)", absent,
-                    half.endpoint.posted);
+                print_fact(GetParam(), "{}: data absent at {} of {} completions",
+                           flags != 0 ? "delivery-complete" : "plain (control)", absent,
+                           half.endpoint.posted);
                 expect(flags == 0 || !promised || absent == 0,
                        "{} of {} completions came before the data", absent, half.endpoint.posted);
             },
@@ -263,7 +267,7 @@ TEST_P(Behaviour, DeliveryCompletionsFollowTheData) {
     }
 }
 
-// --- Order across locations ----------------------------------------------------------------------
+// --- Order of writes to different addresses ------------------------------------------------------
 
 constexpr std::size_t kSlots = 16;
 constexpr std::size_t kSlotBytes = 96 << 10;
@@ -275,7 +279,7 @@ std::size_t slot_bytes(std::uint64_t round) {
     return std::min(some_bytes(random), kSlotBytes);
 }
 
-/// Writes pairs of data and flag, up to kSlots ahead of the target.
+/// Writes pairs of data and flag; up to kSlots of them may not be checked yet by the target.
 void stream_flags(Half& half, std::uint64_t flag_flags) {
     auto& endpoint = half.endpoint;
     const auto end = Clock::now() + milliseconds(700);
@@ -312,7 +316,7 @@ std::uint64_t watch_flags(Half& half) {
             const std::uint64_t now = flag.load(std::memory_order_acquire);
             for (; seen < now; ++seen) {
                 const std::size_t slot = seen % kSlots * kSlotBytes;
-                // If a later flag has overtaken this one, the slot cannot be reused yet either.
+                // Also if a later flag is seen first, the origin has not reused the slot yet.
                 if (!filled({half.own + slot, slot_bytes(seen)}, seen)) ++wrong;
                 half.words[1].store(seen + 1, std::memory_order_release);
             }
@@ -325,9 +329,9 @@ std::uint64_t watch_flags(Half& half) {
 TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
     struct Way {
         const char* name;
-        std::uint64_t flags;
-        bool fence;
-        bool promised;
+        std::uint64_t flags;  ///< of the write of the flag
+        bool fence;           ///< FI_FENCE must be requested
+        bool promised;        ///< by the profile
     };
     const Way ways[] = {
         {"plain flag after data", 0, false, profile().ordered.holds},
@@ -340,18 +344,18 @@ TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
             fenced = in_child([&]() -> std::string {
                          link::Profile asking = profile();
                          asking.asks_fence = true;
-                         const auto found = link::discover(here(GetParam()), asking);
+                         const auto found = link::discover(local_options(GetParam()), asking);
                          return found && found->grant.fence ? "granted" : "";
                      }) == "granted";
-            if (!fenced) say(GetParam(), "FI_FENCE is not granted");
+            if (!fenced) print_fact(GetParam(), "FI_FENCE is not granted");
             EXPECT_TRUE(fenced || !way.promised);
         }
         if (!fenced) continue;
         run([&](Half& half) { stream_flags(half, way.flags); },
             [&](Half& half) {
                 const std::uint64_t wrong = watch_flags(half);
-                say(GetParam(), "{}: {} of {} flags came before their data", way.name, wrong,
-                    half.words[0].load());
+                print_fact(GetParam(), "{}: {} of {} flags came before their data", way.name, wrong,
+                           half.words[0].load());
                 expect(!way.promised || wrong == 0, "{}: {} too early", way.name, wrong);
             },
             [&](link::Profile& asking) {
@@ -361,8 +365,8 @@ TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
 }
 
 // --- Words of cells ------------------------------------------------------------------------------
-// A word has four bytes of data and, above them, four bytes of a tag. Cells are safe if a tag is
-// never seen before its data.
+// A word has four bytes of data and, at higher addresses, four bytes of a tag. Cells work if a tag
+// is never seen before its data.
 
 constexpr std::size_t kCellBytes = 64;
 constexpr std::size_t kCellWords = kCellBytes / sizeof(std::uint64_t);
@@ -373,8 +377,8 @@ constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
     return (number + 1) << 32 | data;
 }
 
-/// Writes cells, up to kCells ahead of the reader. Writes of odd sizes to other memory vary the
-/// places at which a stream is cut.
+/// Writes cells; up to kCells of them may not be read yet. Writes of random sizes to other memory
+/// vary the offsets at which the provider splits a stream of bytes.
 void write_cells(Half& half) {
     auto& endpoint = half.endpoint;
     std::mt19937_64 random(11);
@@ -400,11 +404,11 @@ void write_cells(Half& half) {
 
 struct CellsSeen {
     std::uint64_t cells = 0;
-    std::uint64_t partial = 0;  ///< looks at a cell of which only a part had landed
+    std::uint64_t partial = 0;  ///< reads of a cell of which only a part had arrived
     std::uint64_t early = 0;    ///< tags without their data
 };
 
-/// Looks at a cell between polls, as the reader of cells does, until the writer is done.
+/// Reads the next cell between polls, as a port does, until all cells of the writer are read.
 CellsSeen read_cells(Half& half) {
     CellsSeen seen;
     half.endpoint.until(
@@ -435,13 +439,13 @@ TEST_P(Behaviour, TagsFollowTheirDataIfTheProfilePromisesCells) {
     const bool promised = profile().cells.holds;
     run(write_cells, [&](Half& half) {
         const CellsSeen seen = read_cells(half);
-        say(GetParam(), "{} of {} cells had tags without their data; {} were seen in part",
-            seen.early, seen.cells, seen.partial);
+        print_fact(GetParam(), "{} of {} cells had tags without their data; {} were seen in part",
+                   seen.early, seen.cells, seen.partial);
         expect(!promised || seen.early == 0, "{} tags without their data", seen.early);
     });
 }
 
-// --- Smaller facts -------------------------------------------------------------------------------
+// --- Empty writes --------------------------------------------------------------------------------
 
 TEST_P(Behaviour, EmptyWritesCarryImmediatesIfTheProfileSaysSo) {
     const bool promised = profile().writes_empty;
@@ -457,14 +461,14 @@ TEST_P(Behaviour, EmptyWritesCarryImmediatesIfTheProfileSaysSo) {
             } catch (const std::exception& problem) {
                 refusal = problem.what();
             }
-            if (!refusal.empty()) say(GetParam(), "an empty write is refused: {}", refusal);
+            if (!refusal.empty()) print_fact(GetParam(), "an empty write is refused: {}", refusal);
             expect(!promised || refusal.empty(), "{}", refusal);
         },
         [&](Half& half) {
             const bool arrived =
                 half.endpoint.within(milliseconds(300), [&] { return half.endpoint.arrived == 1; });
-            say(GetParam(), "the immediate of an empty write {}",
-                arrived ? "arrives" : "does not arrive");
+            print_fact(GetParam(), "the immediate of an empty write {}",
+                       arrived ? "arrives" : "does not arrive");
             expect(!promised || (arrived && half.endpoint.last_data == 0x89ABCDEF), "got {:#x}",
                    half.endpoint.last_data);
         });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every available provider keeps the promises of fabric.hpp. WEFT_PROVIDER
-// selects a single provider.
-// Method: forked ranks on this host put to each other and check every byte
-// when its immediate arrives.
+// Goal: each available provider keeps the promises of fabric.hpp. WEFT_PROVIDER selects one
+// provider.
+// Method: forked ranks on this host put to each other and check all bytes of a put when its
+// immediate arrives.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint32_t kAnswer = 0x8000'0000;
+constexpr std::uint32_t kAnswer = 0x8000'0000;  ///< bit of immediates that answer a put
 
 // --- Sizes, offsets and places of sources -------------------------------------------------------
 
@@ -27,7 +27,7 @@ struct SizedPut {
     std::size_t bytes;
     std::size_t offset;
     std::size_t source_offset;
-    bool in_memory;
+    bool in_memory;  ///< the source is in registered memory
 };
 
 constexpr std::size_t kAreaBytes = (std::size_t{1} << 20) + 64;
@@ -48,7 +48,7 @@ std::vector<SizedPut> sized_puts(std::size_t bytes_max) {
     return puts;
 }
 
-/// Both ranks send the whole list. Each put waits for the other side's answer to the previous put.
+/// Both ranks make all puts of sized_puts(), each after the answer to the previous put.
 void exchange_sizes(Member& me) {
     const auto puts = sized_puts(me.port->facts().message_bytes_max);
     const Rank peer = 1 - me.rank;
@@ -69,7 +69,7 @@ void exchange_sizes(Member& me) {
         const SizedPut& put = puts[immediate];
         const std::uint64_t which = immediate * 2U + static_cast<unsigned>(peer);
         expect(filled(target.subspan(put.offset, put.bytes), which),
-               "put {} of {} bytes: data was not there", immediate, put.bytes);
+               "put {} of {} bytes: wrong data", immediate, put.bytes);
         const auto after = target.subspan(put.offset + put.bytes);
         expect(
             std::all_of(after.begin(), after.end(), [](std::byte b) { return b == std::byte{0}; }),
@@ -99,10 +99,10 @@ void exchange_sizes(Member& me) {
         me.until([&] { return answer_all(), answered == index + 1; }, "the answer to a put");
     }
     me.until([&] { return answer_all(), to_answer.empty() && expected == puts.size(); },
-             "the rest");
+             "all puts and answers");
     me.until([&] { return me.port->in_flight() == 0; }, "nothing in flight");
     me.on_arrival = nullptr;
-    me.meet();
+    me.synchronize();
 }
 
 // --- Random puts in all directions ---------------------------------------------------------------
@@ -110,9 +110,9 @@ void exchange_sizes(Member& me) {
 constexpr std::uint32_t kSlots = 32;
 constexpr std::size_t kSlotBytes = 8192;
 
-/// Every rank sends `count` puts of random size into slots of random peers. A slot is reused after
-/// its owner has checked it and has answered with an empty put. If the port supports it, every
-/// second put has a flag and several sources.
+/// Each rank makes `count` puts of random size into slots of random peers. A slot is reused after
+/// its owner has checked it and answered by an empty put. If the port supports it, every second put
+/// has a flag and several sources.
 class RandomTraffic {
   public:
     RandomTraffic(Member& me, std::uint32_t count, std::uint64_t seed)
@@ -126,7 +126,7 @@ class RandomTraffic {
             [&] {
                 step();
                 return left_ == 0 && answers_.empty() && busy_ == 0 &&
-                       me_.meeting.stage.load(std::memory_order_acquire) == total;
+                       me_.shared.stage.load(std::memory_order_acquire) == total;
             },
             "all random puts");
         me_.until([&] { return me_.port->in_flight() == 0; }, "nothing in flight");
@@ -134,7 +134,7 @@ class RandomTraffic {
             expect(pending == 0, "pending is {} at the end", pending);
         }
         me_.on_arrival = nullptr;
-        me_.meet();
+        me_.synchronize();
     }
 
   private:
@@ -142,7 +142,7 @@ class RandomTraffic {
         Rank peer;
         std::uint32_t immediate;
     };
-    // An immediate: the answer bit, sender, bytes, slot.
+    /// Returns an immediate. Its fields from the high end: answer bit, sender, bytes, slot.
     static std::uint32_t encode(Rank sender, std::uint32_t bytes, std::uint32_t slot) {
         return (static_cast<std::uint32_t>(sender) << 24) | (bytes << 8) | slot;
     }
@@ -156,8 +156,8 @@ class RandomTraffic {
     [[nodiscard]] bool is_flagged(std::size_t bytes, std::uint32_t slot, std::uint32_t use) const {
         return bytes != 0 && me_.port->facts().flagged_parts_max != 0 && (slot + use) % 2 == 1;
     }
-    /// Cuts the source into parts, some of them empty, up to the number that a put with
-    /// a flag may have.
+    /// Divides the source into parts, some of them empty. Their number is at most that of a put
+    /// with a flag.
     std::span<const base::PutPart> cut(std::span<const std::byte> source,
                                        std::span<base::PutPart> parts) {
         if (source.size() > me_.port->facts().copied_bytes)
@@ -197,7 +197,7 @@ class RandomTraffic {
                    "{} bytes from rank {}: no flag, use {}", bytes, sender, use);
         }
         answers_.push_back({sender, kAnswer | encode(me_.rank, 0, slot)});
-        me_.meeting.stage.fetch_add(1, std::memory_order_acq_rel);
+        me_.shared.stage.fetch_add(1, std::memory_order_acq_rel);
     }
 
     void step() {
@@ -323,8 +323,8 @@ std::size_t ring_bytes(std::uint32_t number) {
     return 1 + random() % (number % 4 == 0 ? kRingBytes : number % 4 == 1 ? 6000 : 90);
 }
 
-/// Puts data and then a flag, up to kRing ahead of the reader. Waits for delivery if
-/// the data has it.
+/// Puts pairs of data and flag; up to kRing of them may not be read yet. If `data_kind` is
+/// `delivered`, waits for the delivery before it puts the flag.
 void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
     std::vector<std::byte> source(kRing * kRingBytes);
     std::array<std::uint64_t, kRing> flags{};
@@ -333,7 +333,7 @@ void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
         const std::uint32_t at = number % kRing;
         me.until(
             [&] {
-                return number - me.meeting.stage.load(std::memory_order_acquire) < kRing &&
+                return number - me.shared.stage.load(std::memory_order_acquire) < kRing &&
                        pending[at] == 0;
             },
             "the reader");
@@ -360,7 +360,7 @@ void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
         put(std::as_bytes(std::span(&flags[at], 1)), kFlagAt, flag_kind);
     }
     me.until([&] { return me.port->in_flight() == 0; }, "local completions");
-    me.meet();
+    me.synchronize();
 }
 
 void read_flags(Member& me) {
@@ -373,15 +373,15 @@ void read_flags(Member& me) {
                  ++seen) {
                 const auto data = me.memory.subspan(seen % kRing * kRingBytes, ring_bytes(seen));
                 expect(filled(data, seen), "flag {} came before its {} bytes", seen, data.size());
-                me.meeting.stage.store(seen + 1, std::memory_order_release);
+                me.shared.stage.store(seen + 1, std::memory_order_release);
             }
             return seen == kFlags;
         },
         "all flags");
-    me.meet();
+    me.synchronize();
 }
 
-/// One writer and one reader with one strategy, if the provider promises it.
+/// Runs a writer and a reader with a strategy of notification, if the provider promises it.
 class Flags : public ProviderTest {
   protected:
     void judge(link::Notify notify, const link::Promise& promise, link::PutKind data_kind,
@@ -414,7 +414,7 @@ TEST_P(Flags, OrderedFlagsFollowTheirData) {
 WEFT_FOR_EACH_PROVIDER(Conformance);
 WEFT_FOR_EACH_PROVIDER(Flags);
 
-/// Prints at the end the number of puts of each kind.
+/// Prints the number of puts of each kind at the end.
 class Tally : public testing::Environment {
   public:
     void TearDown() override { fmt::print("puts by provider and kind\n{}", puts_made()); }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: decisions about offers are right for offers that libfabric made on
-// machines with the network.
-// Method: each file of dumps/ is the text of an fi_info (fi_tostr(3), `fi_info -v`) with a head
-// that names its source and the expected decisions. The text is converted back into an fi_info.
-// With WEFT_TESTS_WRITE=1 the test writes the offers of the available providers.
+// Goal: the decisions are right for offers that libfabric made on machines with the network.
+// Method: each file of dumps/ is the text of an fi_info (fi_tostr(3), `fi_info -v`), after lines
+// that name its source and the expected decisions. The text is converted to an fi_info. With
+// WEFT_TESTS_WRITE=1 the test writes the offers of the available providers to dumps/.
 #include <gtest/gtest.h>
 #include <rdma/fi_errno.h>
 
@@ -26,7 +25,7 @@ using Fields = std::map<std::string, std::string>;  ///< "section key": value
 
 struct Dump {
     std::string file;
-    Fields head;  ///< lines "# key: value" before the text
+    Fields head;  ///< of lines "# key: value" before the text
     Fields fields;
 };
 
@@ -133,7 +132,7 @@ void restore(const Dump& dump, RecordedOffer& offer) {
 
 // --- Decisions -----------------------------------------------------------------------------------
 
-/// Returns the lines of the head that an offer leads to.
+/// Returns the decisions about an offer, as fields of the head.
 Fields decisions(const RecordedOffer& offer) {
     const auto grant = link::accept_offer(offer.info);
     if (!grant) return {{"plan", grant.failure().text}, {"promised", ""}};
@@ -171,8 +170,8 @@ TEST(Dumps, DecisionsEqualThoseInTheHeadsOfTheDumps) {
     }
 }
 
-/// A profile agrees with the dump in the facts that a dump has. Limits of devices (inject, message
-/// size) may be larger than the profile's.
+/// Profiles agree with dumps in all attributes of a dump. A device may have larger limits (inject,
+/// message size) than its profile.
 TEST(Dumps, DumpsAgreeWithTheirProfiles) {
     for (const Dump& dump : dumps()) {
         SCOPED_TRACE(dump.file);
@@ -201,17 +200,17 @@ std::string version_here() {
     return fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
 }
 
-/// Returns the offer that a job would take here, as libfabric prints it.
+/// Returns the offer that a job would accept on this machine, as libfabric prints it.
 std::string dump_of(const std::string& provider) {
-    auto found = link::discover(here(provider));
+    auto found = link::discover(local_options(provider));
     if (!found || found->info->fabric_attr->prov_name != provider) return {};
     if (found->grant.delivery) found->info->tx_attr->op_flags |= FI_DELIVERY_COMPLETE;
     const char* text = fi_tostr(found->info.get(), FI_TYPE_INFO);
     return text == nullptr ? std::string{} : text;
 }
 
-/// Removes addresses and devices, which differ between machines.
-std::string written_down(const std::string& dump) {
+/// Returns a dump without addresses and devices, which differ between machines.
+std::string without_addresses(const std::string& dump) {
     std::istringstream lines(dump);
     std::string kept;
     for (std::string line; std::getline(lines, line);) {
@@ -232,7 +231,7 @@ void write_dump(const std::string& provider, const std::string& text) {
         fmt::format("{}/{}-{}.txt", DUMPS_FOLDER, provider_as_name(provider), version_here()));
     file << fmt::format("# source: libfabric {} under weft's hints\n", version_here());
     for (const auto& [key, value] : decisions(offer)) file << fmt::format("# {}: {}\n", key, value);
-    file << written_down(text);
+    file << without_addresses(text);
 }
 
 TEST(Dumps, DumpsOfThisLibfabricEqualItsAnswers) {
@@ -252,7 +251,7 @@ TEST(Dumps, DumpsOfThisLibfabricEqualItsAnswers) {
                 RecordedOffer now_offer;
                 restore(dump, then_offer);
                 restore(now, now_offer);
-                return decisions(then_offer) == decisions(now_offer) ? "" : written_down(text);
+                return decisions(then_offer) == decisions(now_offer) ? "" : without_addresses(text);
             }
             return {};
         });

@@ -24,31 +24,32 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::map<std::string, std::array<std::uint64_t, 4>> made;  // by this test program, by provider
+/// Number of puts of this program's jobs, by provider and kind.
+std::map<std::string, std::array<std::uint64_t, 4>> made;
 
-void write_report(Meeting& meeting, Rank rank, std::string_view text) {
-    char(&report)[1024] = meeting.report[rank];
+void write_report(SharedState& shared, Rank rank, std::string_view text) {
+    char(&report)[1024] = shared.report[rank];
     const std::size_t bytes = std::min(text.size(), sizeof report - 1);
     std::memcpy(report, text.data(), bytes);
     report[bytes] = 0;
 }
 
-[[noreturn]] void run_rank(Rank rank, Rank size, const std::string& provider, Meeting& meeting,
+[[noreturn]] void run_rank(Rank rank, Rank size, const std::string& provider, SharedState& shared,
                            const std::function<void(Member&)>& body) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     Member member(rank, size, provider,
-                  meeting);  // not closed after a failure: its report comes first
+                  shared);  // after a failure it stays open; the report is written first
     try {
         body(member);
         member.port.reset();
-        meeting.ended[rank] = true;
+        shared.ended[rank] = true;
     } catch (const std::exception& problem) {
-        write_report(meeting, rank, problem.what());
+        write_report(shared, rank, problem.what());
     }
     ::_exit(0);
 }
 
-/// Waits for a child until the deadline, then kills it. Returns the cause of its death, if any.
+/// Waits for a child until the deadline, then kills it. Returns how it ended if not by exit.
 std::string reap(pid_t child, Clock::time_point deadline) {
     int status = 0;
     pid_t done = 0;
@@ -60,14 +61,15 @@ std::string reap(pid_t child, Clock::time_point deadline) {
         ::kill(child, SIGKILL);
         ::waitpid(child, &status, 0);
     }
-    // Removes files in shared memory that a killed process has left. Its number begins their names.
+    // Removes files in shared memory that a killed process has left; their names start with its ID.
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
         if (entry.path().filename().string().rfind(fmt::format("{}:", child), 0) == 0)
             std::filesystem::remove(entry.path(), ignored);
     }
-    if (late) return "late, killed";
-    return WIFSIGNALED(status) ? fmt::format("died of signal {}", WTERMSIG(status)) : std::string{};
+    if (late) return "was late and is killed";
+    return WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                               : std::string{};
 }
 
 }  // namespace
@@ -106,20 +108,20 @@ void Member::open(const PortOpener& opener, link::FabricOptions options, std::si
     if (!opened) throw std::runtime_error(opened.failure().text);
     port = std::move(opened).value();
     const auto card = port->address();
-    expect(card.size() <= sizeof meeting.card[0], "card {}", card.size());
-    std::memcpy(meeting.card[rank], card.data(), card.size());
-    meeting.card_bytes[rank] = static_cast<std::uint32_t>(card.size());
-    meet();
+    expect(card.size() <= sizeof shared.card[0], "card {}", card.size());
+    std::memcpy(shared.card[rank], card.data(), card.size());
+    shared.card_bytes[rank] = static_cast<std::uint32_t>(card.size());
+    synchronize();
     for (Rank peer = 0; peer < size; ++peer) {
         if (peer == rank) continue;
-        port->set_peer(peer, {meeting.card[peer], meeting.card_bytes[peer]});
+        port->set_peer(peer, {shared.card[peer], shared.card_bytes[peer]});
     }
 }
 
 base::Post Member::try_put(const base::Put& put) {
     const base::Post posted = port->try_put(put);
     if (posted == base::Post::posted)
-        meeting.puts[static_cast<int>(put.kind)].fetch_add(1, std::memory_order_relaxed);
+        shared.puts[static_cast<int>(put.kind)].fetch_add(1, std::memory_order_relaxed);
     return posted;
 }
 
@@ -143,13 +145,13 @@ void Member::until(const std::function<bool()>& condition, std::string_view what
     }
 }
 
-void Member::meet() {
-    ++meetings_;
-    meeting.arrived[rank].store(meetings_, std::memory_order_release);
+void Member::synchronize() {
+    ++synchronizations_;
+    shared.arrived[rank].store(synchronizations_, std::memory_order_release);
     until(
         [&] {
-            return std::all_of(meeting.arrived, meeting.arrived + size, [&](const auto& arrived) {
-                return arrived.load(std::memory_order_acquire) >= meetings_;
+            return std::all_of(shared.arrived, shared.arrived + size, [&](const auto& arrived) {
+                return arrived.load(std::memory_order_acquire) >= synchronizations_;
             });
         },
         "the other ranks");
@@ -175,28 +177,28 @@ void Member::warm_all() {
     for (Rank peer = 0; peer < size; ++peer) {
         if (peer != rank) until([&] { return port->warm(peer); }, "a warm connection");
     }
-    meet();
+    synchronize();
 }
 
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die) {
-    const SharedObject<Meeting> shared;
-    Meeting& meeting = *shared;
+    const SharedObject<SharedState> mapping;
+    SharedState& shared = *mapping;
     std::vector<pid_t> children;
     for (Rank rank = 0; rank < size; ++rank) {
         const pid_t child = ::fork();
-        if (child == 0) run_rank(rank, size, provider, meeting, body);
+        if (child == 0) run_rank(rank, size, provider, shared, body);
         children.push_back(child);
     }
     std::string problems;
     const auto deadline = Clock::now() + 2 * kWaitLimit;
     for (Rank rank = 0; rank < size; ++rank) {
-        const std::string died = reap(children[static_cast<std::size_t>(rank)], deadline);
+        const std::string how_ended = reap(children[static_cast<std::size_t>(rank)], deadline);
         if (rank == may_die) continue;
-        if (died.empty() && meeting.ended[rank]) continue;
-        problems += fmt::format("rank {}: {}{}\n", rank, meeting.report[rank], died);
+        if (how_ended.empty() && shared.ended[rank]) continue;
+        problems += fmt::format("rank {}: {}{}\n", rank, shared.report[rank], how_ended);
     }
-    for (int kind = 0; kind < 4; ++kind) made[provider][kind] += meeting.puts[kind].load();
+    for (int kind = 0; kind < 4; ++kind) made[provider][kind] += shared.puts[kind].load();
     return problems;
 }
 
@@ -214,8 +216,7 @@ std::string in_child(const std::function<std::string()>& body) {
         text.copy(outcome->data(), outcome->size() - 1);
         ::_exit(0);
     }
-    const std::string died = reap(child, Clock::now() + kWaitLimit);
-    return outcome->data() + died;
+    return outcome->data() + reap(child, Clock::now() + kWaitLimit);
 }
 
 std::vector<std::string> known_providers() {
@@ -237,7 +238,7 @@ std::string puts_made() {
     return text;
 }
 
-link::FabricOptions here(const std::string& provider) {
+link::FabricOptions local_options(const std::string& provider) {
     link::FabricOptions options;
     options.provider = provider;
     options.size = 2;
@@ -245,12 +246,13 @@ link::FabricOptions here(const std::string& provider) {
     return options;
 }
 
-std::string why_not_here(const std::string& provider) {
-    static std::map<std::string, std::string> known;  // of this test program
+std::string why_unavailable(const std::string& provider) {
+    static std::map<std::string, std::string> known;  // by provider
     const auto found = known.find(provider);
     if (found != known.end()) return found->second;
     return known[provider] = in_child([&]() -> std::string {
-               const auto offer = link::discover(here(provider), link::profile_of(provider));
+               const auto offer =
+                   link::discover(local_options(provider), link::profile_of(provider));
                if (!offer) return offer.failure().text;
                const std::string answer = offer->info->fabric_attr->prov_name;
                return answer == provider ? std::string{}

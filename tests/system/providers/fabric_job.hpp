@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric_job.hpp - a few forked processes with a port each, for conformance tests.
+// fabric_job.hpp - ranks for tests of providers: forked processes with a port each.
 //
-// Idea     The parent forks the ranks. They exchange addresses and meet through one shared mapping,
-//          so no launcher is needed. A rank reports a failed expectation by throwing, and the
-//          parent prints the text. Every wait has a deadline, and the parent kills late ranks.
+// Idea     The parent forks the ranks. They exchange addresses and synchronize through one shared
+//          mapping, so no launcher is needed. A rank throws if an expectation fails, and the
+//          parent prints the text. Each wait has a deadline, and the parent kills late ranks.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,65 +28,66 @@ inline constexpr Rank kRanksMax = 4;
 inline constexpr auto kWaitLimit = std::chrono::seconds(10);
 
 /// Memory that the ranks share outside the fabric.
-struct Meeting {
-    std::atomic<std::uint32_t> arrived[kRanksMax];
-    std::atomic<std::uint32_t> stage;    ///< free for the test
-    std::atomic<std::uint64_t> puts[4];  ///< made, by link::PutKind
+struct SharedState {
+    std::atomic<std::uint32_t> arrived[kRanksMax];  ///< calls of synchronize() by each rank
+    std::atomic<std::uint32_t> stage;               ///< used by the tests
+    std::atomic<std::uint64_t> puts[4];             ///< accepted, by link::PutKind
     std::uint32_t card_bytes[kRanksMax];
-    std::byte card[kRanksMax][1024];
-    char report[kRanksMax][1024];
-    bool ended[kRanksMax];
+    std::byte card[kRanksMax][1024];  ///< addresses of the ports
+    char report[kRanksMax][1024];     ///< failures
+    bool ended[kRanksMax];            ///< without failure
 };
 
 using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
     const link::FabricMemory&, const link::FabricOptions&)>;
 
-/// Returns an opener of ports on a changed offer.
+/// Returns a function that opens ports on an offer after `change` has changed it.
 PortOpener open_with(const std::function<void(link::Found&)>& change);
-/// Makes the port stage sources outside the registered memory, as FI_MR_LOCAL requires.
+/// Makes the port copy sources outside the registered memory, as FI_MR_LOCAL requires.
 inline void staged(link::Found& found) {
     found.grant.local_registration = true;
 }
-/// Makes most small puts complete without their own completion.
+/// Makes the port request no completion for most small puts.
 inline void unsignaled(link::Found& found) {
     found.profile.unsignaled_small_puts = true;
 }
 
-/// One rank's view of the job.
+/// A rank of the job.
 class Member {
   public:
-    Member(Rank own, Rank ranks, std::string named, Meeting& shared)
-        : rank(own), size(ranks), provider(std::move(named)), meeting(shared) {}
+    Member(Rank own, Rank ranks, std::string named, SharedState& state)
+        : rank(own), size(ranks), provider(std::move(named)), shared(state) {}
 
     const Rank rank;
     const Rank size;
     const std::string provider;
-    Meeting& meeting;
+    SharedState& shared;
     std::span<std::byte> memory;
     std::unique_ptr<link::FabricPort> port;
-    /// Called for each immediate. While it is empty, immediates are kept: a rank that has left
-    /// meet() may put before the others leave it.
+    /// Called for each immediate. While it is empty, immediates are kept: a rank that has returned
+    /// from synchronize() may put before the others return.
     std::function<void(std::uint32_t)> on_arrival;
 
-    /// Tries to put, and counts the puts.
+    /// Tries to put, and counts accepted puts.
     base::Post try_put(const base::Put& put);
-    /// Opens the port of the provider and exchanges addresses.
+    /// Opens a port over the provider and exchanges addresses.
     void open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes);
-    /// Polls once, and passes on the arrivals.
+    /// Polls once, and calls on_arrival for the received immediates.
     void drive();
-    /// Drives until the condition holds; throws when it takes too long.
+    /// Polls until the condition holds. Throws after kWaitLimit.
     void until(const std::function<bool()>& condition, std::string_view what);
-    /// Meets the other ranks outside the fabric, and polls while waiting.
-    void meet();
-    /// Puts without a time limit. The bytes must stay valid until `pending` is zero again.
+    /// Waits until all ranks have called it, without the fabric; polls while it waits.
+    void synchronize();
+    /// Tries until the put is accepted. The bytes must stay valid until `pending` is 0 again.
     void put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
              std::uint32_t immediate, std::uint32_t& pending);
+    /// Connects to all peers.
     void warm_all();
 
   private:
     std::unique_ptr<std::byte[]> owned_;
     std::vector<std::uint32_t> early_;
-    std::uint32_t meetings_ = 0;
+    std::uint32_t synchronizations_ = 0;
 };
 
 /// Throws with the text if the condition does not hold.
@@ -95,12 +96,11 @@ void expect(bool condition, fmt::format_string<Values...> text, Values&&... valu
     if (!condition) throw std::runtime_error(fmt::format(text, std::forward<Values>(values)...));
 }
 
-/// Runs `body` in `size` forked processes over a provider. Returns the problems, or an empty text.
-/// Rank `may_die` need not end well.
+/// Runs `body` in `size` forked processes over a provider. Returns the failures, or an empty text.
+/// Those of rank `may_die` are ignored.
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die = -1);
-/// Returns the puts of all jobs so far, as "net: 100 plain, 20 with immediate", a
-/// line for each provider.
+/// Returns the number of puts of all jobs by kind, in a line for each provider.
 std::string puts_made();
 
 /// Runs a function in a forked process and returns its text, or the text of its exception.
@@ -110,18 +110,19 @@ std::string in_child(const std::function<std::string()>& body);
 /// Returns the providers with a profile, or only WEFT_PROVIDER if that is set.
 std::vector<std::string> known_providers();
 /// Returns options for two ranks of this host.
-link::FabricOptions here(const std::string& provider);
-/// Returns the reason why a provider cannot be used here, or an empty text. Caches the answer.
-std::string why_not_here(const std::string& provider);
-/// Returns a provider's name in letters, digits and underscores.
+link::FabricOptions local_options(const std::string& provider);
+/// Returns the reason why this host cannot use a provider, or an empty text. Caches the answer.
+std::string why_unavailable(const std::string& provider);
+/// Returns a provider's name with underscores for characters that names of tests cannot have.
 std::string provider_as_name(const std::string& provider);
 
-/// Returns a byte that depends on the put and on the position in it.
+/// Returns byte `index` of the data of put `which`.
 inline std::byte pattern(std::uint64_t which, std::size_t index) {
     return static_cast<std::byte>((which * 0x9E3779B97F4A7C15ULL + index * 131 + (index >> 8)) >>
                                   3);
 }
 void fill(std::span<std::byte> bytes, std::uint64_t which);
+/// Returns true if all bytes are those of put `which`.
 bool filled(std::span<const std::byte> bytes, std::uint64_t which);
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// provider_test.hpp - a test that is instantiated for every provider with a profile. It is skipped
+// provider_test.hpp - base of tests that run for each provider with a profile. They are skipped
 // with libfabric's reason if the provider is not available.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-/// Runs the job; its problems fail the test.
+/// Runs the job; a failure of a rank fails the test.
 inline void expect_job(const std::string& provider, Rank size,
                        const std::function<void(Member&)>& body, Rank may_die = -1) {
     EXPECT_EQ(run_job(provider, size, body, may_die), "");
@@ -20,7 +20,7 @@ inline void expect_job(const std::string& provider, Rank size,
 class ProviderTest : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
-        if (const std::string why = why_not_here(GetParam()); !why.empty()) GTEST_SKIP() << why;
+        if (const std::string why = why_unavailable(GetParam()); !why.empty()) GTEST_SKIP() << why;
     }
     [[nodiscard]] static const link::Profile& profile() { return link::profile_of(GetParam()); }
 };

@@ -47,7 +47,7 @@ bool RawEndpoint::try_write(const Write& write) {
 }
 
 void RawEndpoint::write(const Write& write) {
-    until([&] { return try_write(write); }, "a write to be taken");
+    until([&] { return try_write(write); }, "a write to be accepted");
 }
 
 void RawEndpoint::poll() {

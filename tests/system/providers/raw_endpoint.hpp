@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// raw_endpoint.hpp - libfabric without code of weft, to observe a provider's behavior.
+// raw_endpoint.hpp - an endpoint of libfabric without a port, to observe a provider's behavior.
 //
-// Idea     The memory of both ranks is one shared mapping, so an origin can look at its target's
+// Idea     The memory of both ranks is one shared mapping, so an origin can read its target's
 //          memory at the moment of a completion. The endpoint is opened on the same offer as a
 //          port, with the same hints.
-// Holds    One thread drives an endpoint; every wait has a deadline and throws.
+// Holds    One thread uses an endpoint. Each wait has a deadline, after which it throws.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace weft::test {
 
 class RawEndpoint : private micro::BareEndpoint {
   public:
-    /// Throws std::runtime_error if anything is refused.
+    /// Throws std::runtime_error if libfabric refuses a call.
     RawEndpoint(const link::FabricOptions& options, const link::Profile& profile,
                 std::span<std::byte> memory);
 
@@ -34,9 +34,9 @@ class RawEndpoint : private micro::BareEndpoint {
         std::uint64_t flags = 0;
         std::uint64_t data = 0;
     };
-    /// Tries once. Returns false on EAGAIN.
+    /// Tries once. Returns false if no context is free or libfabric returns FI_EAGAIN.
     [[nodiscard]] bool try_write(const Write& write);
-    /// Tries until the write is accepted, and polls meanwhile.
+    /// Tries until the write is accepted, and polls between tries.
     void write(const Write& write);
     void poll();
     /// Polls until the condition holds.
@@ -45,11 +45,11 @@ class RawEndpoint : private micro::BareEndpoint {
     [[nodiscard]] bool within(std::chrono::milliseconds time,
                               const std::function<bool()>& condition);
 
-    std::uint64_t posted = 0;
-    std::uint64_t completed = 0;
-    std::uint64_t arrived = 0;  ///< remote completion data
-    std::uint64_t last_data = 0;
-    std::uint64_t stray = 0;  ///< completions of neither kind
+    std::uint64_t posted = 0;     ///< number of writes
+    std::uint64_t completed = 0;  ///< number of completions of writes
+    std::uint64_t arrived = 0;    ///< number of received immediates
+    std::uint64_t last_data = 0;  ///< last received immediate
+    std::uint64_t stray = 0;      ///< number of other completions
     [[nodiscard]] const link::Found& found() const { return found_; }
 
   private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorded_offer.hpp - an fi_info built attribute by attribute, to test decisions about
-// it without the hardware.
+// recorded_offer.hpp - an fi_info whose attributes a test sets, to test decisions without hardware.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -12,7 +11,7 @@
 
 namespace weft::test {
 
-/// The defaults describe a plain provider without demands. libfabric takes names as non-const.
+/// By default, an offer of a provider without requirements. libfabric has names as non-const.
 struct RecordedOffer {
     std::string provider = "recorded";
     std::string domain = "dev0";

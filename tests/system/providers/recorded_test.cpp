@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the decisions about each provider are right, also for providers that do not run here:
-// accepted or refused by name, its duties, the notify strategy for small and large payloads, and
-// each forced strategy promised or refused with its reason.
-// Method: a table of attributes, recorded from fi_getinfo or taken from the provider's sources, is
-// compared with decisions written by hand.
+// Goal: the decisions about each provider are right, also if this machine does not have it: its
+// requirements, the strategies of notification for small and large payloads, and whether each
+// forced strategy is accepted, or refused with its reason.
+// Method: a table has attributes, recorded from fi_getinfo or taken from the provider's sources,
+// and the expected decisions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ constexpr std::uint64_t kAnyOrder = ~std::uint64_t{0};
 /// Attributes that a provider reports under weft's hints, and the expected decisions.
 struct Row {
     const char* provider;
-    const char* source;  ///< recorded: from fi_getinfo here; declared: from the provider's sources
+    const char* source;  ///< recorded: from fi_getinfo(); declared: from the provider's sources
     int mr_mode;
     std::size_t key_bytes;
     std::size_t immediate_bytes;
@@ -69,15 +69,15 @@ const Row kRows[] = {
      true, false, 0, "immediate", "immediate"},
 };
 
-/// Returns true if the provider grants counters on request.
-bool counts(const Row& row) {
+/// Returns true if the provider grants counters if they are requested.
+bool grants_counters(const Row& row) {
     return std::string_view(row.provider) == "sockets";
 }
 
-void write_down(const Row& row, RecordedOffer& offer) {
+void set_attributes(const Row& row, RecordedOffer& offer) {
     offer.name(row.provider);
-    offer.info.caps =
-        FI_RMA | (row.fence ? FI_FENCE : 0) | (counts(row) ? FI_RMA_EVENT : std::uint64_t{0});
+    offer.info.caps = FI_RMA | (row.fence ? FI_FENCE : 0) |
+                      (grants_counters(row) ? FI_RMA_EVENT : std::uint64_t{0});
     offer.info.mode = row.mode;
     offer.tx.inject_size = row.inject_bytes;
     offer.tx.msg_order = row.ordered ? FI_ORDER_WAW | FI_ORDER_RMA_WAW : 0;
@@ -93,7 +93,7 @@ class Recorded : public testing::TestWithParam<Row> {};
 TEST_P(Recorded, TheOfferIsAcceptedWithItsRequirements) {
     const Row& row = GetParam();
     RecordedOffer offer;
-    write_down(row, offer);
+    set_attributes(row, offer);
     const auto grant = link::accept_offer(offer.info);
     ASSERT_TRUE(grant) << grant.failure().text;
     EXPECT_EQ(grant->virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
@@ -110,7 +110,7 @@ TEST_P(Recorded, TheOfferIsAcceptedWithItsRequirements) {
 TEST_P(Recorded, PromisedNotificationsAreChosenAndOthersRefused) {
     const Row& row = GetParam();
     RecordedOffer offer;
-    write_down(row, offer);
+    set_attributes(row, offer);
     const auto grant = link::accept_offer(offer.info);
     ASSERT_TRUE(grant) << grant.failure().text;
     const link::Profile& profile = link::profile_of(row.provider);
@@ -156,7 +156,7 @@ TEST_P(Recorded, TheProfileDeclaresTheOfferAndLeadsToTheSamePlan) {
     EXPECT_EQ(declared.ordered_bytes != 0, row.ordered);
     EXPECT_EQ(declared.fence, row.fence);
     EXPECT_EQ(declared.delivery, row.delivery);
-    EXPECT_EQ(declared.counters, counts(row));
+    EXPECT_EQ(declared.counters, grants_counters(row));
     const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
     EXPECT_EQ(link::to_text(survey.notify), row.plan);
     std::string promised;
@@ -171,7 +171,7 @@ TEST_P(Recorded, TheProfileDeclaresTheOfferAndLeadsToTheSamePlan) {
 TEST_P(Recorded, PromisesWithoutTheirGrantsAreIgnored) {
     const Row& row = GetParam();
     RecordedOffer offer;
-    write_down(row, offer);
+    set_attributes(row, offer);
     offer.domain_attributes.cq_data_size = 3;
     offer.tx.op_flags = 0;
     offer.info.caps = FI_RMA;
@@ -182,7 +182,7 @@ TEST_P(Recorded, PromisesWithoutTheirGrantsAreIgnored) {
          {Notify::immediate, Notify::delivery, Notify::fence, Notify::counter}) {
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     }
-    // The remaining promises need no grant. If none remains, start-up reports that.
+    // Other promises need no grant. If there are none, start-up reports that.
     const auto rest = link::choose_notify(profile, *grant, std::nullopt);
     EXPECT_EQ(rest.ok(), profile.ordered.holds);
     if (!rest) {
@@ -209,7 +209,8 @@ TEST(Profiles, EveryProfileIsInTheTableAndComplete) {
         EXPECT_FALSE(profile->provider.empty());
         EXPECT_TRUE(seen.insert(profile->provider).second)
             << profile->provider << " has two profiles";
-        EXPECT_TRUE(rows.contains(profile->provider)) << profile->provider << " has no row here";
+        EXPECT_TRUE(rows.contains(profile->provider))
+            << profile->provider << " has no row in kRows";
         EXPECT_EQ(&link::profile_of(profile->provider), profile);
         for (const link::Promise& promise : {profile->cells, profile->immediate, profile->delivery,
                                              profile->fence, profile->ordered}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: unusable settings are refused with their names.
-// Method: offers are built attribute by attribute, without hardware; one forked rank covers
-// refusals that need libfabric.
+// Goal: unusable offers and settings are refused with a message that names the reason.
+// Method: set the attributes of offers, without hardware; a forked rank tests refusals that need
+// libfabric.
 #include <gtest/gtest.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -53,7 +53,7 @@ TEST(Offer, EachUnhandledRegistrationModeIsNamed) {
         {FI_MR_HMEM, "FI_MR_HMEM"},
         {FI_MR_RMA_EVENT, "FI_MR_RMA_EVENT"},
         {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE"},
-        {1 << 0, "FI_MR_BASIC"},  // as numbers: libfabric 2 warns of old names, or lacks them
+        {1 << 0, "FI_MR_BASIC"},  // as numbers: libfabric 2 warns of the old names, or has none
         {1 << 1, "FI_MR_SCALABLE"},
         {1 << 30, "bits 0x40000000"},
     };
@@ -151,7 +151,7 @@ TEST(Refusal, WrongProviderAddressModuleAndPeersAreNamed) {
     const std::string usable = in_child([]() -> std::string {
         for (const link::Profile* profile : link::preferred_profiles()) {
             const std::string provider(profile->provider);
-            const auto offer = link::discover(here(provider), *profile);
+            const auto offer = link::discover(local_options(provider), *profile);
             if (offer && offer->grant.internet_address &&
                 offer->info->fabric_attr->prov_name == provider)
                 return provider;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: no put is lost, and memory stays bounded, when a target polls rarely or dies.
-// Method: forked ranks on this host. One sends at its maximum rate; the other is
-// slow, or kills itself.
+// Goal: if a target polls rarely or dies, no put is lost and memory is limited.
+// Method: forked ranks on this host. One puts at its maximum rate; the other is slow, or kills
+// itself.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
 constexpr std::size_t kLargeBytes = std::size_t{32} << 10;
 constexpr std::uint32_t kTinyLimit = 2'000'000;
 
-void burn(std::chrono::microseconds time) {
+void spin(std::chrono::microseconds time) {
     const auto end = Clock::now() + time;
     while (Clock::now() < end) {
     }
@@ -28,8 +28,7 @@ void burn(std::chrono::microseconds time) {
 
 using Send = std::function<base::Post(std::uint32_t)>;
 
-/// Sends until the port has returned `again` for some time while it was driven. Returns the
-/// number of accepted puts.
+/// Puts until the port, although polled, refuses for 50 ms. Returns the number of accepted puts.
 std::uint32_t fill_up(Member& me, const Send& send) {
     std::uint32_t next = 0;
     auto refused_since = Clock::now();
@@ -47,20 +46,20 @@ std::uint32_t fill_up(Member& me, const Send& send) {
 }
 
 void send_storm(Member& me, const Send& send, std::uint32_t more) {
-    // Stage 0: the target does not poll at all. The port must refuse puts in the end.
+    // Stage 0: the target does not poll. The port must refuse puts at some time.
     const std::uint32_t fitted = fill_up(me, send);
     expect(fitted < kTinyLimit, "{} puts were accepted", fitted);
     // Stage 1: the target polls rarely.
-    me.meeting.stage.store(1, std::memory_order_release);
+    me.shared.stage.store(1, std::memory_order_release);
     const std::uint32_t total = fitted + more;
     for (std::uint32_t next = fitted; next < total; ++next) {
         me.until([&] { return send(next) == base::Post::posted; }, "a put to be accepted");
     }
-    me.meeting.stage.store(total, std::memory_order_release);
+    me.shared.stage.store(total, std::memory_order_release);
     me.until([&] { return me.port->in_flight() == 0; }, "local completions");
 }
 
-void take_storm(Member& me, const std::function<void(std::uint32_t)>& check) {
+void receive_storm(Member& me, const std::function<void(std::uint32_t)>& check) {
     std::vector<bool> seen;
     std::uint32_t arrivals = 0;
     me.on_arrival = [&](std::uint32_t immediate) {
@@ -71,17 +70,17 @@ void take_storm(Member& me, const std::function<void(std::uint32_t)>& check) {
         check(immediate);
     };
     const auto deadline = Clock::now() + kWaitLimit;
-    while (me.meeting.stage.load(std::memory_order_acquire) == 0) {
-        expect(Clock::now() < deadline, "the storm did not stall");
+    while (me.shared.stage.load(std::memory_order_acquire) == 0) {
+        expect(Clock::now() < deadline, "the port of rank 0 refused no put");
         ::sched_yield();
     }
     me.until(
         [&] {
-            burn(std::chrono::microseconds(100));
-            const std::uint32_t total = me.meeting.stage.load(std::memory_order_acquire);
+            spin(std::chrono::microseconds(100));
+            const std::uint32_t total = me.shared.stage.load(std::memory_order_acquire);
             return total > 1 && arrivals == total;
         },
-        "all of the storm");
+        "all puts");
     me.on_arrival = nullptr;
 }
 
@@ -104,9 +103,9 @@ void storm(const std::string& provider, std::size_t bytes, const PortOpener& ope
             send_storm(me, send, 2000);
             expect(pending == 0, "pending is {}", pending);
         } else {
-            take_storm(me, [](std::uint32_t) {});
+            receive_storm(me, [](std::uint32_t) {});
         }
-        me.meet();
+        me.synchronize();
     });
 }
 
@@ -144,18 +143,18 @@ TEST_P(Storm, StagedSourcesMayBeOverwrittenWhileTheTargetIsIdle) {
             };
             send_storm(me, send, 100);
         } else {
-            take_storm(me, [&](std::uint32_t number) {
+            receive_storm(me, [&](std::uint32_t number) {
                 expect(filled(me.memory.subspan(number * kLargeBytes, kLargeBytes), number),
-                       "put {} is not whole", number);
+                       "put {}: wrong data", number);
             });
         }
-        me.meet();
+        me.synchronize();
     });
 }
 
-/// Rank 1 kills itself. The others continue to put to it until the failure is reported, or for some
-/// time: both are allowed. Closing must end soon.
-void outlive(const std::string& provider, std::span<const std::size_t> sizes) {
+/// Rank 1 kills itself. The others put to it for some time, or until the port reports a failure:
+/// both are allowed. They must then close their ports without delay.
+void put_to_dead_peer(const std::string& provider, std::span<const std::size_t> sizes) {
     const auto body = [sizes](Member& me) {
         me.open(link::load_port, {}, kMemoryBytes);
         me.on_arrival = [](std::uint32_t) {};
@@ -189,10 +188,10 @@ void outlive(const std::string& provider, std::span<const std::size_t> sizes) {
 }
 
 TEST_P(Storm, TinyPutsToADeadPeerNeitherBlockNorCrash) {
-    outlive(GetParam(), std::array{std::size_t{8}});
+    put_to_dead_peer(GetParam(), std::array{std::size_t{8}});
 }
 TEST_P(Storm, LargeAndTinyPutsToADeadPeerNeitherBlockNorCrash) {
-    outlive(GetParam(), std::array{kLargeBytes, std::size_t{8}});
+    put_to_dead_peer(GetParam(), std::array{kLargeBytes, std::size_t{8}});
 }
 
 WEFT_FOR_EACH_PROVIDER(Storm);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: the shared library has no code of the laboratory or the verifier, and does not grow unnoticed.
-Method: searches its symbol table. As a control, the `weft` command, which has both, must contain these symbols.
+"""Goal: the shared library has no code of the laboratory or the verifier, and its code has a limited size.
+Method: search its symbol table. As a control, the `weft` command, which has both, must contain these symbols.
 
     symbols_test.py LIBRARY COMMAND TEXT_BYTES_MAX    (0: do not check the size)
 """
@@ -31,15 +31,15 @@ class Symbols(unittest.TestCase):
         library, command = symbols_of(LIBRARY), symbols_of(COMMAND)
         self.assertTrue(found(library, r"\bweft::plan::predict\("), "the library is stripped and has no symbols")
         for what, pattern in FOREIGN.items():
-            self.assertEqual(found(library, pattern)[:5], [], f"{LIBRARY} holds {what}")
+            self.assertEqual(found(library, pattern)[:5], [], f"{LIBRARY} contains {what}")
             self.assertTrue(found(command, pattern), f"no symbol of {what} in {COMMAND}: the pattern finds nothing")
 
-    @unittest.skipIf(TEXT_BYTES_MAX == 0, "not an optimised build")
+    @unittest.skipIf(TEXT_BYTES_MAX == 0, "not an optimized build")
     def test_the_library_stays_within_its_size_limit(self):
         run = subprocess.run(["size", LIBRARY], capture_output=True, text=True, check=True)
         text_bytes = int(run.stdout.splitlines()[1].split()[0])
         self.assertLessEqual(text_bytes, TEXT_BYTES_MAX)
-        self.assertGreater(text_bytes, TEXT_BYTES_MAX // 2, "much smaller: lower the bound")
+        self.assertGreater(text_bytes, TEXT_BYTES_MAX // 2, "much smaller: lower the limit")
 
 
 if __name__ == "__main__":
