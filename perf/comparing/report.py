@@ -91,8 +91,8 @@ def head(results):
             "groups of ranks that reach each other over TCP on the loopback interface. So the times show the work of a call, not",
             "the speed of a cluster.", "",
             f"Measured with {about['weft']} on {found['begun'].split()[0]}.",
-            *([f"weft's time over that of the best peer, geometric mean: {', '.join(means)}.", ""] if means else [""]),
-            *(picture("summary", "all collectives: weft's time over that of the best peer, over bytes") if means else [])]
+            *([f"weft's time divided by the best peer's time, geometric mean: {', '.join(means)}.", ""] if means else [""]),
+            *(picture("summary", "all collectives: weft's time divided by the best peer's time, over bytes") if means else [])]
 
 
 def machine(results):
@@ -116,7 +116,8 @@ def size_of(row):
 # ---- Collectives ------------------------------------------------------------------------------------
 
 LEGEND = ["A cell has weft's time of a call in us, and in parentheses its ratio to the time of the best peer: below 1, weft is",
-          "faster. `*`: disturbed by other work. `!`: a launch of some side failed. A barrier is in the first column.", ""]
+          "faster. `*`: disturbed by other work. `!`: a launch failed. A barrier has no size; its times are in the first "
+          "column.", ""]
 
 
 def summary(rows):
