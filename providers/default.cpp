@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// default.cpp - conservative profile, for providers without an own profile.
+// default.cpp - conservative profile, for providers that have no file in this folder.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

@@ -87,11 +87,11 @@ class Weft final : public Side {
     }
 
     weft::Team world_;
-    weft::Memory memory_;
+    weft::Memory memory_;  ///< symmetric: flag_ and data_
     std::uint64_t* flag_;
     std::byte* data_;
     std::vector<std::byte> source_;
-    std::uint64_t turn_ = 0;
+    std::uint64_t turn_ = 0;  ///< number of the round trip or window; the value of the flag
 };
 
 /// Bare side on a node: memcpy into the peer's mapped memory, then a store of the peer's flag.
@@ -100,10 +100,10 @@ class Copy final : public Side {
     explicit Copy(weft::Team world)
         : rank_(world.rank()),
           memory_(world, 64 + kBytesMax),
-          mine_(static_cast<std::uint64_t*>(memory_.data())),
-          there_(static_cast<std::byte*>(world.ptr(memory_.data(), 1 - rank_))),
+          own_flag_(static_cast<std::uint64_t*>(memory_.data())),
+          peer_memory_(static_cast<std::byte*>(world.ptr(memory_.data(), 1 - rank_))),
           source_(kBytesMax) {
-        *mine_ = 0;
+        *own_flag_ = 0;
         world.barrier();
     }
     void ping(std::size_t bytes) override {
@@ -116,7 +116,7 @@ class Copy final : public Side {
         ++turn_;
         if (rank_ == 1) return await();
         for (std::size_t i = 0; i < puts; ++i) {
-            std::memcpy(there_ + 64, source_.data(), bytes);
+            std::memcpy(peer_memory_ + 64, source_.data(), bytes);
             // Without the fence, the compiler could omit all copies but the last.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
@@ -125,23 +125,23 @@ class Copy final : public Side {
 
   private:
     void send(std::size_t bytes) {
-        if (bytes > sizeof turn_) std::memcpy(there_ + 64, source_.data(), bytes);
+        if (bytes > sizeof turn_) std::memcpy(peer_memory_ + 64, source_.data(), bytes);
         raise();
     }
     void raise() {
-        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(there_))
+        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(peer_memory_))
             .store(turn_, std::memory_order_release);
     }
     void await() {
-        while (std::atomic_ref(*mine_).load(std::memory_order_acquire) < turn_) continue;
+        while (std::atomic_ref(*own_flag_).load(std::memory_order_acquire) < turn_) continue;
     }
 
     Rank rank_;
-    weft::Memory memory_;
-    std::uint64_t* mine_;
-    std::byte* there_;
+    weft::Memory memory_;      ///< a flag, and data from offset 64 on
+    std::uint64_t* own_flag_;  ///< last turn that the peer has announced
+    std::byte* peer_memory_;   ///< the peer's memory_, mapped
     std::vector<std::byte> source_;
-    std::uint64_t turn_ = 0;
+    std::uint64_t turn_ = 0;  ///< number of the round trip or window
 };
 
 /// Bare side between nodes: libfabric without weft.

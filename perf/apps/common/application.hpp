@@ -47,7 +47,7 @@ struct Application {
     const char* name;
     const char* summary;
     std::function<void(CommandLine&)> declare;  ///< adds the options besides --check and --json
-    std::function<Check(Job&)> work;            ///< the result of rank 0 becomes that of all ranks
+    std::function<Check(Job&)> work;            ///< rank 0's result decides the exit status
     const char* check_help = "Compare with a run in one process";
 };
 /// Runs the application on every rank. Returns the exit status of the program.
