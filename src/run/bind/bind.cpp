@@ -16,8 +16,7 @@ using plan::Buffer;
 using plan::Partition;
 using plan::StepKind;
 
-/// Represents all sizes that exceed any memory. Sums and products saturate here, because a wrapped
-/// size would seem to fit.
+/// Sums and products saturate here, because a wrapped size would seem to fit.
 constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
@@ -244,8 +243,8 @@ class Binder {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
             if (buffer == nullptr || piece.count == 0) continue;
-            // Loops of such programs repeat according to the message. Their pieces are not
-            // the exposed memory.
+            // Loops of such programs repeat by the message: their pieces are not the exposed
+            // memory.
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
         }
@@ -253,8 +252,7 @@ class Binder {
         bound_.node_bytes = times(static_cast<std::uint64_t>(near),
                                   bound_.touched_input.bytes() + bound_.touched_output.bytes());
     }
-    /// Measures the touched part of the scratch buffers. Takes all of a buffer if loops do not
-    /// repeat once for each segment.
+    /// Measures the touched scratch memory: all of it if loops do not follow the segments.
     void measure_scratch() {
         const bool repeats = std::ranges::any_of(bound_.program.steps, [](const plan::Step& step) {
             return step.kind == StepKind::loop && step.operands != 0;
@@ -267,8 +265,7 @@ class Binder {
                 bound_.touched_scratch.add(0, partition_.elements() * bound_.element_bytes);
         }
     }
-    /// Adds the range of a piece from the first segment to the last, which may be empty in
-    /// an uneven buffer.
+    /// Adds the range of a piece from the first segment to the last, which may be empty.
     void add_touched(const Piece& piece, TouchedBuffer& buffer) const {
         const std::uint32_t last = piece.first + piece.advance * (bound_.segments - 1);
         const std::uint64_t begin = bound_.place(piece.buffer, piece.first);
@@ -290,8 +287,7 @@ std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions&
     return times(times(program.slot_units, unit), options.element_bytes);
 }
 
-/// Returns the starts of slots of different sizes in a bulk bank, and the end. Each slot
-/// has `depth` copies.
+/// Returns the starts of slots of different sizes, each with `depth` copies, and the end.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t room : program.slot_capacity)

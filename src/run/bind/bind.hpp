@@ -21,8 +21,7 @@ struct BindOptions {
     bool fuse = true;                         ///< also make the fused form if the steps allow it
     /// The program publishes shared data (may_publish()); equal on all ranks.
     bool publishes = false;
-    /// Starts of blocks of uneven buffers in the caller's memory, in elements.
-    /// Empty: consecutive blocks.
+    /// Starts of blocks in the caller's memory, in elements. Empty: consecutive blocks.
     std::vector<std::uint64_t> input_starts = {};
     std::vector<std::uint64_t> output_starts = {};
 };
@@ -43,15 +42,13 @@ struct BindOptions {
 /// programs have the same slots. The result is equal on all ranks.
 [[nodiscard]] std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                                             const BindOptions& options);
-/// Returns true if a program of one segment, with direct delivery of long payloads, has room
-/// for the others.
+/// Returns true if a program of one segment has room for payloads without direct delivery.
 [[nodiscard]] bool fits_as_a_whole(const plan::Program& program, BindOptions options);
 
 /// Returns the number of calls of such a program that have put targets at a time.
 [[nodiscard]] std::uint32_t banks_for(const plan::Program& program, const BindOptions& options);
 
-/// Binds a program. Fails if it needs more put targets than the team has; the message
-/// has both numbers.
+/// Binds a program. Fails if it needs more put targets than the team has.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
 
 /// Returns the fused form of a bound program, for put targets of this shape. Returns an empty one

@@ -19,8 +19,7 @@
 
 namespace weft::run {
 
-/// Consecutive units of one buffer. The bytes are fixed unless the piece moves with the segment
-/// of a loop.
+/// Consecutive units of one buffer. Pieces that move with the segment vary in size.
 struct Piece {
     plan::Buffer buffer = plan::Buffer::input;
     bool moving = false;
@@ -56,8 +55,7 @@ struct BoundStep {
     std::uint32_t number = 0;   ///< slot, signal or cell number; loop: steps of the body
     /// Reduce: number of operands. Expose: its index. Loop: iterations.
     std::uint32_t operands = 0;
-    /// Put, wait: hash of the message's count, which only its two ends know. A part of the
-    /// flag. 0: unused.
+    /// Put, wait: hash of a count that only both ends know, a part of the flag. 0: unused.
     std::uint16_t salt = 0;
     PieceList target = {};
     PieceList source = {};  ///< reduce: the operands' lists, of equal lengths
@@ -90,8 +88,7 @@ struct BoundProgram {
     std::string description;       ///< the call as text, for reports of disagreements
     base::CallHash call_hash = 0;  ///< covers everything that ranks must agree about; not 0
     plan::Partition partition{0, 1};
-    /// Starts of blocks of an uneven buffer in the caller's memory, in elements. Empty: as
-    /// in the partition.
+    /// Starts of blocks of an uneven buffer, in elements. Empty: as in the partition.
     std::vector<std::uint64_t> input_starts;
     std::vector<std::uint64_t> output_starts;
     std::uint64_t elements = 0;
@@ -117,8 +114,7 @@ struct BoundProgram {
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;
-    /// For each lane of a program that exposes: first step after which it only waits
-    /// for local peers.
+    /// By lane of a program that exposes: step from which it only waits for local peers.
     std::vector<std::uint32_t> tails;
     std::vector<Piece> pieces;
     std::uint32_t pieces_max = 0;  ///< longest list of one step

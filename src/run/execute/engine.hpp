@@ -371,8 +371,7 @@ class Engine {
 
     // --- fused calls: calls that run alone on a node -------------------------------------------
 
-    /// Makes the steps of a FusedProgram::exchange, without a loop and without a FusedCall, which
-    /// would occupy memory.
+    /// Makes the steps of an exchange, without a loop or a FusedCall, which would occupy memory.
     [[gnu::always_inline]] bool run_exchange(TeamState& team, const BoundProgram& program,
                                              const Registers& registers, const Reducer& reducer) {
         const base::FlagWord flag = begin_exchange(team, program, registers);

@@ -61,8 +61,7 @@ bool Engine<Wire>::end_settled() {
            }) != 0;
 }
 
-/// Ends the waits of one team, or all waits, as the watchdog decided. In the latter case also
-/// cancels the wire.
+/// Ends the waits of one team, or all waits and the wire, as the watchdog decided.
 template <Transport Wire>
 void Engine<Wire>::give_up() {
     gave_up_ = gave_up_ || watchdog_.blames_all();

@@ -28,8 +28,7 @@ struct FusedCall {
     base::FlagWord flag;
 };
 
-/// Returns true if this rank may make the call at once with run_exchange(). The team must have
-/// nothing in flight.
+/// Returns true if run_exchange() may make the call at once. The team must be idle.
 [[nodiscard]] [[gnu::always_inline]] inline bool may_exchange(const TeamState& team,
                                                               const BoundProgram& program) {
     return program.fused.exchange && program.fused.teams <= team.runs_fused &&

@@ -73,8 +73,7 @@ class Mover {
         mapped_bytes_.exposed[way] += exposure.bytes;
     }
 
-    /// Lists the source of a put, valid until the next step. Returns false if only the kernel can
-    /// copy a part of it.
+    /// Lists the source of a put, until the next step. Returns false if the kernel has to copy.
     [[nodiscard]] bool list_parts(Operation& op, PieceList list, std::uint32_t segment,
                                   std::span<const base::PutPart>& parts, std::size_t& bytes) {
         parts_.clear();
@@ -224,8 +223,7 @@ class Mover {
   private:
     static constexpr std::size_t kBlockBytes = 32768;  ///< a second-level cache holds two
 
-    /// Returns the kind of stores: bypassing only if some of the memory is a local peer's, because
-    /// a rank's own blocks may overlap.
+    /// Returns the kind of stores: a rank's own blocks may overlap, so they are cached.
     [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
         return large && std::ranges::any_of(memories, &Memory::of_peer) ? Stores::streamed
@@ -251,8 +249,7 @@ class Mover {
         return blocks_.data() + number * kBlockBytes;
     }
 
-    /// Returns true for a call in place if the second of two equal pieces has its source where the
-    /// first has its target.
+    /// Returns true if two equal pieces of a call in place take each other's place.
     [[nodiscard]] bool in_each_others_place(Operation& op, PieceList target, PieceList source,
                                             std::uint32_t segment) {
         if (target.count != 2 || source.count != 2) return false;

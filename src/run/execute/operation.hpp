@@ -69,8 +69,7 @@ struct Operation {
     std::size_t packed_used = 0;
     /// The caller's buffers while peers may access them. The registers point to their aliases.
     std::vector<base::Exposure> exposures;
-    /// Payloads of exposes, by step and segment. They stay unchanged until their puts
-    /// have read them.
+    /// Payloads of exposes, by step and segment, unchanged until their puts have read them.
     std::vector<base::Reach> exposed;
     base::Failure failure;    ///< valid if state is failed
     Recorder::Open recorded;  ///< valid if the engine has a recorder

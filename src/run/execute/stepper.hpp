@@ -297,8 +297,7 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// Puts into memory that the peer exposed. For a local peer, copies the data and sends
-    /// a bare signal.
+    /// Puts into memory that the peer exposed. For a local peer, copies and sends a bare signal.
     Progress put_in_place(Operation& op, LaneCursor& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.piece_of(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {

@@ -53,8 +53,7 @@ struct TeamState {
     [[nodiscard]] Rank size() const { return static_cast<Rank>(setup.job_ranks.size()); }
     /// Returns the start of a member's region if loads and stores reach it, else nullptr.
     [[nodiscard]] std::byte* near(Rank rank) const { return regions()[rank]; }
-    /// Returns the starts of the members' regions by team rank, nullptr if only the
-    /// network reaches them.
+    /// Returns the members' regions by team rank; nullptr if only the network reaches them.
     [[nodiscard]] std::span<std::byte* const> regions() const {
         return std::span(bases).subspan(kFusedRegions);
     }
@@ -84,8 +83,7 @@ struct TeamState {
                                                                                     16};
     static void narrow(std::unique_ptr<Window>& window, std::uint32_t banks);
     void count_banks();
-    /// Makes credits replace inserted barriers if all members share memory. Call once all
-    /// regions are known.
+    /// Makes credits replace barriers if all members share memory. Call when regions are known.
     void share_credits();
     /// Computes and returns the digest of the next call.
     Digest digest_next(base::CallHash call_hash) {
@@ -134,8 +132,7 @@ struct TeamState {
     base::Failure failure;  ///< reason why all further calls of the team fail
 };
 
-/// Gives a queued call its numbers. `bulk` is the window of bulk banks that also counts
-/// it, or nullptr.
+/// Gives a queued call its numbers. `bulk` also counts it, or is nullptr.
 inline void number(Operation& op, Window* bulk) {
     TeamState& team = *op.team;
     op.epoch = team.cells->issue(op.program->synchronizing);

@@ -23,8 +23,7 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
                              const base::Copies& copies) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
-    /// Returns the base of a rank's segment if loads and stores reach it (always for this
-    /// rank), else nullptr.
+    /// Returns a rank's segment for loads and stores (always for this rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Returns the size of every rank's segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
@@ -33,16 +32,13 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// 0, the pages of the buffer must stay as they are.
     { wire.memory().expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
-    /// Makes memory of this rank reachable for puts of remote ranks. Fails if the network
-    /// cannot register it.
+    /// Makes memory reachable for puts of remote ranks. Fails if the network refuses it.
     { wire.memory().expose_far(memory, offset) } noexcept
         -> std::same_as<base::Result<base::Exposure>>;
     { wire.memory().conceal(exposure) } noexcept;
-    /// Ends an exposure after a failure. Revokes the access of peers that may still use the memory,
-    /// as far as possible.
+    /// Ends an exposure after a failure, and revokes the access of peers as far as possible.
     { wire.memory().withdraw(exposure) } noexcept;
-    /// Returns the address of memory that a local peer exposed, of the given size. Returns nullptr
-    /// if only the kernel can copy it.
+    /// Returns the address of memory that a peer exposed, or nullptr if only the kernel copies.
     { wire.memory().reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
     /// Copies from or to a local peer's memory. Returns false and sets errno on failure.
     { wire.memory().copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
@@ -54,8 +50,7 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.settle(offset) } noexcept;
     /// Pauses or yields. Called after each failed poll, with the number of failed polls in a row.
     { wire.relax(failures) } noexcept;
-    /// Ends all transfers of this rank. They touch neither memory nor `pending` again.
-    /// The wire fails.
+    /// Fails the wire: its transfers touch neither memory nor `pending` again.
     { wire.cancel() } noexcept;
     /// Returns the failure of the network or of a peer, or nullptr.
     { wire.failure() } noexcept -> std::same_as<const base::Failure*>;

@@ -6,7 +6,7 @@
 //          driving thread tests the flag when it reads the clock, and prints the awaited signals.
 // Holds    A call that runs alone and finds its flags at the first look pays nothing for requests
 //          of status: it counts as inside only while it waits. A thread inside a call answers at
-//          its next check, or when it leaves. If none is inside, the handler prints the state.
+//          its next check, or when it leaves. Without one, the handler prints the state.
 // Next     progress_thread.hpp for the progress thread; watchdog.hpp for the check;
 //          run/job/sigterm_report.hpp for the handler.
 #pragma once
@@ -38,8 +38,7 @@ class Turn {
         if (kind_ == TurnKind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
-    /// Lets waiting threads take a divided turn, and returns when this thread holds it again. The
-    /// caller holds the turn.
+    /// Lets waiting threads take a divided turn. The caller holds the turn before and after.
     void give_way() {
         if (kind_ != TurnKind::divided || !wanted()) return;
         mutex_.unlock();

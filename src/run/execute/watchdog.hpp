@@ -172,8 +172,7 @@ class Watchdog {
         return true;
     }
 
-    /// Does the periodic work of a wait: reads and sends inquiries, and reports. Returns the
-    /// same as wait().
+    /// Reads and sends inquiries, and reports. Returns the same as wait().
     template <class Lanes>
     bool check(WaitState& wait_state, const Teams& teams, Lanes lanes,
                Caller caller = Caller::waits) {
@@ -217,8 +216,7 @@ class Watchdog {
         return now_ns + std::min(ns, ~now_ns);
     }
 
-    /// Reports the lanes of a wait. If they are unchanged since the last report, reports
-    /// only the time.
+    /// Reports the lanes of a wait, or only the time if they are as in the last report.
     bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns, unsigned times) {
         std::vector<std::string> lines;
         for (const WaitingLane& lane : lanes) lines.push_back(to_text(lane, job_rank_));
@@ -267,8 +265,7 @@ class Watchdog {
         send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(peer)]);
     }
 
-    /// Compares an inquiry with this rank's call of that number. Accepts a verdict without
-    /// comparison.
+    /// Compares an inquiry with this rank's call of that number. Accepts verdicts.
     bool judge(const Inquiry& inquiry, const Teams& teams) {
         for (const auto& team : teams) {
             if (team->setup.id != inquiry.team) continue;
@@ -368,8 +365,7 @@ class Watchdog {
         static_cast<void>(finish_sending(deadline_ns));
     }
 
-    /// Posts the rest of the current inquiry. A partly posted one must be finished, because the
-    /// peer counts its pieces.
+    /// Posts the rest of the current inquiry: the peer counts its pieces.
     bool finish_sending(std::uint64_t deadline_ns) {
         if (!sending_) return true;
         const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};

@@ -54,8 +54,7 @@ class Credits {
 
   private:
     bool ask(Epoch epoch);
-    /// Returns false if the rank's last call before `completed` is known to differ
-    /// from this rank's.
+    /// Returns false if the rank's last call before `completed` is known to differ.
     [[nodiscard]] bool agrees(Rank rank, Epoch completed) const;
 
     std::vector<Word*> words_;

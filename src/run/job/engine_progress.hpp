@@ -27,8 +27,7 @@ class EngineProgress {
 
     /// Drives everything once.
     void drive();
-    /// Drives everything in some calls only. For calls that need no progress, whose callers may be
-    /// awaited by peers.
+    /// Drives everything in some calls only, for calls that need no progress.
     void drive_now_and_then() {
         constexpr unsigned kDriveEvery = 32;
         if (!is_asked()) return;

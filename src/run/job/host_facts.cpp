@@ -42,8 +42,7 @@ void look_at_separate(CpuQuota& quota, const std::string& folder) {
     narrow(quota, folder, time, period);
 }
 
-/// Visits the groups from the process's own up to the root. A container may not see its own path;
-/// then only the root is found.
+/// Visits the groups up to the root. A container may not see its own path, only the root.
 template <class Look>
 void climb(CpuQuota& quota, const std::string& root, std::string path, Look look) {
     while (true) {

@@ -48,8 +48,7 @@ struct HostFacts {
     std::uint32_t reserved = 0;
     link::HostAddress addresses[kAddressesMax] = {};
 
-    /// Combines the network with the kernel's boot id, because networks of several hosts may
-    /// have equal identities.
+    /// Combines the network with the kernel's boot id: several hosts may have equal networks.
     [[nodiscard]] link::HostOnNetwork on_network(std::uint64_t boot) const;
 };
 static_assert(std::is_trivially_copyable_v<HostFacts>);
@@ -76,8 +75,7 @@ struct HostCount {
 [[nodiscard]] std::optional<int> processor_for(std::span<const cpu_set_t> allowed,
                                                std::size_t index);
 
-/// Moves the calling thread once, and restores its affinity. If the system refuses, nothing
-/// changes.
+/// Moves the calling thread once, and restores its affinity, if the system permits.
 void move_to(int processor) noexcept;
 
 }  // namespace weft::run

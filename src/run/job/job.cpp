@@ -25,8 +25,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Returns the virtual node of a rank: the launcher's, or a block of a regrouping. The first blocks
-/// get the extra ranks.
+/// Returns the virtual node of a rank: the launcher's, or its block of a regrouping.
 std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
     if (settings.nodes != 0) {
         const auto nodes = static_cast<Rank>(settings.nodes);
@@ -279,8 +278,7 @@ class Joiner {
         return processes;
     }
 
-    /// Delays a failure that another rank's end may have caused, so that the launcher sees
-    /// that end first.
+    /// Delays a failure that another rank's end may have caused: the launcher sees that end first.
     [[nodiscard]] static base::Failure after_its_cause(base::Failure failure) {
         if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
         return failure;
@@ -340,8 +338,7 @@ class Joiner {
         return 0;
     }
 
-    /// Returns the reason why ranks of the node cannot access each other's buffers, or
-    /// an empty text.
+    /// Returns the reason why local ranks cannot access each other's buffers, or an empty text.
     [[nodiscard]] std::string direct_problem(const std::vector<Rank>& peers,
                                              const std::vector<int>& errors) const {
         if (peers.size() < 2) return "";

@@ -42,8 +42,7 @@ struct SegmentLayout {
          {.banks = 256, .bytes = 4096 + 64},
          {.banks = 256, .bytes = 17 << 10},
          {.banks = 16, .bytes = 65 << 10}}};
-    /// On a node, calls use the small banks up to this class, with `kNearSmallBytes` bytes, because
-    /// fewer bytes stay in the cache.
+    /// On a node, calls use the small banks up to this class, with fewer bytes, for the cache.
     static constexpr std::size_t kNearClass = 2;
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
@@ -88,8 +87,7 @@ struct SegmentLayout {
         return left + team * sizeof(std::uint64_t);
     }
 
-    /// Returns the memory that any call of a team may use, without the cells that only some calls
-    /// of large teams use.
+    /// Returns the memory that any call of a team may use, without other_cells().
     [[nodiscard]] std::array<base::Extent, 2> usual_memory(std::uint32_t team) const {
         const std::uint64_t at = region(team);
         return {{{at, first_cells_bytes()}, {at + shape.bulk(0), region_bytes - shape.bulk(0)}}};
@@ -99,8 +97,7 @@ struct SegmentLayout {
         return {region(team) + first, shape.cell(0, shape.cells) - first};
     }
 
-    /// Returns the bytes that a network registers at start-up. The rest is registered at
-    /// its first use.
+    /// Returns the bytes that a network registers at start-up, not at the first use.
     [[nodiscard]] std::uint64_t registered_bytes() const {
         const std::uint64_t first = first_cells_bytes();
         return region(0) + first + region_bytes - shape.bulk(0) + first;
@@ -138,8 +135,7 @@ struct SegmentLayout {
         const std::uint32_t needed = 4 * ranks + 16;
         return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
     }
-    /// Returns room for two buffers of 2 MiB in small jobs, and 32 MiB for all ranks together
-    /// in larger ones.
+    /// Returns room for two buffers of 2 MiB in small jobs, else 32 MiB for all ranks together.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
         constexpr std::uint64_t kAllRanks = std::uint64_t{32} << 20;
         return std::clamp(kAllRanks / ranks, std::uint64_t{256} << 10, std::uint64_t{4} << 20) /

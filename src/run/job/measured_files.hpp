@@ -40,8 +40,7 @@ struct MeasuredFiles {
 [[nodiscard]] base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name);
 [[nodiscard]] base::Result<plan::Tuning> read_tuning(const std::string& path);
 
-/// Parses a file of parameters, in JSON or as lines `key value`. Ignores keys that do not
-/// describe a machine.
+/// Parses parameters, in JSON or as lines `key value`. Ignores keys of other readers.
 [[nodiscard]] base::Result<plan::MeasuredCosts> parse_costs(std::string_view text);
 
 }  // namespace weft::run

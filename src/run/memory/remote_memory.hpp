@@ -55,8 +55,7 @@ class WordWaits {
 
     WordWaits(const MemoryServices& services) : services_(services) {}
 
-    /// Waits until each word has satisfied the condition at some time. Returns the
-    /// last word's value.
+    /// Waits until each word has satisfied the condition once. Returns the last word's value.
     [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
                                                   base::Deadline deadline = {});
     /// Waits for one word and returns its index, or kNone if all words are skipped.
@@ -120,8 +119,7 @@ class RemoteMemory {
     [[nodiscard]] base::Result<void> fence();
     [[nodiscard]] base::Result<void> quiet(base::Deadline deadline = {});
 
-    /// Returns a member's address of the same memory, or nullptr if loads and stores
-    /// cannot reach it.
+    /// Returns a member's address of the same memory for loads and stores, or nullptr.
     [[nodiscard]] std::byte* address_on(const void* memory, Rank member);
 
     /// Returns waits for words of this rank.

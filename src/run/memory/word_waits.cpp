@@ -17,8 +17,7 @@ std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
 
 template <class Word>
 Word load_shared(const std::byte* word) {
-    // Acquire: pairs with the release of the writer of the word: a local rank or
-    // this rank's service.
+    // Acquire: pairs with the release of a local rank or of this rank's service.
     auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
     return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
 }
@@ -129,8 +128,7 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
     return {};
 }
 
-/// Waits until `holds` returns true, and returns `found`, which it sets. Does not wait if all words
-/// are skipped.
+/// Waits until `holds`, which sets `found`, returns true, unless all words are skipped.
 template <class Found, class Holds>
 base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
                                      base::Deadline deadline, const Found& found, Holds holds) {

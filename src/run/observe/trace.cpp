@@ -107,8 +107,7 @@ void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
     });
 }
 
-/// TraceThreads of the trace. Thread 0 has the blocking calls. Steps use threads that are free
-/// during their call.
+/// Thread 0 has the blocking calls. Steps use threads that are free during their call.
 class TraceThreads {
   public:
     explicit TraceThreads(const RankTrace& trace) {

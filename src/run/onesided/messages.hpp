@@ -69,8 +69,7 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
-    /// Sends a message that fits a cell to a local peer that has room. Otherwise returns false, and
-    /// the caller must use send().
+    /// Sends a message that fits a cell to a local peer with room. If false, use send().
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         MessagePeer& to = peer(rank);

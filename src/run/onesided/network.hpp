@@ -21,16 +21,13 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
                            std::uint64_t& resume, std::uint64_t offset, const base::Reach& reach,
                            std::byte* into, const std::byte* from, Rank rank,
                            std::uint32_t transfers, const char* text) {
-    /// Returns the base of a rank's segment if loads and stores reach it (always for this
-    /// rank), else nullptr.
+    /// Returns a rank's segment for loads and stores (always for this rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Post a put, with or without a cell, and a read. On `again`, the caller repeats the call with
-    /// the same arguments.
+    /// Post a put or a read. On `again`, the caller repeats the call with the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
-    /// Copy by the kernel between memory of a local rank and of this rank. Return false if
-    /// the kernel refuses.
+    /// Copy by the kernel to and from a local rank. Return false if the kernel refuses.
     { wire.memory().copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
     { wire.memory().copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
     /// Raises the flag of this rank's cell at an offset if its data has arrived.
@@ -38,8 +35,7 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
     /// Returns the number of transfers to a peer of all puts without a cell.
     { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
-    /// Where writes are counted: end a batch here, and accept a batch of a peer once
-    /// it has arrived.
+    /// Where writes are counted: end a batch here; accept a batch that has arrived.
     { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
     { wire.counts().take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     /// Records that a remote rank sent invalid data. Waits then fail with this text.

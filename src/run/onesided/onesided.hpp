@@ -55,8 +55,7 @@ class OneSided {
     /// Assumes from now on that peers are awake, so this rank's messages depend on no clock.
     void let_sleep() { wakes_ = false; }
 
-    // Each call belongs to a stream, and fence and quiet of a stream cover its calls only. nullptr:
-    // the default stream.
+    // Fence and quiet of a stream cover its calls only. nullptr: the default stream.
     [[nodiscard]] Stream* open_stream() {
         return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
     }

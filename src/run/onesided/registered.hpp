@@ -59,8 +59,7 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* int
         });
 }
 
-/// Puts by requests. A local peer copies from this rank's buffer. Bytes for a remote one are
-/// in the requests.
+/// Puts by requests with the bytes, or to a local peer through this rank's buffer.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const RemoteAddress& to,
                                            const std::byte* from, std::size_t bytes) {

@@ -219,8 +219,7 @@ inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
 /// little and is faster over TCP.
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-/// Widths of the word's number in a payload; the value has the remaining bits. Low numbers leave
-/// room for large values.
+/// Widths of the word's number in a payload; the value has the remaining bits.
 constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
 constexpr unsigned kPayloadSharedBits = 40;  ///< bits of word and value together
 constexpr unsigned kPayloadFormatBits = 2;

@@ -113,8 +113,7 @@ class Service {
         return offset <= wire_.segment_bytes() && bytes <= wire_.segment_bytes() - offset;
     }
 
-    /// Returns this rank's memory that a request names (RemoteAddress::packed()), or nullptr if the
-    /// origin may not access it.
+    /// Returns the memory that a request names, or nullptr if its origin may not access it.
     [[nodiscard]] std::byte* find(std::uint64_t place, std::uint64_t bytes) const noexcept {
         if (place >> RemoteAddress::kOffsetBits != 0) return registered_.find(place, bytes);
         return in_segment(place, bytes) ? own_ + place : nullptr;

@@ -122,8 +122,7 @@ bool is_nan(T value) noexcept {
     return (value.bits & kMagnitude16) > T::kInfinity;
 }
 
-/// Returns an integer in the order of the values, with -0.0 just below +0.0. NaNs are
-/// outside the range.
+/// Returns an integer in the order of the values; -0.0 is just below +0.0. Not for NaNs.
 template <Float16Bits T>
 std::int16_t order_of(T value) noexcept {
     const auto number = static_cast<std::int16_t>(value.bits);

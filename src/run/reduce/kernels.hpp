@@ -264,8 +264,7 @@ constexpr void set(KernelTable& table, Type type, const KernelRow& filled) noexc
     table.types[static_cast<int>(type)] = filled;
 }
 
-/// Makes a table of the types whose loops the compiler vectorises. The rows of other types
-/// are empty (kernels_scalar.cpp).
+/// Makes a table of the types whose loops the compiler vectorises.
 constexpr KernelTable make_table(const char* name) noexcept {
     KernelTable table{name, {}, sum_pass_of<std::uint64_t>()};
     set(table, Type::int8, row<std::int8_t>());

@@ -99,8 +99,7 @@ struct Work {
     }
 };
 
-/// Returns true if the cache lines of all targets are at the same offsets, and no target
-/// is an operand.
+/// Returns true if lines of all targets are at equal offsets, and no target is an operand.
 bool can_stream(const Work& work, std::size_t bytes) noexcept {
     const std::size_t size = work.reducer.element_bytes;
     if (bytes < kTileBytes) return false;
@@ -129,8 +128,7 @@ class MovedPointers {
     std::size_t count_;
 };
 
-/// Combines all operands of a tile into `into`. `partial` may equal `into`; `into` may
-/// be an operand.
+/// Combines a tile into `into`, which may be an operand. `partial` may equal `into`.
 void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::size_t at,
                   std::size_t bytes) noexcept {
     const std::byte* left = work.operands[0] + at;

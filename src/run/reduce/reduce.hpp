@@ -60,8 +60,7 @@ class ReduceTable {
 /// that this processor runs. Fails on unknown names, and on those that this processor cannot run.
 [[nodiscard]] base::Result<ReduceTable> select_isa(std::string_view wanted);
 
-/// Returns the kernel of the best instruction set that this processor runs, or nullptr if the
-/// operation does not exist.
+/// Returns the kernel of the best instruction set for this processor, or nullptr.
 [[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
 
 /// Returns the names of the operations of a built-in type, for messages: "sum prod".
