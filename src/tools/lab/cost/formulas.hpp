@@ -33,7 +33,7 @@ struct Formula {
     std::string_view name;
     std::string_view what;
     std::string_view source;
-    std::vector<FormulaArgument> arguments;
+    std::span<const FormulaArgument> arguments;
     /// Takes the arguments' values in their order.
     FormulaResults (*evaluate)(std::span<const double> values) = nullptr;
 };
