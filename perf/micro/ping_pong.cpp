@@ -18,9 +18,7 @@ int main(int argument_count, char** arguments) {
     bool json = false;
     weft::lab::CommandLine line{
         "ping_pong", "Half a round trip of one cache line between two pinned processes."};
-    line.option("--seconds", options.seconds, "How long to measure")
-        .within(0.001, 60.0)
-        .shows_default();
+    line.option("--seconds", options.seconds, "How long to measure").within(0.001, 60.0);
     line.option("--processors", processors, "Two processors (default: the first two usable)")
         .comma_separated();
     line.flag("--two-words", options.two_words,

@@ -331,9 +331,7 @@ int main(int argc, char** argv) {
     bool json = false;
     weft::lab::CommandLine line{"put_compare",
                                 "One-sided calls against libfabric alone, or memcpy on a node."};
-    line.option("--rounds", rounds, "rounds of each figure, for both sides")
-        .within(1, 100'000)
-        .shows_default();
+    line.option("--rounds", rounds, "rounds of each figure, for both sides").within(1, 100'000);
     line.flag("--json", json, "one JSON object on stdout");
     if (const auto status = line.read(argc, argv)) return *status;
     return run(rounds, json);

@@ -150,9 +150,7 @@ int main(int argc, char** argv) {
     int rounds = 7;
     weft::lab::CommandLine line{
         "reduce_passes", "Sums of several operands into several targets, against a bare loop."};
-    line.option("--rounds", rounds, "Rounds of each cell; the best one counts")
-        .within(1, 1000)
-        .shows_default();
+    line.option("--rounds", rounds, "Rounds of each cell; the best one counts").within(1, 1000);
     if (const auto status = line.read(argc, argv)) return *status;
     fmt::print("GB/s of reduce_many ({}), of a bare loop, and their ratio\n",
                weft::run::select_isa("auto").value().name());

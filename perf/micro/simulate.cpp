@@ -174,7 +174,7 @@ int main(int argument_count, char** arguments) {
     bool json = false;
     std::string wanted;
     weft::lab::CommandLine line{"simulate", "Times of the simulator's engines."};
-    line.option("--repeats", repeats, "How often each case runs").within(1, 1000).shows_default();
+    line.option("--repeats", repeats, "How often each case runs").within(1, 1000);
     line.option("--case", wanted, "Only cases whose name contains this");
     line.flag("--json", json, "One JSON object on stdout");
     if (const auto status = line.read(argument_count, arguments)) return *status;

@@ -56,28 +56,21 @@ void declare(weft::lab::CommandLine& line, Options& options) {
     line.option("--collective", options.collective, "What to call")
         .required()
         .one_of(weft::peer::collective_names());
-    line.option("--type", options.type, "Element type, by weft's name").shows_default();
-    line.option("--op", options.op, "Reduction").shows_default();
-    line.option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M").shows_default();
+    line.option("--type", options.type, "Element type, by weft's name");
+    line.option("--op", options.op, "Reduction");
+    line.option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M");
     line.option("--iterations", options.measuring.iterations,
-                "Timed calls in all (0: as many as fit into --seconds)")
-        .shows_default();
+                "Timed calls in all (0: as many as fit into --seconds)");
     line.option("--seconds", options.measuring.seconds, "Time for one size, all batches")
-        .within(1e-3, 3600.0)
-        .shows_default();
-    line.option("--batches", options.measuring.batches, "Samples")
-        .within(1, 1'000'000)
-        .shows_default();
-    line.option("--warmup", options.measuring.warmup, "Calls before anything is timed")
-        .shows_default();
+        .within(1e-3, 3600.0);
+    line.option("--batches", options.measuring.batches, "Samples").within(1, 1'000'000);
+    line.option("--warmup", options.measuring.warmup, "Calls before anything is timed");
     line.option("--loop", options.loop, "How calls follow each other")
-        .one_of({"back-to-back", "separated"})
-        .shows_default();
+        .one_of({"back-to-back", "separated"});
     line.option("--buffers", options.buffers,
                 "reused: the same buffers in every call; fresh: unused buffers in each call")
-        .one_of({"reused", "fresh"})
-        .shows_default();
-    line.option("--root", options.call.root, "Root of rooted collectives").shows_default();
+        .one_of({"reused", "fresh"});
+    line.option("--root", options.call.root, "Root of rooted collectives");
     line.flag("--json", options.json, "One JSON object on stdout");
 }
 

@@ -41,15 +41,12 @@ void declare(CommandLine& line, Options& options) {
         .within(0, 2'147'483'647);
     line.option("--tolerance", options.solver.tolerance,
                 "Residual norm to reach, relative to the norm of b")
-        .within(1e-15, 1.0)
-        .shows_default();
+        .within(1e-15, 1.0);
     line.option("--iterations", options.solver.iterations_max, "Limit of iterations")
-        .within(1, 1'000'000'000)
-        .shows_default();
+        .within(1, 1'000'000'000);
     line.option("--check-tolerance", options.check_tolerance,
                 "Largest accepted difference of solutions, relative to the largest element")
-        .within(0.0, 1.0)
-        .shows_default();
+        .within(0.0, 1.0);
 }
 
 Blocks make_blocks(const Options& options, std::int64_t rows, int ranks) {

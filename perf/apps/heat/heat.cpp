@@ -36,19 +36,14 @@ struct Options {
 };
 
 void declare(CommandLine& line, Options& options) {
-    line.option("--rows", options.rows, "Cells from north to south")
-        .within(1, 1'000'000)
-        .shows_default();
-    line.option("--columns", options.columns, "Cells from west to east")
-        .within(1, 1'000'000)
-        .shows_default();
-    line.option("--steps", options.steps, "Steps in time").within(0, 1'000'000'000).shows_default();
+    line.option("--rows", options.rows, "Cells from north to south").within(1, 1'000'000);
+    line.option("--columns", options.columns, "Cells from west to east").within(1, 1'000'000);
+    line.option("--steps", options.steps, "Steps in time").within(0, 1'000'000'000);
     line.option("--grid", options.grid,
                 "Ranks from north to south and from west to east, as in 3x2; default: the "
                 "shortest edges");
     line.option("--exchange", options.exchange,
-                "How edges are sent: puts (with signals) or neighbors (a neighborhood call)")
-        .shows_default();
+                "How edges are sent: puts (with signals) or neighbors (a neighborhood call)");
 }
 
 /// Division of the plate into pieces. The piece at (row, column) belongs to rank

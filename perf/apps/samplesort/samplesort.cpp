@@ -42,22 +42,18 @@ struct Options {
 void declare(CommandLine& line, Options& options) {
     line.option("input", options.input, "File of records").required();
     line.option("output", options.output, "File for the sorted records").required();
-    line.option("--record-bytes", options.shape.bytes, "Size of a record")
-        .within(1, 1'000'000)
-        .shows_default();
+    line.option("--record-bytes", options.shape.bytes, "Size of a record").within(1, 1'000'000);
     line.option("--key-bytes", options.shape.key_bytes,
                 "Size of the key that a record begins with, compared byte by byte")
-        .within(1, 1'000'000)
-        .shows_default();
+        .within(1, 1'000'000);
     line.option("--samples", options.samples, "Samples of each rank, from which splitters follow")
-        .within(1, 1'000'000)
-        .shows_default();
+        .within(1, 1'000'000);
     line.option("--make", options.make,
                 "Make an input of this number of records first; the file must not exist")
         .within(0, 1'000'000'000);
     line.option("--distinct", options.made.distinct,
                 "With --make: number of different keys; default: all differ");
-    line.option("--seed", options.made.seed, "With --make: seed of the records").shows_default();
+    line.option("--seed", options.made.seed, "With --make: seed of the records");
 }
 
 std::size_t index_of(weft::Rank rank) {

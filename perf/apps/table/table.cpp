@@ -31,16 +31,14 @@ struct Options {
 
 void declare(CommandLine& line, Options& options) {
     line.option("--draws", options.draws, "Number of keys to count, on all ranks together")
-        .within(1, 1'000'000'000)
-        .shows_default();
+        .within(1, 1'000'000'000);
     line.option("--distinct", options.distinct, "Different keys to draw from")
-        .within(1, 1'000'000'000)
-        .shows_default();
+        .within(1, 1'000'000'000);
     line.option("--slots", options.slots,
                 "Slots of all ranks together, rounded up to a multiple of the ranks; default: "
                 "twice the different keys")
         .within(1, 1'000'000'000);
-    line.option("--seed", options.seed, "Seed of the generator").shows_default();
+    line.option("--seed", options.seed, "Seed of the generator");
 }
 
 /// Returns key number `index` of a seed. Keys are odd, so never kNoKey, which is 0.

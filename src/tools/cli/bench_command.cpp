@@ -11,13 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "base/element_types.hpp"
 #include "base/units.hpp"
@@ -25,7 +20,6 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/team/call.hpp"
-#include "tools/cli/bench_delay.hpp"
 #include "tools/cli/bench_plan.hpp"
 #include "tools/cli/bench_puts.hpp"
 #include "tools/cli/bench_report.hpp"
@@ -45,16 +39,11 @@ constexpr std::size_t kSchedulesMax = 16;
 
 /// Checks that the algorithm has programs for a job of this size.
 base::Result<void> check_fit(const BenchPlan& plan, const std::string& text, Rank size) {
-    if (plan.pairwise()) return check_spec(plan, text);
-    const auto spec = collectives::parse_spec(text);
-    if (!spec) return spec.failure();
-    const auto algorithm = collectives::find_algorithm(plan.algorithms_of, *spec);
-    if (!algorithm) return algorithm.failure();
+    if (auto known = check_spec(plan, text); !known || plan.pairwise()) return known;
     const Rank root = plan.rooted() ? plan.call.root : plan::kNoRank;
-    const auto program = collectives::generate(plan.algorithms_of, *spec,
+    const auto program = collectives::generate(plan.algorithms_of, *collectives::parse_spec(text),
                                                {.size = size, .root = root, .elements = 1});
-    if (!program) return program.failure();
-    return {};
+    return program ? base::Result<void>() : program.failure();
 }
 
 /// Checks the options that depend on the number of ranks; equal on all ranks.
@@ -98,7 +87,6 @@ std::vector<std::string> all_specs(const BenchPlan& plan, Rank size) {
     return specs;
 }
 
-/// Returns the specs to time: the given ones, with "all" replaced.
 std::vector<std::string> specs_for(const BenchPlan& plan, Rank size) {
     std::vector<std::string> specs;
     for (const std::string& given : plan.request.algorithms) {
@@ -108,27 +96,19 @@ std::vector<std::string> specs_for(const BenchPlan& plan, Rank size) {
     return specs;
 }
 
-/// Makes buffers first; the ranks then agree whether all of them have buffers.
 template <class Subject, class... Arguments>
 base::Result<Timed> measure_made(Team world, const BenchPlan& plan, std::uint64_t bytes,
                                  Arguments... arguments) {
-    std::optional<Subject> subject;
-    try {
-        subject.emplace(arguments...);
-    } catch (const std::bad_alloc&) {
-    } catch (const std::length_error&) {
-    }
-    if (world.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
-        return base::fail(Status::memory, "not enough memory for --bytes {}", bytes);
-    Timed timed{.bytes = bytes, .measurement = lab::measure(*subject, plan.measuring)};
+    auto subject = make_subject<Subject>(world, bytes, arguments...);
+    if (!subject) return subject.failure();
+    Timed timed{.bytes = bytes, .measurement = lab::measure(**subject, plan.measuring)};
     if (plan.request.histogram) {
         const std::uint64_t calls = std::min(timed.measurement.iterations, kSingleCallsMax);
-        timed.single_calls_us = lab::measure_singly(*subject, plan.measuring.loop, calls);
+        timed.single_calls_us = lab::measure_singly(**subject, plan.measuring.loop, calls);
     }
     return timed;
 }
 
-/// Measures a subject that is made of the world and these arguments.
 template <class Subject, class... Arguments>
 base::Result<Timed> measure_subject(Team world, const BenchPlan& plan, std::uint64_t bytes,
                                     Arguments... arguments) {
@@ -143,11 +123,14 @@ base::Result<Timed> measure_collective(Team world, const BenchPlan& plan, std::u
         case Collective::barrier:
             return measure_subject<BarrierSubject>(world, plan, bytes);
         case Collective::allreduce:
-            return measure_subject<AllreduceSubject>(world, plan, bytes, bytes, plan.call);
+            return measure_subject<FunctionSubject<Collective::allreduce>>(world, plan, bytes,
+                                                                           bytes, plan.call);
         case Collective::reduce:
-            return measure_subject<ReduceSubject>(world, plan, bytes, bytes, plan.call);
+            return measure_subject<FunctionSubject<Collective::reduce>>(world, plan, bytes, bytes,
+                                                                        plan.call);
         case Collective::broadcast:
-            return measure_subject<BroadcastSubject>(world, plan, bytes, bytes, plan.call);
+            return measure_subject<FunctionSubject<Collective::broadcast>>(world, plan, bytes,
+                                                                           bytes, plan.call);
         default:
             return measure_subject<CallSubject>(world, plan, bytes, bytes, plan.call);
     }
@@ -207,10 +190,9 @@ std::optional<base::Result<Timed>> try_measuring(Team world, const BenchPlan& pl
     }
 }
 
-/// Measures all rows in order, and prints each one if `prints`.
 base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchPlan& plan,
                                                  const std::vector<std::string>& specs,
-                                                 const BenchReport& report, bool prints) {
+                                                 BenchReport& report) {
     BenchProgress progress(world.rank() == 0, plan.bytes.size() * specs.size());
     std::vector<BenchRow> rows;
     for (const std::uint64_t bytes : plan.bytes) {
@@ -231,7 +213,7 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchPlan& pl
             if (!timed) return timed.failure();
             rows.push_back({std::string(kMemcpyName), report.facts_of(*timed)});
         }
-        for (std::size_t i = first; prints && i < rows.size(); ++i) report.print(rows[i]);
+        for (std::size_t i = first; i < rows.size(); ++i) report.add(rows[i]);
     }
     return rows;
 }
@@ -257,68 +239,49 @@ int bench(const BenchPlan& plan) {
     if (const auto checked = check_job(plan, world.size()); !checked)
         return leave(runtime, checked.failure());
     if (plan.name == kOverlapBench) return bench_overlap(runtime, plan);
-    const bool speaks = world.rank() == 0;
-    const bool prints = speaks && !plan.request.json;
     const std::vector<std::string> specs = specs_for(plan, world.size());
     const std::size_t widest =
         specs.empty() ? 0 : std::ranges::max(specs, {}, &std::string::size).size();
-    const BenchReport report(plan, runtime, calibrator_ns, widest);
-    if (prints) report.print_head();
-    const auto rows = measure_rows(world, plan, specs, report, prints);
+    BenchReport report(plan, runtime, calibrator_ns, widest);
+    const auto rows = measure_rows(world, plan, specs, report);
     if (!rows) return leave(runtime, rows.failure());
-    if (speaks && plan.request.json) report.print_object(*rows);
-    base::Result<void> written;
-    if (speaks && !plan.request.page.empty())
-        written = write_file("--html", plan.request.page, report.page(*rows));
+    const int status = report.finish();
+    const bool writes = world.rank() == 0 && !plan.request.page.empty();
     runtime.finalize();
-    if (!written) return refuse("bench", written.failure());
-    const bool right = std::ranges::all_of(
-        *rows, [](const BenchRow& row) { return row.facts["checked"].get<bool>(); });
-    return right ? 0 : kAnswerIsNo;
+    if (writes) write_file("--html", plan.request.page, report.page(*rows));
+    return status;
 }
 
 int run_bench(const BenchRequest& request) {
-    const auto plan = plan_bench(request);
-    if (!plan) return refuse("bench", plan.failure());
+    const BenchPlan plan = plan_bench(request);
     if (!request.peers.empty()) {
-        if (!is_in_job()) return bench_against_peers(*plan);
-        return refuse("bench", base::fail(Status::argument,
-                                          "--compare starts its jobs itself: call it outside"));
+        if (is_in_job()) refuse("--compare starts its jobs itself: call it outside");
+        return bench_against_peers(plan);
     }
     if (!is_in_job()) {
-        if (request.ranks) return refuse("bench", start_job(*request.ranks, request.nodes));
+        if (request.ranks) start_job(*request.ranks, request.nodes);
         fmt::print(stderr,
                    "weft bench: 1 rank; for more: weft bench ... -n N, or weft run -n N -- "
                    "weft bench ...\n");
     }
-    if (request.offload) return bench_offload(*plan);
-    try {
-        return bench(*plan);
-    } catch (const Error& error) {
-        return refuse("bench", {error.status(), error.what()});
-    }
+    return request.offload ? bench_offload(plan) : bench(plan);
 }
 
-/// Adds options for the kinds of calls and additional measurements.
 void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
     add_option(command, "--loop", request.loop, "how calls follow each other")
-        .one_of({"back-to-back", "separated"})
-        .shows_default();
+        .one_of({"back-to-back", "separated"});
     add_option(command, "--buffers", request.buffers,
                "the same for every call, others out of more than the caches hold, or for each "
                "call one that no call had before")
-        .one_of({"reused", "rotated", "fresh"})
-        .shows_default();
+        .one_of({"reused", "rotated", "fresh"});
     add_option(command, "--counts", request.counts,
                "elements of the blocks of gather, scatter, allgather, alltoall or "
                "reduce_scatter: the same in each, or block i of n has (2 i + 1) / n^2 of all")
-        .one_of({"same", "ragged"})
-        .shows_default();
+        .one_of({"same", "ragged"});
     add_flag(command, "--histogram", request.histogram,
              "also time up to 10000 calls one by one: percentiles and a histogram");
     add_option(command, "--pairs", request.pairs,
-               "put benches but latency: the first K ranks put to the last K")
-        .shows_default();
+               "put benches but latency: the first K ranks put to the last K");
     add_option(command, "--of", request.of,
                "overlap: the collective that goes on while its ranks compute or sleep; default: "
                "allreduce")
@@ -334,66 +297,56 @@ void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
     add_flag(command, "--offload", request.offload,
              "calls that the network runs, beside started ones: barrier, broadcast, allreduce");
     add_option(command, "--budget", request.offload_budget,
-               "with --offload: descriptors that are queued at a time; 0: all of a call")
-        .shows_default();
+               "with --offload: descriptors that are queued at a time; 0: all of a call");
     add_option(command, "--away-ms", request.away_ms,
                "with --offload: how long a rank that has started sleeps on once the others start; "
                "0: no such rounds")
-        .within(0.0, 10'000.0)
-        .shows_default();
+        .within(0.0, 10'000.0);
     add_option(command, "--delay-ns", request.delay_ns,
                "make each call slower by this, to test whether a comparison detects it")
-        .within(0.0, 1e9)
-        .shows_default();
+        .within(0.0, 1e9);
 }
 
 }  // namespace
 
 void add_bench_command(CLI::App& app, int& exit_status) {
-    auto request = std::make_shared<BenchRequest>();
-    CLI::App& command = add_command(
-        app, "bench",
-        "time a collective or puts, on N ranks (-n N) or on those of weft run or mpirun");
+    const auto [command, request] = add_command<BenchRequest>(
+        app, exit_status, "bench",
+        "time a collective or puts, on N ranks (-n N) or on those of weft run or mpirun",
+        &run_bench, "weft bench");
     std::vector<std::string> names(collectives::kCollectiveNames.begin(),
                                    collectives::kCollectiveNames.end());
     names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
     names.emplace_back(kOverlapBench);
-    add_option(command, "collective", request->collective, "collective or put bench to time")
+    add_option(*command, "collective", request->collective, "collective or put bench to time")
         .required()
         .one_of(std::move(names));
-    add_option(command, "-n,--ranks", request->ranks,
+    add_option(*command, "-n,--ranks", request->ranks,
                "number of ranks to start on this machine, as weft run does");
-    add_option(command, "--nodes", request->nodes, "with -n: number of virtual nodes");
-    add_option(command, "--bytes", request->bytes,
-               "sizes, as in 8,64K,1M or 8:4M (doubling) or 8:4M:x4")
-        .shows_default();
-    add_option(command, "--algorithm", request->algorithms,
+    add_option(*command, "--nodes", request->nodes, "with -n: number of virtual nodes");
+    add_option(*command, "--bytes", request->bytes,
+               "sizes, as in 8,64K,1M or 8:4M (doubling) or 8:4M:x4");
+    add_option(*command, "--algorithm", request->algorithms,
                "a spec, auto, or all; may be given several times")
-        .one_value_each()
-        .shows_default();
-    add_option(command, "--type", request->type, "element type").shows_default();
-    add_option(command, "--op", request->op, "reduction").shows_default();
-    add_option(command, "--root", request->root, "root of collectives that have one")
-        .shows_default();
-    add_option(command, "--iterations", request->measuring.iterations,
+        .one_value_each();
+    add_option(*command, "--type", request->type, "element type");
+    add_option(*command, "--op", request->op, "reduction");
+    add_option(*command, "--root", request->root, "root of collectives that have one");
+    add_option(*command, "--iterations", request->measuring.iterations,
                "number of timed calls; 0: limited by --seconds")
-        .within(0, 1'000'000'000)
-        .shows_default();
-    add_option(command, "--seconds", request->measuring.seconds,
+        .within(0, 1'000'000'000);
+    add_option(*command, "--seconds", request->measuring.seconds,
                "time for the timed calls of each row; to find out how many these are takes up to "
                "half as long, and at least four calls")
-        .within(1e-3, 3600.0)
-        .shows_default();
-    add_option(command, "--batches", request->measuring.batches, "samples of each row")
-        .within(1, 1'000'000)
-        .shows_default();
-    add_option(command, "--warmup", request->measuring.warmup, "calls before anything is timed")
-        .within(0, 1'000'000'000)
-        .shows_default();
-    add_kinds_of_calls(command, *request);
-    add_flag(command, "--osu", request->osu, "two columns, as the OSU micro-benchmarks print them");
-    add_flag(command, "--json", request->json, "one JSON object on stdout");
-    on_run(command, exit_status, [request] { return run_bench(*request); });
+        .within(1e-3, 3600.0);
+    add_option(*command, "--batches", request->measuring.batches, "samples of each row")
+        .within(1, 1'000'000);
+    add_option(*command, "--warmup", request->measuring.warmup, "calls before anything is timed")
+        .within(0, 1'000'000'000);
+    add_kinds_of_calls(*command, *request);
+    add_flag(*command, "--osu", request->osu,
+             "two columns, as the OSU micro-benchmarks print them");
+    add_flag(*command, "--json", request->json, "one JSON object on stdout");
 }
 
 }  // namespace weft::tools

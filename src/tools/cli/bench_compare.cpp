@@ -5,26 +5,18 @@
 //          loop of tools/measure. The result is the median over rounds, and the ratio of weft
 //          to the fastest library.
 // Why      A machine changes within minutes, so only alternating measurements can be compared.
-// Holds    Programs that call MPI are not part of weft. They are peer_openmpi and peer_mpich in the
-//          folder of the executable, which perf/ builds. On shared processors, Open MPI yields on
-//          its own, and MPICH through a preload. Between virtual nodes both use TCP.
+// Holds    Between virtual nodes the MPI libraries use TCP.
 // Next     perf/compare for all collectives, with plots, a calibrator and spreads.
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 
 #include "tools/cli/bench_plan.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/machine_facts.hpp"
 #include "tools/cli/table.hpp"
 #include "tools/measure/statistics.hpp"
 
@@ -32,25 +24,15 @@ namespace weft::tools {
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 constexpr int kRounds = 5;
-/// For virtual nodes: excludes transports of Open MPI and of MPICH's UCX that use shared memory.
-constexpr const char* kNoSharedMemory = "^vader,ofi,openib,uct";
-constexpr const char* kNoSharedPages = "^posix,sysv,cma,knem,xpmem";
 
 /// A library: the command that starts its jobs, and their results.
 struct Side {
     std::string name;
     Words command;
-    std::map<std::uint64_t, std::vector<double>> times_us;  ///< by size; one for each round
-    std::string failure;                                    ///< the first one
+    std::map<std::uint64_t, std::vector<double>> times_us = {};  ///< by size; one for each round
+    std::string failure = {};                                    ///< the first one
 };
-
-void append(Words& words, Words more) {
-    words.insert(words.end(), std::make_move_iterator(more.begin()),
-                 std::make_move_iterator(more.end()));
-}
 
 /// Returns the measuring options of all sides. The rounds share the time of a row.
 Words measuring_words(const BenchPlan& plan) {
@@ -70,61 +52,30 @@ Words measuring_words(const BenchPlan& plan) {
     return words;
 }
 
-bool is_on_nodes(const BenchPlan& plan) {
-    return plan.request.nodes.value_or(1) > 1;
+Side weft_side(const BenchPlan& plan) {
+    Words options{"-n", std::to_string(*plan.request.ranks)};
+    if (plan.request.nodes) append(options, {"--nodes", std::to_string(*plan.request.nodes)});
+    Words command{"bench", plan.name, "--algorithm", plan.request.algorithms.front()};
+    append(command, measuring_words(plan));
+    return {.name = "weft", .command = words_of_job(options, command)};
 }
 
-Side weft_side(const BenchPlan& plan, const std::string& self) {
-    Words words{self, "run", "-n", std::to_string(*plan.request.ranks)};
-    if (plan.request.nodes) append(words, {"--nodes", std::to_string(*plan.request.nodes)});
-    append(words, {"--", self, "bench", plan.name, "--algorithm", plan.request.algorithms.front()});
-    append(words, measuring_words(plan));
-    return {.name = "weft", .command = std::move(words), .times_us = {}, .failure = {}};
+Side peer_side(const BenchPlan& plan, const std::string& mpi) {
+    MpiJob job{.mpi = mpi,
+               .ranks = *plan.request.ranks,
+               .program = {peer_program(mpi), "--collective", plan.name}};
+    append(job.program, measuring_words(plan));
+    // Virtual nodes exclude the transports of Open MPI and of MPICH's UCX that use shared memory.
+    if (plan.request.nodes.value_or(1) > 1 && mpi == "openmpi")
+        job.settings = {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=^vader,ofi,openib,uct",
+                        "OMPI_MCA_btl_tcp_if_include=lo"};
+    else if (plan.request.nodes.value_or(1) > 1)
+        job.settings = {"UCX_TLS=^posix,sysv,cma,knem,xpmem", "MPIR_CVAR_NOLOCAL=1"};
+    if (const std::string yields = yielding_library(mpi, job.ranks); !yields.empty())
+        append(job.settings, {"LD_PRELOAD=" + yields});
+    return {.name = mpi, .command = words_of(job)};
 }
 
-Side openmpi_side(const BenchPlan& plan, const std::string& program) {
-    Words words{"mpirun.openmpi", "--oversubscribe"};
-    if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
-    if (is_on_nodes(plan))
-        append(words, {"--mca", "pml", "ob1", "--mca", "btl", kNoSharedMemory, "--mca",
-                       "btl_tcp_if_include", "lo"});
-    append(words, {"-np", std::to_string(*plan.request.ranks), program});
-    return {.name = "openmpi", .command = std::move(words), .times_us = {}, .failure = {}};
-}
-
-Side mpich_side(const BenchPlan& plan, const std::string& program) {
-    Words words{"mpiexec.mpich"};
-    if (is_on_nodes(plan))
-        append(words, {"-genv", "UCX_TLS", kNoSharedPages, "-genv", "MPIR_CVAR_NOLOCAL", "1"});
-    const std::string yields = std::filesystem::path(program).parent_path() / "peer_yield_ucx.so";
-    if (*plan.request.ranks > usable_processors() && ::access(yields.c_str(), R_OK) == 0)
-        append(words, {"-genv", "LD_PRELOAD", yields});
-    append(words, {"-np", std::to_string(*plan.request.ranks), program});
-    return {.name = "mpich", .command = std::move(words), .times_us = {}, .failure = {}};
-}
-
-base::Result<std::vector<Side>> sides_of(const BenchPlan& plan) {
-    const auto self = own_program();
-    if (!self) return self.failure();
-    std::vector<Side> sides{weft_side(plan, *self)};
-    for (const std::string& peer : plan.request.peers) {
-        const std::string program =
-            std::filesystem::path(*self).parent_path() / fmt::format("peer_{}", peer);
-        if (::access(program.c_str(), X_OK) != 0)
-            return base::fail(Status::environment,
-                              "--compare {0}: {1} is missing; where the library and its compiler "
-                              "wrapper are installed, it is built by: cmake --build BUILD "
-                              "--target weft_peer_{0}",
-                              peer, program);
-        sides.push_back(peer == "openmpi" ? openmpi_side(plan, program)
-                                          : mpich_side(plan, program));
-        append(sides.back().command, {"--collective", plan.name});
-        append(sides.back().command, measuring_words(plan));
-    }
-    return sides;
-}
-
-/// Runs one job of a side. Reports only the first failure.
 void run_round(Side& side, double seconds, bool& right) {
     if (!side.failure.empty()) return;
     const auto found = json_of(side.command, seconds);
@@ -172,18 +123,18 @@ void print_table(const BenchPlan& plan, const std::vector<Side>& sides, const Js
 }  // namespace
 
 int bench_against_peers(const BenchPlan& plan) {
-    auto sides = sides_of(plan);
-    if (!sides) return refuse("bench", sides.failure());
+    std::vector<Side> sides{weft_side(plan)};
+    for (const std::string& mpi : plan.request.peers) sides.push_back(peer_side(plan, mpi));
     // A job may take longer than the time of its rows if a call takes longer than a batch should.
     const double seconds = 60 + 4 * plan.measuring.seconds * static_cast<double>(plan.bytes.size());
     bool right = true;
     for (int round = 0; round < kRounds; ++round)
-        for (Side& side : *sides) run_round(side, seconds, right);
+        for (Side& side : sides) run_round(side, seconds, right);
     Json failures = Json::array();
-    for (const Side& side : *sides)
+    for (const Side& side : sides)
         if (!side.failure.empty()) failures.push_back(side.name + ": " + side.failure);
     Json rows = Json::array();
-    for (const std::uint64_t bytes : plan.bytes) rows.push_back(row_of(*sides, bytes));
+    for (const std::uint64_t bytes : plan.bytes) rows.push_back(row_of(sides, bytes));
     if (plan.request.json)
         print_json({{"collective", plan.name},
                     {"ranks", *plan.request.ranks},
@@ -193,7 +144,7 @@ int bench_against_peers(const BenchPlan& plan) {
                     {"failures", failures},
                     {"results", rows}});
     else
-        print_table(plan, *sides, rows);
+        print_table(plan, sides, rows);
     return !failures.empty() ? kEnvironmentFailed : right ? 0 : kAnswerIsNo;
 }
 

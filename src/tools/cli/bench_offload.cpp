@@ -9,7 +9,6 @@
 //          rank forwards messages in trees and exchanges.
 // Holds    Results are checked, also on the sleeping rank. Descriptors are counted when queued, not
 //          planned. The order of ends is determined by the host's clock.
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,9 +18,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/element_types.hpp"
@@ -30,7 +27,6 @@
 #include "tools/cli/bench_plan.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/table.hpp"
-#include "tools/lab/oracle/samples.hpp"
 #include "tools/measure/statistics.hpp"
 
 namespace weft::tools {
@@ -42,23 +38,6 @@ constexpr std::uint64_t kAwayRounds = 3;
 /// Time by which a rank that will sleep starts before the others, to leave the library first.
 constexpr double kHeadStartMs = 10;
 
-struct OffloadRow {
-    std::string algorithm;
-    std::uint64_t bytes = 0;
-    std::uint64_t rounds = 0;
-    std::vector<std::uint64_t> descriptors;  ///< by rank: queued in a call
-    double ordinary_us = 0;
-    double offloaded_us = 0;
-    double ordinary_away_us = 0;
-    double offloaded_away_us = 0;
-    /// Rounds in which the other ranks started during one rank's sleep, and ended before it woke.
-    std::uint64_t ordinary_early = 0;
-    std::uint64_t offloaded_early = 0;
-    std::uint64_t entries_away = 0;  ///< network calls by the sleeping rank
-    bool checked = true;
-};
-
-/// Rounds of one size.
 class OffloadRounds {
   public:
     OffloadRounds(run::Runtime& runtime, const BenchPlan& plan, std::uint64_t bytes)
@@ -70,40 +49,23 @@ class OffloadRounds {
         call_.op = plan.call.op;
         call_.count = bytes / base::size_of(plan.call.type);
         if (traits.rooted()) call_.root = plan.call.root;
+        oracle_.emplace(facts_of_call(team_.size(), bytes, plan.call), team_.rank());
         in_.resize(bytes);
         out_.resize(bytes);
-        expected_.resize(bytes);
     }
 
-    base::Result<OffloadRow> run() {
+    base::Result<Json> run() {
         auto made = run::OffloadedCall::create(
             team_, call_, {.algorithm = plan_.algorithm(), .budget = plan_.request.offload_budget});
         if (!made) return made.failure();
         offloaded_ = *std::move(made);
-        OffloadRow row{
-            .algorithm = std::string(offloaded_->algorithm()),
-            .bytes = in_.size(),
-            .rounds = plan_.measuring.iterations != 0 ? plan_.measuring.iterations : kRounds};
-        std::vector<double> times[4];
-        for (std::uint64_t i = 0; i < row.rounds; ++i) {
-            for (const bool offloads : {false, true}) {
-                if (auto done = round(offloads, false, row, times[offloads ? 1 : 0]); !done)
-                    return done.failure();
-            }
-        }
-        for (std::uint64_t i = 0; i < kAwayRounds && plan_.request.away_ms > 0; ++i) {
-            for (const bool offloads : {false, true}) {
-                if (auto done = round(offloads, true, row, times[offloads ? 3 : 2]); !done)
-                    return done.failure();
-            }
-        }
-        row.ordinary_us = lab::median(times[0]);
-        row.offloaded_us = lab::median(times[1]);
-        if (plan_.request.away_ms > 0) {
-            row.ordinary_away_us = lab::median(times[2]);
-            row.offloaded_away_us = lab::median(times[3]);
-        }
-        return summarize(std::move(row));
+        const std::uint64_t rounds =
+            plan_.measuring.iterations != 0 ? plan_.measuring.iterations : kRounds;
+        const std::uint64_t away_rounds = plan_.request.away_ms > 0 ? kAwayRounds : 0;
+        for (std::uint64_t i = 0; i < rounds + away_rounds; ++i)
+            for (const bool offloads : {false, true})
+                if (auto done = round(offloads, i >= rounds); !done) return done.failure();
+        return facts(rounds);
     }
 
   private:
@@ -111,37 +73,25 @@ class OffloadRounds {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
+    /// Results of ordinary or of offloaded calls.
+    struct CallTimes {
+        std::vector<double> present_us;  ///< all ranks are present
+        std::vector<double> away_us;     ///< one rank sleeps
+        /// Rounds in which the other ranks started during the sleep, and ended before it was over.
+        std::uint64_t early = 0;
+    };
 
     [[nodiscard]] Rank sleeper() const {
         const Rank root = call_.root >= 0 ? call_.root : 0;
         return (root + team_.size() / 2) % team_.size();
     }
 
-    /// Writes the inputs of this round, and computes the expected results.
     void prepare() {
         ++batch_;
-        if (in_.empty()) return;
-        const oracle::Samples& samples = oracle::samples_of(call_.type);
-        const auto write = [&](std::vector<std::byte>& to, Rank rank) {
-            samples.write(to.data(), {.rank = rank, .count = call_.count, .batch = batch_});
-        };
-        write(in_, team_.rank());
+        if (!oracle_) return;
+        oracle_->write(batch_, in_.data());
         std::fill(out_.begin(), out_.end(), std::byte{0x5a});
-        if (call_.root >= 0) {
-            write(expected_, call_.root);
-            if (team_.rank() == call_.root) out_ = in_;
-            return;
-        }
-        write(expected_, 0);
-        std::vector<std::byte> other(in_.size());
-        for (Rank rank = 1; rank < team_.size(); ++rank) {
-            write(other, rank);
-            samples.fold(call_.op, expected_.data(), other.data(), call_.count);
-        }
-    }
-    [[nodiscard]] bool right() const {
-        return in_.empty() ||
-               oracle::samples_of(call_.type).equal(out_.data(), expected_.data(), call_.count);
+        if (team_.rank() == call_.root) out_ = in_;
     }
 
     static void sleep(double ms) {
@@ -154,8 +104,7 @@ class OffloadRounds {
         return absence;
     }
 
-    base::Result<void> round(bool offloads, bool away, OffloadRow& row,
-                             std::vector<double>& times) {
+    base::Result<void> round(bool offloads, bool away) {
         prepare();
         if (const auto* const why = team_.run(Call::barrier(), run::Purpose::observing))
             return *why;
@@ -169,7 +118,7 @@ class OffloadRounds {
             if (sleeps) {
                 const std::uint64_t entries = offloaded_->entries();
                 absence = be_away();
-                row.entries_away += offloaded_->entries() - entries;
+                entries_away_ += static_cast<double>(offloaded_->entries() - entries);
             }
             if (auto done = offloaded_->wait(); !done) return done;
             queued_ = offloaded_->queued() - queued;
@@ -186,13 +135,14 @@ class OffloadRounds {
         }
         call.end = base::monotonic_ns();
         double us = sleeps ? 0 : static_cast<double>(call.end - call.begin) / 1000;
-        row.checked = row.checked && right();
+        if (oracle_ && !oracle_->holds(batch_, out_.data())) wrong_ = 1;
         if (auto done = largest(us); !done) return done;
-        times.push_back(us);
+        CallTimes& kind = offloads ? offloaded_calls_ : ordinary_calls_;
+        (away ? kind.away_us : kind.present_us).push_back(us);
         if (!away) return {};
         const auto within = was_within(sleeps, absence, call);
         if (!within) return within.failure();
-        if (*within) ++(offloads ? row.offloaded_early : row.ordinary_early);
+        kind.early += *within ? 1 : 0;
         return {};
     }
 
@@ -214,20 +164,29 @@ class OffloadRounds {
                          run::Purpose::observing);
     }
 
-    /// Combines the values of all ranks.
-    base::Result<OffloadRow> summarize(OffloadRow row) {
-        row.descriptors.resize(static_cast<std::size_t>(team_.size()));
+    base::Result<Json> facts(std::uint64_t rounds) {
+        std::vector<std::uint64_t> descriptors(static_cast<std::size_t>(team_.size()));
         if (const base::Failure* const why =
-                team_.run(Call::allgather(&queued_, row.descriptors.data(), 1, Type::uint64),
+                team_.run(Call::allgather(&queued_, descriptors.data(), 1, Type::uint64),
                           run::Purpose::observing))
             return *why;
-        double wrong = row.checked ? 0 : 1;
-        double entries = static_cast<double>(row.entries_away);
-        for (double* value : {&wrong, &entries})
+        for (double* value : {&wrong_, &entries_away_})
             if (auto done = largest(*value); !done) return done.failure();
-        row.checked = wrong == 0;
-        row.entries_away = static_cast<std::uint64_t>(entries);
-        return row;
+        const auto median = [](const std::vector<double>& times) {
+            return times.empty() ? 0 : lab::median(times);
+        };
+        return Json{{"algorithm", offloaded_->algorithm()},
+                    {"bytes", in_.size()},
+                    {"iterations", rounds},
+                    {"descriptors", descriptors},
+                    {"started_us", median(ordinary_calls_.present_us)},
+                    {"offloaded_us", median(offloaded_calls_.present_us)},
+                    {"started_away_us", median(ordinary_calls_.away_us)},
+                    {"offloaded_away_us", median(offloaded_calls_.away_us)},
+                    {"started_early", ordinary_calls_.early},
+                    {"offloaded_early", offloaded_calls_.early},
+                    {"entries_away", static_cast<std::uint64_t>(entries_away_)},
+                    {"checked", wrong_ == 0}};
     }
 
     run::Runtime& runtime_;
@@ -235,27 +194,16 @@ class OffloadRounds {
     const BenchPlan& plan_;
     Call call_;
     std::unique_ptr<run::OffloadedCall> offloaded_;
+    std::optional<oracle::Oracle> oracle_;  ///< of a call with data
     std::vector<std::byte> in_;
     std::vector<std::byte> out_;
-    std::vector<std::byte> expected_;
     std::uint64_t batch_ = 0;
-    std::uint64_t queued_ = 0;
+    CallTimes ordinary_calls_;
+    CallTimes offloaded_calls_;
+    std::uint64_t queued_ = 0;  ///< descriptors of a call
+    double entries_away_ = 0;   ///< network calls by the sleeping rank
+    double wrong_ = 0;          ///< 1: a result was wrong
 };
-
-Json facts_of(const OffloadRow& row) {
-    return {{"algorithm", row.algorithm},
-            {"bytes", row.bytes},
-            {"iterations", row.rounds},
-            {"descriptors", row.descriptors},
-            {"started_us", row.ordinary_us},
-            {"offloaded_us", row.offloaded_us},
-            {"started_away_us", row.ordinary_away_us},
-            {"offloaded_away_us", row.offloaded_away_us},
-            {"started_early", row.ordinary_early},
-            {"offloaded_early", row.offloaded_early},
-            {"entries_away", row.entries_away},
-            {"checked", row.checked}};
-}
 
 RowReport report_of(run::Runtime& runtime, const BenchPlan& plan) {
     run::Team& world = runtime.world();
@@ -291,9 +239,8 @@ RowReport report_of(run::Runtime& runtime, const BenchPlan& plan) {
 }  // namespace
 
 int bench_offload(const BenchPlan& plan) {
-    auto joined = run::Runtime::create(environ);
-    if (!joined) return refuse("bench", joined.failure());
-    run::Runtime& runtime = **joined;
+    const auto joined = need(run::Runtime::create(environ));
+    run::Runtime& runtime = *joined;
     const auto leave = [&](const base::Failure& failure) {
         if (runtime.world().rank() == 0)
             fmt::print(stderr, "weft bench --offload: {}\n", failure.text);
@@ -306,10 +253,10 @@ int bench_offload(const BenchPlan& plan) {
     for (const std::uint64_t bytes : plan.bytes) {
         const auto row = OffloadRounds(runtime, plan, bytes).run();
         if (!row) return leave(row.failure());
-        report.add(facts_of(*row));
+        report.add(*row);
     }
     const int status = report.finish();
-    if (auto done = runtime.finalize(); !done) return refuse("bench", done.failure());
+    need(runtime.finalize());
     return status;
 }
 

@@ -11,9 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "tools/cli/bench_plan.hpp"
@@ -28,10 +26,6 @@ using base::monotonic_ns;
 
 enum class Beside : std::uint8_t { nothing, computing, sleeping };
 
-double us_since(std::uint64_t start_ns) {
-    return static_cast<double>(monotonic_ns() - start_ns) / 1000.0;
-}
-
 void work_for(double us, Beside beside) {
     if (beside == Beside::sleeping) {
         std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
@@ -42,13 +36,11 @@ void work_for(double us, Beside beside) {
     }
 }
 
-/// Rounds of one size.
 class Rounds {
   public:
     Rounds(Team world, const BenchPlan& plan, std::uint64_t bytes)
         : subject_(world, bytes, plan.call) {}
 
-    /// Returns the median of `rounds` rounds.
     double median(std::uint64_t rounds, Beside beside, double work_us) {
         std::vector<double> times;
         subject_.prepare(++batch_);
@@ -62,7 +54,7 @@ class Rounds {
                 work_for(work_us, beside);
                 request.wait();
             }
-            times.push_back(us_since(start));
+            times.push_back(static_cast<double>(monotonic_ns() - start) / 1000.0);
             subject_.largest({&times.back(), 1});
         }
         double wrong = subject_.check(batch_) ? 0 : 1;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_page.cpp - results of `weft bench` as a page for browsers: plots and a table.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +8,6 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/units.hpp"
 #include "tools/cli/bench_report.hpp"
@@ -28,7 +25,6 @@ constexpr double kHeight = 380;
 constexpr double kLeft = 62;
 constexpr double kTop = 34;
 
-/// Rows of one spec, for all sizes.
 struct Series {
     std::string name;
     std::vector<const Json*> rows;
@@ -60,7 +56,6 @@ double number(const Json& row, const char* key) {
     return row.value(key, 0.0);
 }
 
-/// A plot with two logarithmic axes.
 class Plot {
   public:
     /// Plots the member `key` of the rows, multiplied by `scale`.

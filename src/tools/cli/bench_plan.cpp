@@ -10,62 +10,56 @@
 #include "run/team/call.hpp"
 #include "run/team/offload.hpp"
 #include "tools/cli/bench_puts.hpp"
+#include "tools/cli/command.hpp"
 
 namespace weft::tools {
 
 namespace {
 
-template <class... Arguments>
-base::Failure refusal(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-    return base::fail(Status::argument, text, std::forward<Arguments>(arguments)...);
-}
-
-/// Refuses options that a special bench does not have.
-base::Result<void> refuse_given(const BenchRequest& request, std::string_view bench) {
+void refuse_given(const BenchRequest& request, std::string_view bench) {
     for (const auto& [given, name] : {std::pair{request.osu, "--osu"},
                                       {request.histogram, "--histogram"},
                                       {request.memcpy, "--memcpy"},
                                       {!request.page.empty(), "--html"},
                                       {request.counts != "same", "--counts"},
                                       {request.delay_ns != 0, "--delay-ns"}})
-        if (given) return refusal("{}: {} has none", name, bench);
+        if (given) refuse("{}: {} has none", name, bench);
     if (request.algorithms.size() != 1 || request.algorithms.front() == "all")
-        return refusal("--algorithm: {} takes one", bench);
-    return {};
+        refuse("--algorithm: {} takes one", bench);
 }
 
-base::Result<void> plan_overlap(BenchPlan& plan) {
+void plan_overlap(BenchPlan& plan) {
     const BenchRequest& request = plan.request;
     if (plan.name != kOverlapBench) {
-        if (request.of.empty()) return {};
-        return refusal("--of is only valid with '{}'", kOverlapBench);
+        if (request.of.empty()) return;
+        refuse("--of is only valid with '{}'", kOverlapBench);
     }
     plan.of = request.of.empty() ? "allreduce" : request.of;
-    if (plan.of == "barrier") return refusal("--of: barrier has no data to move beside work");
+    if (plan.of == "barrier") refuse("--of: barrier has no data to move beside work");
     if (request.buffers != "reused" || request.loop != "back-to-back")
-        return refusal("--{}: {} has no choice of it",
-                       request.loop != "back-to-back" ? "loop" : "buffers", kOverlapBench);
-    return refuse_given(request, kOverlapBench);
+        refuse("--{}: {} has no choice of it", request.loop != "back-to-back" ? "loop" : "buffers",
+               kOverlapBench);
+    refuse_given(request, kOverlapBench);
 }
 
-base::Result<void> check_peers(const BenchPlan& plan) {
-    if (plan.request.peers.empty()) return {};
+void check_peers(const BenchPlan& plan) {
+    if (plan.request.peers.empty()) return;
     if (is_put_bench(plan.name) || plan.name == kOverlapBench)
-        return refusal("--compare: {} is not timed for MPI libraries", plan.name);
+        refuse("--compare: {} is not timed for MPI libraries", plan.name);
     if (!plan.request.ranks)
-        return refusal("--compare: the bench starts the jobs of all libraries: give -n");
-    return refuse_given(plan.request, "--compare");
+        refuse("--compare: the bench starts the jobs of all libraries: give -n");
+    refuse_given(plan.request, "--compare");
 }
 
 /// Finds the collective. If blocks have different sizes, this is the one with a count for each.
-base::Result<void> plan_collective(BenchPlan& plan) {
+void plan_collective(BenchPlan& plan) {
     const auto find = [&] {
         return collectives::find_collective(plan.of.empty() ? plan.name : plan.of);
     };
     plan.traits = find();
     if (plan.request.counts != "same" && (plan.traits == nullptr || !plan.traits->has_counts())) {
         if (collectives::find_collective(plan.name + "v") == nullptr)
-            return refusal(
+            refuse(
                 "--counts: {} has no form with counts, expected gather, scatter, allgather, "
                 "alltoall or reduce_scatter",
                 plan.name);
@@ -75,40 +69,35 @@ base::Result<void> plan_collective(BenchPlan& plan) {
     plan.algorithms_of =
         plan.traits == nullptr ? plan.name : collectives::traits_of(plan.traits->even).name;
     if (plan.traits != nullptr) plan.call.collective = plan.traits->collective;
-    return {};
 }
 
 /// Checks that algorithms of these names exist, and that a root is given where needed.
-base::Result<void> check_specs(const BenchPlan& plan) {
+void check_specs(const BenchPlan& plan) {
     if (plan.rooted() && plan.call.root < 0)
-        return refusal("--root: {} is not a rank, expected 0 or more", plan.call.root);
+        refuse("--root: {} is not a rank, expected 0 or more", plan.call.root);
     for (const std::string& given : plan.request.algorithms) {
         if (given == "auto" || given == "all") continue;
-        if (auto checked = check_spec(plan, given); !checked)
-            return checked.failure().within(fmt::format("--algorithm \"{}\"", given));
+        need(check_spec(plan, given), fmt::format("--algorithm \"{}\"", given));
     }
-    return {};
 }
 
-base::Result<void> check_offload(const BenchPlan& plan) {
-    if (!plan.request.offload) return {};
-    if (plan.traits == nullptr) return refusal("--offload: {} is no collective", plan.name);
+void check_offload(const BenchPlan& plan) {
+    if (!plan.request.offload) return;
+    if (plan.traits == nullptr) refuse("--offload: {} is no collective", plan.name);
     if (const auto usual = run::usual_offload(plan.traits->collective); !usual)
-        return refusal("--offload: {}", usual.failure().text);
-    return {};
+        refuse("--offload: {}", usual.failure().text);
 }
 
 /// Reads --bytes. The default sizes suit any type.
-base::Result<void> plan_bytes(BenchPlan& plan) {
+void plan_bytes(BenchPlan& plan) {
     const BenchRequest& request = plan.request;
     if (plan.name == "barrier") {
         plan.bytes = {0};
-        return {};
+        return;
     }
     const bool puts = is_put_bench(plan.name);
     if (request.pairs != 1 && (!puts || plan.name == "put-latency"))
-        return refusal("--pairs: {} has none, expected a put-rate or put-bandwidth bench",
-                       plan.name);
+        refuse("--pairs: {} has none, expected a put-rate or put-bandwidth bench", plan.name);
     const std::uint64_t element_bytes = base::size_of(plan.call.type);
     std::string text = request.bytes;
     if (text == BenchRequest::kSweep)
@@ -116,24 +105,21 @@ base::Result<void> plan_bytes(BenchPlan& plan) {
                    ? "8,1K,16K"
                    : std::to_string((7 + element_bytes) / element_bytes * element_bytes) +
                          BenchRequest::kSweepEnd;
-    auto bytes = base::parse_bytes_list(text);
-    if (!bytes) return bytes.failure().within("--bytes");
-    plan.bytes = *std::move(bytes);
+    plan.bytes = need(base::parse_bytes_list(text), "--bytes");
     if (puts) {
         if (request.algorithms != std::vector<std::string>{"auto"})
-            return refusal("--algorithm: {} has none", plan.name);
+            refuse("--algorithm: {} has none", plan.name);
         if (request.buffers != "reused")
-            return refusal("--buffers: {} has one, which is reused", plan.name);
+            refuse("--buffers: {} has one, which is reused", plan.name);
         if (std::ranges::find(plan.bytes, 0U) != plan.bytes.end())
-            return refusal("--bytes must be at least 1 for puts, not 0");
+            refuse("--bytes must be at least 1 for puts, not 0");
         plan.type = "none";
-        return {};
+        return;
     }
     for (const std::uint64_t value : plan.bytes)
         if (value % element_bytes != 0)
-            return refusal("--bytes: {} is not a multiple of the {} bytes of {}", value,
-                           element_bytes, request.type);
-    return {};
+            refuse("--bytes: {} is not a multiple of the {} bytes of {}", value, element_bytes,
+                   request.type);
 }
 
 }  // namespace
@@ -141,8 +127,8 @@ base::Result<void> plan_bytes(BenchPlan& plan) {
 base::Result<void> check_spec(const BenchPlan& plan, const std::string& given) {
     if (plan.pairwise()) {
         if (given == collectives::kPairwiseAlgorithm) return {};
-        return refusal("{} has no algorithm '{}'; it has {}", plan.name, given,
-                       collectives::kPairwiseAlgorithm);
+        return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}", plan.name, given,
+                          collectives::kPairwiseAlgorithm);
     }
     const auto spec = collectives::parse_spec(given);
     if (!spec) return spec.failure();
@@ -151,16 +137,14 @@ base::Result<void> check_spec(const BenchPlan& plan, const std::string& given) {
     return {};
 }
 
-base::Result<BenchPlan> plan_bench(const BenchRequest& request) {
-    const auto type = base::parse_type(request.type);
-    if (!type) return type.failure().within("--type");
-    const auto op = base::parse_op(request.op);
-    if (!op) return op.failure().within("--op");
+BenchPlan plan_bench(const BenchRequest& request) {
+    const Type type = need(base::parse_type(request.type), "--type");
+    const Op op = need(base::parse_op(request.op), "--op");
     BenchPlan plan{.request = request,
                    .name = request.collective,
                    .type = request.type,
-                   .call = {.type = *type,
-                            .op = *op,
+                   .call = {.type = type,
+                            .op = op,
                             .root = request.root,
                             .buffers = request.buffers == "rotated" ? BufferKind::rotated
                                        : request.buffers == "fresh" ? BufferKind::fresh
@@ -169,16 +153,16 @@ base::Result<BenchPlan> plan_bench(const BenchRequest& request) {
                    .measuring = request.measuring};
     plan.measuring.loop = request.loop == "separated" ? lab::MeasuringLoop::separated
                                                       : lab::MeasuringLoop::back_to_back;
-    for (auto* const step : {&plan_overlap, &plan_collective})
-        if (auto done = step(plan); !done) return done.failure();
-    for (auto* const check : {&check_peers, &check_specs})
-        if (auto done = check(plan); !done) return done.failure();
-    if (plan.reduces() && run::reduce_kernel(*type, *op) == nullptr)
-        return refusal("--op: {} does not exist for {}, which has {}", request.op, request.type,
-                       run::operations_of(*type));
-    if (auto done = check_offload(plan); !done) return done.failure();
-    if (request.json && request.osu) return refusal("--osu and --json exclude each other");
-    if (auto done = plan_bytes(plan); !done) return done.failure();
+    plan_overlap(plan);
+    plan_collective(plan);
+    check_peers(plan);
+    check_specs(plan);
+    if (plan.reduces() && run::reduce_kernel(type, op) == nullptr)
+        refuse("--op: {} does not exist for {}, which has {}", request.op, request.type,
+               run::operations_of(type));
+    check_offload(plan);
+    if (request.json && request.osu) refuse("--osu and --json exclude each other");
+    plan_bytes(plan);
     return plan;
 }
 

@@ -19,7 +19,6 @@
 
 namespace weft::tools {
 
-/// Options as typed.
 struct BenchRequest {
     static constexpr const char* kSweep = "8:4M";  ///< default sizes
     static constexpr const char* kSweepEnd = ":4M";
@@ -53,7 +52,6 @@ struct BenchRequest {
 /// The bench of calls that proceed while their ranks do other work.
 inline constexpr std::string_view kOverlapBench = "overlap";
 
-/// Values to use.
 struct BenchPlan {
     BenchRequest request;
     std::string name;  ///< of the bench, with a v if its blocks have counts
@@ -77,8 +75,7 @@ struct BenchPlan {
     }
 };
 
-[[nodiscard]] base::Result<BenchPlan> plan_bench(const BenchRequest& request);
-/// Checks that an algorithm of this spec exists.
+[[nodiscard]] BenchPlan plan_bench(const BenchRequest& request);
 [[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given);
 
 // All return the exit status; rank 0 prints.
@@ -87,9 +84,7 @@ struct BenchPlan {
 /// time before it waits. Hidden is the fraction of the call that the work covered: (blocking + work
 /// - both) / blocking.
 [[nodiscard]] int bench_overlap(Runtime& runtime, const BenchPlan& plan);
-/// Times a call that the network runs beside an ordinary started call.
 [[nodiscard]] int bench_offload(const BenchPlan& plan);
-/// Times weft and MPI libraries, in jobs that it starts.
 [[nodiscard]] int bench_against_peers(const BenchPlan& plan);
 
 }  // namespace weft::tools

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
 #include "tools/cli/bench_subjects.hpp"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "base/clock.hpp"
@@ -43,7 +42,6 @@ BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     return {1, 1};  // broadcast, reduce, scan, exscan, copies by rank 0 alone
 }
 
-/// Prints a bar for each bin; the longest one fills the width.
 void print_histogram(const Json& calls, const Json& bins) {
     constexpr std::size_t kWidth = 50;
     const auto count_of = [](const Json& bin) { return bin["calls"].get<std::size_t>(); };
@@ -100,6 +98,21 @@ std::vector<Column> columns_for(const BenchPlan& plan, std::size_t widest) {
         {.title = "", .key = "quickest", .width = -8, .words = {"", "quickest"}, .missing = ""}};
 }
 
+std::string title_of(const BenchPlan& plan, const Json& head) {
+    const BenchRequest& request = plan.request;
+    std::string title = fmt::format(
+        "{}{} on {}, {}, provider {}, {} loop, {} buffers, {} counts, calibrator {:.0f} ns",
+        request.osu ? "# weft " : "", plan.name, counted(head["ranks"].get<Rank>(), "rank"),
+        counted(head["nodes"].get<int>(), "node"), json_text(head["provider"]), request.loop,
+        request.buffers, request.counts, head["calibrator_ns"].get<double>());
+    if (request.osu) return title;
+    if (plan.traits == nullptr)
+        return title + ", " + counted(static_cast<Rank>(request.pairs), "pair");
+    return title +
+           "\nmin, avg and max over ranks of a rank's mean; median and p99 of batches of the "
+           "slowest rank";
+}
+
 }  // namespace
 
 void mark_quickest(std::span<BenchRow> rows) {
@@ -124,7 +137,9 @@ BenchReport::BenchReport(const BenchPlan& plan, Runtime& runtime, double calibra
             {"counts", plan.request.counts},
             {"delay_ns", plan.request.delay_ns},
             {"calibrator_ns", calibrator_ns}},
-      columns_(columns_for(plan, widest)) {}
+      columns_(columns_for(plan, widest)),
+      rows_(runtime.world().rank() == 0, plan.request.json, head_, title_of(plan, head_),
+            columns_) {}
 
 Json BenchReport::facts_of(const Timed& timed) const {
     const lab::Summary& call = timed.measurement.call_us;
@@ -167,40 +182,17 @@ Json BenchReport::facts_of(const Timed& timed) const {
     return facts;
 }
 
-void BenchReport::print_head() const {
-    fmt::print("{}{} on {}, {}, provider {}, {} loop, {} buffers, {} counts, calibrator {:.0f} ns",
-               plan_.request.osu ? "# weft " : "", plan_.name,
-               counted(head_["ranks"].get<Rank>(), "rank"),
-               counted(head_["nodes"].get<int>(), "node"), json_text(head_["provider"]),
-               plan_.request.loop, plan_.request.buffers, plan_.request.counts,
-               head_["calibrator_ns"].get<double>());
-    if (!plan_.request.osu)
-        fmt::print("{}", puts() ? ", " + counted(static_cast<Rank>(plan_.request.pairs), "pair")
-                                : "\nmin, avg and max over ranks of a rank's mean; median and p99 "
-                                  "of batches of the slowest rank");
-    fmt::print("\n{}", table_head(columns_));
-    std::fflush(stdout);
-}
-
-void BenchReport::print(const BenchRow& row) const {
+/// Prints the row. The columns of OSU have no algorithm: a comment names it when it changes.
+void BenchReport::add(const BenchRow& row) {
     const bool osu = plan_.request.osu;
-    // The columns of OSU have no algorithm: a comment names it when it changes.
     const std::string algorithm = json_text(row.facts["algorithm"]);
-    if (osu && algorithm != shown_)
+    if (rows_.shows_rows() && osu && algorithm != shown_)
         fmt::print("# Algorithm: {}{}\n", algorithm,
                    row.facts.contains("quickest") ? " (the quickest)" : "");
     shown_ = algorithm;
-    fmt::print("{}", table_row(columns_, row.facts));
-    if (!osu && row.facts.contains("histogram"))
+    rows_.add(row.facts);
+    if (rows_.shows_rows() && !osu && row.facts.contains("histogram"))
         print_histogram(row.facts["calls"], row.facts["histogram"]);
-    std::fflush(stdout);
-}
-
-void BenchReport::print_object(std::span<const BenchRow> rows) const {
-    Json object = head_;
-    object["results"] = Json::array();
-    for (const BenchRow& row : rows) object["results"].push_back(row.facts);
-    print_json(object);
 }
 
 BenchProgress::BenchProgress(bool speaks, std::size_t rows)

@@ -20,7 +20,6 @@ namespace weft::tools {
 /// Name of the row that --memcpy adds.
 inline constexpr std::string_view kMemcpyName = "memcpy";
 
-/// Result of one algorithm and size.
 struct Timed {
     std::string algorithm;
     std::uint64_t bytes = 0;
@@ -45,10 +44,9 @@ class BenchReport {
     BenchReport(const BenchPlan& plan, Runtime& runtime, double calibrator_ns, std::size_t widest);
 
     [[nodiscard]] Json facts_of(const Timed& timed) const;
-    void print_head() const;
-    void print(const BenchRow& row) const;
-    void print_object(std::span<const BenchRow> rows) const;
-    /// Returns a page for browsers: plots and a table.
+    void add(const BenchRow& row);
+    /// Prints the object. Returns the exit status: kAnswerIsNo if a row has a wrong result.
+    [[nodiscard]] int finish() const { return rows_.finish(); }
     [[nodiscard]] std::string page(std::span<const BenchRow> rows) const;
 
   private:
@@ -57,13 +55,13 @@ class BenchReport {
     const BenchPlan& plan_;
     Json head_;  ///< members of the object before `results`
     std::vector<Column> columns_;
-    mutable std::string shown_;  ///< algorithm of the last row, where rows do not name it
+    RowReport rows_;
+    std::string shown_;  ///< algorithm of the last row, where rows do not name it
 };
 
 /// One line on stderr that is overwritten if that is a terminal; else one line per minute.
 class BenchProgress {
   public:
-    /// rows: total number.
     BenchProgress(bool speaks, std::size_t rows);
 
     void begin(std::string_view algorithm, std::uint64_t bytes);

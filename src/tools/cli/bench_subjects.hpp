@@ -5,14 +5,21 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "tools/lab/oracle/oracle.hpp"
 #include "tools/measure/block_sizes.hpp"
 #include "tools/measure/fresh_buffers.hpp"
@@ -59,6 +66,21 @@ class BarrierSubject : public BenchJob {
     }
 };
 
+/// Makes a subject with its buffers. Fails on all ranks if one of them has too little memory.
+template <class Subject, class... Arguments>
+base::Result<std::unique_ptr<Subject>> make_subject(Team world, std::uint64_t bytes,
+                                                    const Arguments&... arguments) {
+    std::unique_ptr<Subject> subject;
+    try {
+        subject = std::make_unique<Subject>(arguments...);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    if (world.allreduce<int>(subject != nullptr ? 1 : 0, Op::min) == 0)
+        return base::fail(Status::memory, "not enough memory for --bytes {}", bytes);
+    return subject;
+}
+
 enum class BufferKind : std::uint8_t { reused, rotated, fresh };
 
 /// Buffer of a call: always the same, the next of a set that exceeds the caches, or a fresh one.
@@ -80,7 +102,6 @@ class CallBuffer {
         shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0;
     }
     void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
-    /// Calls write(start) for each buffer.
     template <class Write>
     void fill(Write write) {
         if (fresh_) return fresh_->for_each(write);
@@ -108,7 +129,6 @@ class CallBuffer {
     std::optional<lab::FreshBuffers> fresh_;
 };
 
-/// Parameters of a call.
 struct CallOptions {
     Collective collective = Collective::allreduce;
     Type type = Type::float64;
@@ -118,13 +138,36 @@ struct CallOptions {
     bool uneven = false;  ///< blocks of calls with counts differ in size
 };
 
+/// Returns the facts of a call. In alltoallv, the size index of a block is the sum of both
+/// ranks, modulo the number of ranks. So all ranks send and receive equal amounts.
+[[nodiscard]] inline oracle::CallFacts facts_of_call(Rank size, std::uint64_t bytes,
+                                                     const CallOptions& options) {
+    const auto& traits = collectives::traits_of(options.collective);
+    const auto blocks = static_cast<std::uint32_t>(size);
+    const oracle::Samples& samples = oracle::samples_of(options.type);
+    const std::uint64_t count = bytes / samples.bytes;
+    const lab::BlockSizes sizes{
+        .elements = count * blocks, .blocks = blocks, .uneven = options.uneven};
+    const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
+    return {
+        .collective = options.collective,
+        .samples = &samples,
+        .op = options.op,
+        .size = size,
+        .root = traits.rooted() ? options.root : -1,
+        .count = [=, counts = traits.has_counts()](Rank rank, std::uint32_t unit) {
+            if (!counts) return count;
+            return sizes.size(pairwise ? (static_cast<std::uint32_t>(rank) + unit) % blocks : unit);
+        }};
+}
+
 /// Any collective with data. `bytes` is the size of a block (on average, if blocks differ), or of
 /// the buffer in calls without blocks. So calls with and without counts move equal amounts.
 class CallSubject : public BenchJob {
   public:
     CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
         : BenchJob(world),
-          oracle_(facts_of(world.size(), bytes, options), world.rank()),
+          oracle_(facts_of_call(world.size(), bytes, options), world.rank()),
           in_counts_(counts_of(oracle_.input())),
           out_counts_(counts_of(oracle_.output())),
           in_(oracle_.input_bytes(), options.buffers),
@@ -167,28 +210,6 @@ class CallSubject : public BenchJob {
   private:
     using Counts = std::vector<std::size_t>;
 
-    /// Returns the facts of a call. In alltoallv, the size index of a block is the sum of both
-    /// ranks, modulo the number of ranks. So all ranks send and receive equal amounts.
-    [[nodiscard]] static oracle::CallFacts facts_of(Rank size, std::uint64_t bytes,
-                                                    const CallOptions& options) {
-        const auto& traits = collectives::traits_of(options.collective);
-        const auto blocks = static_cast<std::uint32_t>(size);
-        const oracle::Samples& samples = oracle::samples_of(options.type);
-        const std::uint64_t count = bytes / samples.bytes;
-        const lab::BlockSizes sizes{
-            .elements = count * blocks, .blocks = blocks, .uneven = options.uneven};
-        const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
-        return {.collective = options.collective,
-                .samples = &samples,
-                .op = options.op,
-                .size = size,
-                .root = traits.rooted() ? options.root : -1,
-                .count = [=, counts = traits.has_counts()](Rank rank, std::uint32_t unit) {
-                    if (!counts) return count;
-                    return sizes.size(pairwise ? (static_cast<std::uint32_t>(rank) + unit) % blocks
-                                               : unit);
-                }};
-    }
     [[nodiscard]] static Counts counts_of(const std::vector<oracle::SizedUnit>& units) {
         Counts counts;
         for (const oracle::SizedUnit& unit : units) counts.push_back(unit.count);
@@ -226,33 +247,67 @@ class CallSubject : public BenchJob {
     Call call_;
 };
 
-/// The same through the calls that most programs make.
-class AllreduceSubject : public CallSubject {
+/// The same through the function of the public interface that most programs call.
+template <Collective kCollective>
+class FunctionSubject : public CallSubject {
   public:
     using CallSubject::CallSubject;
     void call() {
-        rotate();
-        world_.allreduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op);
-    }
-};
-
-class BroadcastSubject : public CallSubject {
-  public:
-    using CallSubject::CallSubject;
-    void call() {
+        const Call& call = wanted();
         in().rotate();
-        world_.broadcast(in().data(), wanted().count, wanted().type, wanted().root);
+        if constexpr (kCollective == Collective::broadcast)
+            return world_.broadcast(in().data(), call.count, call.type, call.root);
+        out().rotate();
+        if constexpr (kCollective == Collective::allreduce)
+            world_.allreduce(in().data(), out().data(), call.count, call.type, call.op);
+        else
+            world_.reduce(in().data(), out().data(), call.count, call.type, call.op, call.root);
     }
 };
 
-class ReduceSubject : public CallSubject {
+/// Adds a given number of nanoseconds to each call of another subject, to test whether a comparison
+/// detects it. The delay is a counting loop, because reading the clock takes a tenth of the fastest
+/// calls. Delays of several calls are spent together, in the last one: a processor that waits for a
+/// cache line executes ahead, and would hide a few nanoseconds.
+template <class Subject>
+class Delayed : public Subject {
   public:
-    using CallSubject::CallSubject;
+    template <class... Arguments>
+    explicit Delayed(double ns, Arguments&&... arguments)
+        : Subject(std::forward<Arguments>(arguments)...),
+          every_(static_cast<std::uint64_t>(std::clamp(std::ceil(kAtOnceNs / ns), 1.0, 1e6))),
+          left_(every_),
+          steps_(static_cast<std::uint64_t>(
+              std::llround(ns * static_cast<double>(every_) / step_ns()))) {}
+
     void call() {
-        rotate();
-        world_.reduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op,
-                      wanted().root);
+        Subject::call();
+        if (--left_ != 0) return;
+        left_ = every_;
+        count_to(steps_);
     }
+
+  private:
+    static constexpr double kAtOnceNs = 2000;
+
+    static void count_to(std::uint64_t steps) {
+        for (volatile std::uint64_t i = 0; i < steps;) i = i + 1;
+    }
+    /// Takes the fastest of several tries, because a disturbed try would make delays too short.
+    static double step_ns() {
+        constexpr std::uint64_t kSteps = 100'000;
+        double quickest = std::numeric_limits<double>::infinity();
+        for (int i = 0; i < 10; ++i) {
+            const std::uint64_t begin = base::monotonic_ns();
+            count_to(kSteps);
+            quickest = std::min(quickest, static_cast<double>(base::monotonic_ns() - begin));
+        }
+        return std::max(quickest, 1.0) / kSteps;
+    }
+
+    std::uint64_t every_;
+    std::uint64_t left_;
+    std::uint64_t steps_;
 };
 
 /// A local copy by rank 0, as a reference; the other ranks do nothing.

@@ -2,17 +2,33 @@
 #include "tools/cli/command.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tools/cli/job_command.hpp"
 
 namespace weft::tools {
 
-int status_of(const base::Result<int>& status) {
-    if (status) return *status;
-    fmt::print(stderr, "weft: {}\n", status.failure().text);
-    return exit_status_of(status.failure().status);
+/// If all ranks fail, those other than rank 0 wait first, because the launcher ends the job when a
+/// rank exits, before rank 0 may have printed.
+int run_command(const char* speaker, const std::function<int()>& run) {
+    try {
+        return run();
+    } catch (const Error& error) {
+        const int status = exit_status_of(error.status());
+        if (status == kUnusableArguments && !is_first_rank())
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+        else
+            fmt::print(stderr, "{}: {}\n", speaker, error.what());
+        return status;
+    }
 }
 
 namespace {
@@ -40,17 +56,54 @@ void print_answer(const Json& object, bool json) {
     }
 }
 
-base::Result<void> write_file(const char* option, const std::string& path,
-                              const std::string& text) {
+void write_file(const char* option, const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary);
     file << text;
     file.close();
-    if (!file) return base::fail(Status::environment, "{}: cannot write {}", option, path);
-    return base::Done{};
+    if (!file) fail(Status::environment, "{}: cannot write {}", option, path);
+}
+
+void replace_file(const char* option, const std::string& path, const std::string& text) {
+    const std::string part = path + ".part";
+    write_file(option, part, text);
+    if (std::rename(part.c_str(), path.c_str()) != 0)
+        fail(Status::environment, "{}: cannot write {}", option, path);
 }
 
 void add_json_flag(CLI::App& command, bool& json) {
     add_flag(command, "--json", json, "as one JSON object");
+}
+
+extern const char* const kCommit;  // in a file that each build updates (cmake/WriteCommit.cmake)
+
+std::string build_commit() {
+    return kCommit;
+}
+
+std::string build_compiler() {
+    return WEFT_COMPILER;
+}
+
+std::string build_type() {
+    const std::string type = WEFT_BUILD_TYPE;
+    return type.empty() ? "no build type" : type;
+}
+
+std::string version_line() {
+    return fmt::format("weft {} (commit {}, {}, {})", WEFT_VERSION, build_commit(),
+                       build_compiler(), build_type());
+}
+
+int usable_processors() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+std::string machine_name() {
+    char name[256] = {};
+    if (gethostname(name, sizeof name - 1) != 0) return "unknown";
+    return fmt::format("{}, {} processors", name, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 }  // namespace weft::tools

@@ -2,52 +2,41 @@
 // command.hpp - parts that all commands of `weft` share: declaration, exit status, answer.
 //
 // Idea     A command is a set of options, a function that runs after they are read, and an exit
-//          status, which it stores.
+//          status, which it stores. A failure is thrown as an Error and printed in one place.
 // Next     main.cpp adds the commands; <name>_command.cpp defines each.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/result.hpp"
 #include "tools/lab/program/command_line.hpp"
 #include "tools/lab/program/json.hpp"
+#include "tools/launch/failure.hpp"
 
 namespace weft::tools {
 
-using lab::add_command;
-using lab::add_example;
-using lab::add_flag;
-using lab::add_option;
-using lab::first_word_of_program;
-using lab::help_text;
-using lab::Json;
-using lab::json_text;
-using lab::keep_unknown_words;
-using lab::on_run;
-using lab::Option;
-using lab::print_json;
-using lab::reason_of;
-using lab::set_footer;
-using lab::unknown_option;
-using lab::unknown_words;
+using lab::add_command, lab::add_flag, lab::add_option, lab::Option;
+using lab::first_word_of_program, lab::help_text, lab::keep_unknown_words, lab::on_run;
+using lab::Json, lab::json_text, lab::print_json;
+using lab::reason_of, lab::set_footer, lab::unknown_option, lab::unknown_words;
 
 inline constexpr int kAnswerIsNo = 1;  ///< does not verify, a wrong result, a failed comparison
 inline constexpr int kUnusableArguments = 2;  ///< the message names the argument and the rule
 inline constexpr int kEnvironmentFailed = 3;  ///< no provider, no memory, a rank died
 
-/// Returns the exit status for a failure in a command.
 [[nodiscard]] constexpr int exit_status_of(Status status) {
     if (status == Status::ok) return 0;
     if (status == Status::argument || status == Status::unsupported) return kUnusableArguments;
     return kEnvironmentFailed;
 }
 
-/// Returns the exit status; prints a failure to stderr.
-[[nodiscard]] int status_of(const base::Result<int>& status);
+/// Calls run() and returns its result. After an Error, prints "speaker: text" to stderr and returns
+/// the exit status of the failure. In a job, only rank 0 prints failures that all ranks share.
+[[nodiscard]] int run_command(const char* speaker, const std::function<int()>& run);
 
 /// Prints one JSON object on a line, or a line `name value` for each member. For a member that is
 /// an object, prints a line `name part value` for each of its parts.
@@ -56,22 +45,40 @@ void print_answer(const Json& object, bool json);
 /// Size limit of a file of programs or operations.
 inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30;
 /// option: the option that names the file, for messages.
-[[nodiscard]] base::Result<void> write_file(const char* option, const std::string& path,
-                                            const std::string& text);
+void write_file(const char* option, const std::string& path, const std::string& text);
+/// Replaces a file as a whole, so that no reader sees part of it.
+void replace_file(const char* option, const std::string& path, const std::string& text);
 
 /// Adds a command. run(arguments) is called after parsing; the arguments exist as long
-/// as the command.
+/// as the command. speaker: the beginning of its messages.
 template <class Arguments>
-[[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(
-    CLI::App& app, int& exit_status, const char* name, const char* summary,
-    base::Result<int> (*run)(const Arguments& arguments)) {
+[[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(CLI::App& app, int& exit_status,
+                                                           const char* name, const char* summary,
+                                                           int (*run)(const Arguments& arguments),
+                                                           const char* speaker = "weft") {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App& command = add_command(app, name, summary);
-    on_run(command, exit_status, [arguments, run] { return status_of(run(*arguments)); });
+    on_run(command, exit_status, [arguments, run, speaker] {
+        return run_command(speaker, [&] { return run(*arguments); });
+    });
     return {&command, arguments.get()};
 }
 
 void add_json_flag(CLI::App& command, bool& json);
+
+/// Returns the commit of the sources, with -dirty if they differ from it; "unknown"
+/// without a repository.
+[[nodiscard]] std::string build_commit();
+[[nodiscard]] std::string build_compiler();  ///< "GNU 12.2.0"
+[[nodiscard]] std::string build_type();      ///< CMake's build type
+
+/// Returns "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)".
+[[nodiscard]] std::string version_line();
+
+/// Returns the number of processors that this process may use, at least 1.
+[[nodiscard]] int usable_processors();
+/// Returns the name of this machine and the number of its processors, for readers of files.
+[[nodiscard]] std::string machine_name();
 
 /// program: the words of the program, which the parser does not see.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
@@ -91,7 +98,5 @@ void add_formula_command(CLI::App& app, int& exit_status);
 void add_explain_command(CLI::App& app, int& exit_status);
 void add_mpi_check_command(CLI::App& app, int& exit_status);
 void add_help_command(CLI::App& app, int& exit_status);
-/// Adds examples to the help of all commands. Call it last.
-void add_examples(CLI::App& app);
 
 }  // namespace weft::tools

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -21,7 +22,6 @@
 #include "plan/offload/offload.hpp"
 #include "run/team/offload.hpp"
 #include "tools/cli/command.hpp"
-#include "tools/cli/cost_formulas.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/cli/table.hpp"
@@ -31,14 +31,6 @@ namespace weft::tools {
 
 namespace {
 
-/// Options of --offload: the descriptors of an offloaded call.
-struct OffloadArguments {
-    bool asked = false;
-    std::string op = "sum";
-    std::uint64_t combine_bytes = 4096;
-    std::uint64_t budget = 0;
-};
-
 struct CostArguments {
     ProgramArguments programs;
     std::string params = "infiniband-2007";
@@ -47,8 +39,164 @@ struct CostArguments {
     std::optional<double> energy_uj_max;
     bool pareto = false;
     MachineArguments machine;
-    OffloadArguments offload;
     bool json = false;
+    bool offload = false;
+    // With --offload, the descriptors of an offloaded call:
+    std::string op = "sum";
+    std::uint64_t combine_bytes = 4096;
+    std::uint64_t budget = 0;
+};
+
+/// Results of a formula; counted results have the same fields.
+struct Figures {
+    double time_us = 0;
+    double dynamic_energy_uj = 0;
+    double total_energy_uj = 0;
+    double descriptor_bytes = 0;
+    double messages = 0;
+    std::optional<double> time_table_us;  ///< if the table of a paper drops a term of its text
+};
+
+/// Formulas of papers by shape: stages with given numbers of messages, or a tree. See
+/// tools/lab/cost/formulas.hpp for the formulas with the papers' own arguments.
+class Formulas {
+  public:
+    Formulas(const ProgramQuestion& question, const lab::CostParameters& parameters)
+        : question_(question),
+          parameters_(parameters),
+          model_(lab::message_model(parameters.wire)),
+          size_(question.request.size),
+          bytes_(question.request.elements * question.request.element_bytes) {}
+
+    [[nodiscard]] std::optional<Figures> find() const {
+        const collectives::AlgorithmSpec& spec = question_.spec;
+        if (size_ < 2) return std::nullopt;
+        if (question_.collective == "allreduce" && spec.name == "reduce-broadcast")
+            return of_two_trees(spec);
+        if (!spec.parameters.empty()) return std::nullopt;
+        if (question_.collective == "allreduce") {
+            if (spec.is_schedule()) return of_schedule(spec.schedule);
+            if (spec.name == "recursive-doubling" || spec.name == "butterfly")
+                return of_schedule(doubling());
+        }
+        if (question_.collective == "broadcast" && spec.name == "binomial")
+            return of_tree(std::log2(size_), std::ceil(std::log2(size_)), 1);
+        if (question_.collective == "broadcast" && spec.name == "flat")
+            return of_tree(1, size_ - 1, size_ - 1);
+        return std::nullopt;
+    }
+
+  private:
+    [[nodiscard]] double busy_us() const {
+        const double blocked = model_.blocking ? us(model_.latency) : 0;
+        return us(model_.busy(bytes_)) + blocked;
+    }
+    [[nodiscard]] double after_us() const {
+        return (model_.blocking ? 0 : us(model_.latency)) + us(model_.receive);
+    }
+    static double us(plan::Time time) { return static_cast<double>(time) * 1e-6; }
+
+    [[nodiscard]] Figures figures(double time_us, double messages, double descriptors) const {
+        Figures figures{.time_us = time_us, .messages = messages};
+        figures.dynamic_energy_uj =
+            messages *
+            (parameters_.message_pj + parameters_.byte_pj * static_cast<double>(bytes_)) * 1e-6;
+        figures.total_energy_uj = figures.dynamic_energy_uj + parameters_.static_w * time_us;
+        figures.descriptor_bytes = descriptors * static_cast<double>(parameters_.descriptor_bytes);
+        return figures;
+    }
+
+    /// Costs of a tree with `levels` levels, in each of which a rank sends `fan` messages.
+    [[nodiscard]] Figures of_tree(double levels, double descriptors, double fan) const {
+        return figures(levels * (fan * busy_us() + after_us()), size_ - 1, descriptors);
+    }
+
+    /// Costs of the way up and down a tree: twice that of one tree, plus combining.
+    [[nodiscard]] std::optional<Figures> of_two_trees(
+        const collectives::AlgorithmSpec& spec) const {
+        const collectives::SpecParameter* tree = spec.find("tree");
+        if (spec.parameters.size() > (tree == nullptr ? 0U : 1U)) return std::nullopt;
+        double fan = 1;
+        double levels = std::log2(size_);
+        double descriptors = std::ceil(levels);
+        if (tree != nullptr && !tree->nested.empty() && tree->nested.front().name == "kary") {
+            const auto k = collectives::number_parameter(
+                tree->nested.front(), "k", {.fallback = 2, .least = 2, .most = size_});
+            if (!k) return std::nullopt;
+            fan = descriptors = static_cast<double>(*k);
+            levels = 0;
+            for (double reach = 1; reach < size_; reach *= fan) ++levels;
+        }
+        const double down = levels * (fan * busy_us() + after_us());
+        const double combined = levels * fan * us(model_.combine(bytes_, 2));
+        Figures both = figures(2 * down + combined, 2.0 * (size_ - 1), 2 * descriptors);
+        // The paper's tables drop an overhead for each level of regular trees.
+        if (fan > 1) both.time_table_us = both.time_us - 2 * levels * us(model_.receive);
+        return both;
+    }
+
+    /// Adds up the stages: a latency, and the messages of the rank that sends most.
+    [[nodiscard]] std::optional<Figures> of_schedule(const collectives::Schedule& schedule) const {
+        const auto shape = collectives::validate(schedule, size_);
+        if (!shape) return std::nullopt;
+        double time = 0;
+        double messages = 0;
+        double descriptors = 0;
+        for (const collectives::PlacedStage& placed : shape->stages) {
+            const collectives::Stage& stage = placed.stage;
+            const double base = stage.base;
+            const double remainders = stage.remainders;
+            double sent = base - 1;
+            double combined = base - 1;
+            switch (stage.kind) {
+                case collectives::StageKind::factor:
+                    messages += placed.active * (base - 1);
+                    break;
+                case collectives::StageKind::gather:
+                    sent = 1;
+                    messages += stage.grouped / base * (base - 1);
+                    break;
+                case collectives::StageKind::scatter:
+                    combined = 0;
+                    messages += stage.grouped / base * (base - 1);
+                    break;
+                case collectives::StageKind::merge:
+                    sent = base;
+                    combined += std::ceil(remainders / stage.groups);
+                    messages += stage.groups * base * (base - 1) + remainders * base;
+                    break;
+                case collectives::StageKind::release:
+                    sent += std::ceil(remainders / stage.groups);
+                    messages += stage.groups * base * (base - 1) + remainders * base;
+                    break;
+            }
+            time += sent * busy_us() + after_us() + combined * us(model_.combine(bytes_, 2));
+            descriptors += sent;
+        }
+        return figures(time, messages, descriptors);
+    }
+
+    /// Returns recursive doubling as in MPICH.
+    [[nodiscard]] collectives::Schedule doubling() const {
+        Rank power = 1;
+        while (power <= size_ / 2) power *= 2;
+        const Rank paired = 2 * (size_ - power);
+        collectives::Schedule schedule;
+        if (paired > 0)
+            schedule.push_back(
+                {.kind = collectives::StageKind::gather, .base = 2, .grouped = paired});
+        for (Rank reach = 1; reach < power; reach *= 2) schedule.push_back({.base = 2});
+        if (paired > 0)
+            schedule.push_back(
+                {.kind = collectives::StageKind::scatter, .base = 2, .grouped = paired});
+        return schedule;
+    }
+
+    const ProgramQuestion& question_;
+    const lab::CostParameters& parameters_;
+    plan::MessageModel model_;
+    Rank size_;
+    std::uint64_t bytes_;
 };
 
 struct Candidate {
@@ -74,7 +222,8 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
     const plan::VectorSize size{question.request.elements, question.request.element_bytes};
     const auto cost = lab::cost_of(programs, size, parameters);
     if (!cost) return cost.failure();
-    return Candidate{collectives::print(question.spec), *cost, paper_formula(question, parameters)};
+    return Candidate{collectives::print(question.spec), *cost,
+                     Formulas(question, parameters).find()};
 }
 
 Json to_json(const Figures& figures) {
@@ -116,20 +265,19 @@ class Question {
   public:
     explicit Question(const CostArguments& arguments) : arguments_(arguments) {}
 
-    base::Result<int> run() {
-        if (auto read = read_all(); !read) return read.failure();
+    int run() {
+        read_all();
         auto candidates = find_candidates();
-        if (!candidates) return candidates.failure();
-        std::erase_if(*candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
-        if (candidates->empty()) {
+        std::erase_if(candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
+        if (candidates.empty()) {
             fmt::print(stderr, "weft: no algorithm keeps the limits\n");
             return kAnswerIsNo;
         }
         if (arguments_.pareto) {
-            print_front(*candidates);
+            print_front(candidates);
             return 0;
         }
-        const auto best = std::ranges::min_element(*candidates, {}, [this](const Candidate& c) {
+        const auto best = std::ranges::min_element(candidates, {}, [this](const Candidate& c) {
             return std::tuple(lab::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
                               c.cost.descriptor_bytes);
         });
@@ -143,35 +291,24 @@ class Question {
         return arguments_.programs.algorithm.empty() || arguments_.programs.algorithm == "all";
     }
 
-    base::Result<void> read_all() {
-        auto parameters = read_parameters(arguments_.params);
-        if (!parameters) return parameters.failure();
-        parameters_ = *std::move(parameters);
-        const auto objective = lab::parse_objective(arguments_.objective);
-        if (!objective) return objective.failure().within("--objective");
-        objective_ = *objective;
-        if (arguments_.descriptor_bytes_max) {
-            const auto limit = base::parse_bytes(*arguments_.descriptor_bytes_max);
-            if (!limit) return limit.failure().within("--max-descriptor-bytes");
-            descriptor_bytes_max_ = *limit;
-        }
+    void read_all() {
+        parameters_ = read_parameters(arguments_.params);
+        objective_ = need(lab::parse_objective(arguments_.objective), "--objective");
+        if (arguments_.descriptor_bytes_max)
+            descriptor_bytes_max_ =
+                need(base::parse_bytes(*arguments_.descriptor_bytes_max), "--max-descriptor-bytes");
         ProgramArguments programs = arguments_.programs;
         if (asks_all()) {
-            if (auto known = check_any_collective(programs.collective); !known)
-                return known.failure();
-            const auto& traits = *collectives::find_collective(programs.collective);
+            const auto& traits = known_collective(programs.collective);
             programs.algorithm = traits.has_pairwise_counts()
                                      ? std::string(collectives::kPairwiseAlgorithm)
                                      : first_algorithm(collectives::traits_of(traits.even).name);
         }
-        auto asked = read_question(programs);
-        if (!asked) return asked.failure();
-        pairwise_ = asked->is_pairwise();
-        auto question = for_models(*std::move(asked));
-        if (!question) return question.failure();
-        question_ = *std::move(question);
-        return complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
-                                question_->request.size);
+        question_ = read_question(programs);
+        pairwise_ = question_->is_pairwise();
+        question_ = for_models(*std::move(question_));
+        complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
+                         question_->request.size);
     }
 
     static std::string first_algorithm(std::string_view collective) {
@@ -179,12 +316,10 @@ class Question {
         return algorithms.empty() ? std::string() : std::string(algorithms.front().name);
     }
 
-    base::Result<std::vector<Candidate>> find_candidates() {
+    std::vector<Candidate> find_candidates() {
         std::vector<Candidate> candidates;
         if (!asks_all()) {
-            auto candidate = cost_of(*question_, parameters_);
-            if (!candidate) return candidate.failure();
-            candidates.push_back(*std::move(candidate));
+            candidates.push_back(need(cost_of(*question_, parameters_)));
             return candidates;
         }
         const auto add = [&](const collectives::AlgorithmSpec& spec) {
@@ -198,15 +333,14 @@ class Question {
                                         .stage = stage_cost(),
                                         .round = round_cost(),
                                         .vector = stage_cost().message,
-                                        .layout = question_->request.layout})) {
+                                        .layout = question_->request.layout}))
             add(spec);
-        }
         for (const collectives::Algorithm& algorithm :
              collectives::algorithms_of(question_->collective))
             if (algorithm.properties.notation) add_schedules(add);
         if (candidates.empty())
-            return base::fail(Status::argument, "no algorithm of {} fits {} ranks",
-                              question_->collective, question_->request.size);
+            refuse("no algorithm of {} fits {} ranks", question_->collective,
+                   question_->request.size);
         return candidates;
     }
 
@@ -221,7 +355,6 @@ class Question {
                 .message = model.busy(bytes) + model.combine(bytes, 2)};
     }
 
-    /// Adds a limited number of schedules of each kind.
     template <class Add>
     void add_schedules(Add add) {
         const Rank size = question_->request.size;
@@ -270,74 +403,50 @@ class Question {
     bool pairwise_ = false;
 };
 
-void add_offload_arguments(CLI::App& command, OffloadArguments& arguments) {
-    add_flag(command, "--offload", arguments.asked,
-             "count the descriptors of an offloaded call instead, by rank");
-    add_option(command, "--op", arguments.op, "with --offload: reduction operation")
-        .shows_default();
-    add_option(command, "--combine-bytes", arguments.combine_bytes,
-               "with --offload: largest number of bytes that one atomic operation of the provider "
-               "combines")
-        .within(1, 1'000'000'000)
-        .shows_default();
-    add_option(command, "--budget", arguments.budget,
-               "with --offload: descriptors that are queued at a time; 0: all of a call")
-        .shows_default();
-}
-
-/// Prints the descriptors by rank.
-base::Result<int> cost_of_offload(const ProgramArguments& programs,
-                                  const OffloadArguments& arguments, bool json) {
-    ProgramArguments named = programs;
-    const auto* const traits = collectives::find_collective(programs.collective);
-    if (traits == nullptr) return collectives::check_collective(programs.collective).failure();
-    const auto usual = run::usual_offload(traits->collective);
-    if (!usual) return base::fail(Status::argument, "--offload: {}", usual.failure().text);
+int cost_of_offload(const CostArguments& arguments) {
+    ProgramArguments named = arguments.programs;
+    const auto& traits = known_collective(named.collective);
+    const auto usual = run::usual_offload(traits.collective);
+    if (!usual) refuse("--offload: {}", usual.failure().text);
     if (named.algorithm.empty()) named.algorithm = *usual;
-    const auto op = base::parse_op(arguments.op);
-    if (!op) return op.failure().within("--op");
-    const auto type = base::parse_type(programs.type);
-    if (!type) return type.failure().within("--type");
+    const auto op = need(base::parse_op(arguments.op), "--op");
+    const auto type = need(base::parse_type(named.type), "--type");
     const auto question = read_question(named);
-    if (!question) return question.failure();
-    const auto& request = question->request;
-    plan::Offloader offloader([&](Rank rank) { return generate_one(*question, rank); },
-                              {.elements = traits->has_data() ? request.elements : 0,
-                               .element_bytes = traits->has_data() ? request.element_bytes : 1,
-                               .any_order = run::offload_elements(*type, *op).any_order,
+    const auto& request = question.request;
+    plan::Offloader offloader([&](Rank rank) { return generate_one(question, rank); },
+                              {.elements = traits.has_data() ? request.elements : 0,
+                               .element_bytes = traits.has_data() ? request.element_bytes : 1,
+                               .any_order = run::offload_elements(type, op).any_order,
                                .combine_bytes_max = arguments.combine_bytes});
     std::vector<std::uint64_t> descriptors;
     std::uint64_t total = 0;
     std::uint64_t memory = 0;
     std::uint64_t stages = 0;
     for (Rank rank = 0; rank < request.size; ++rank) {
-        const auto plan = offloader.plan_of(rank);
-        if (!plan) return plan.failure();
-        descriptors.push_back(plan->descriptors.size());
-        total += plan->descriptors.size();
-        memory = std::max(memory, plan->memory_bytes);
-        stages = std::max<std::uint64_t>(stages, plan->stages());
+        const auto plan = need(offloader.plan_of(rank));
+        descriptors.push_back(plan.descriptors.size());
+        total += plan.descriptors.size();
+        memory = std::max(memory, plan.memory_bytes);
+        stages = std::max<std::uint64_t>(stages, plan.stages());
     }
     const std::uint64_t most = *std::ranges::max_element(descriptors);
     const std::uint64_t budget = arguments.budget != 0 ? arguments.budget : most;
-    Json object{{"algorithm", collectives::print(question->spec)},
+    Json object{{"algorithm", collectives::print(question.spec)},
                 {"ranks", request.size},
-                {"bytes", traits->has_data() ? request.elements * request.element_bytes : 0},
-                {"op", traits->reduces() ? arguments.op : "none"},
+                {"bytes", traits.has_data() ? request.elements * request.element_bytes : 0},
+                {"op", traits.reduces() ? arguments.op : "none"},
                 {"descriptors_max", most},
                 {"descriptors_total", total},
                 {"counters_max", stages},
                 {"memory_bytes_max", memory},
                 {"refills_max", most == 0 ? 0 : (most - 1) / budget}};
-    if (json) object["descriptors"] = descriptors;
-    print_answer(object, json);
+    if (arguments.json) object["descriptors"] = descriptors;
+    print_answer(object, arguments.json);
     return 0;
 }
 
-base::Result<int> cost(const CostArguments& arguments) {
-    if (arguments.offload.asked)
-        return cost_of_offload(arguments.programs, arguments.offload, arguments.json);
-    return Question(arguments).run();
+int cost(const CostArguments& arguments) {
+    return arguments.offload ? cost_of_offload(arguments) : Question(arguments).run();
 }
 
 }  // namespace
@@ -347,11 +456,9 @@ void add_cost_command(CLI::App& app, int& exit_status) {
         app, exit_status, "cost", "time, energy and memory of a call", &cost);
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--params", arguments->params,
-               "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file")
-        .shows_default();
+               "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file");
     add_option(*command, "--objective", arguments->objective,
-               "what to minimise over the algorithms: time, energy, memory or edp")
-        .shows_default();
+               "what to minimise over the algorithms: time, energy, memory or edp");
     add_option(*command, "--max-descriptor-bytes", arguments->descriptor_bytes_max,
                "consider only algorithms that need at most this much at any rank");
     add_option(*command, "--max-energy-uj", arguments->energy_uj_max,
@@ -359,7 +466,15 @@ void add_cost_command(CLI::App& app, int& exit_status) {
     add_flag(*command, "--pareto", arguments->pareto,
              "print the Pareto front over time, energy and memory");
     add_machine_arguments(*command, arguments->machine);
-    add_offload_arguments(*command, arguments->offload);
+    add_flag(*command, "--offload", arguments->offload,
+             "count the descriptors of an offloaded call instead, by rank");
+    add_option(*command, "--op", arguments->op, "with --offload: reduction operation");
+    add_option(*command, "--combine-bytes", arguments->combine_bytes,
+               "with --offload: largest number of bytes that one atomic operation of the provider "
+               "combines")
+        .within(1, 1'000'000'000);
+    add_option(*command, "--budget", arguments->budget,
+               "with --offload: descriptors that are queued at a time; 0: all of a call");
     add_json_flag(*command, arguments->json);
 }
 

@@ -9,23 +9,17 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "base/environment.hpp"
 #include "collectives/collective_traits.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/machine_facts.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {
@@ -36,26 +30,14 @@ struct DoctorArguments {
     bool json = false;
 };
 
-/// States of a check.
 constexpr const char* kOk = "ok";
 constexpr const char* kNote = "note";  ///< slower, or missing for some networks
 constexpr const char* kBad = "bad";    ///< jobs do not run
 
-/// Report of a small job of this executable, or the reason of its failure.
-struct Trial {
-    Json info;
-    std::string problem;
-};
-
-Trial try_job(const std::vector<std::string>& options) {
-    const auto self = own_program();
-    if (!self) return {.info = {}, .problem = self.failure().text};
-    std::vector<std::string> words{*self, "run", "-n", "2", "--timeout", "30"};
-    words.insert(words.end(), options.begin(), options.end());
-    words.insert(words.end(), {"--", *self, "info", "--json"});
-    auto info = json_of(words, 60);
-    if (!info) return {.info = {}, .problem = info.failure().text};
-    return {.info = *std::move(info), .problem = {}};
+base::Result<Json> try_job(const Words& options) {
+    Words words{"-n", "2", "--timeout", "30"};
+    append(words, options);
+    return json_of(words_of_job(words, {"info", "--json"}), 60);
 }
 
 class Doctor {
@@ -65,10 +47,8 @@ class Doctor {
         look_at_processors();
         look_at_limits();
         look_at_shared_memory();
-        const Trial node = try_job({});
-        judge_node(node);
-        const Trial nodes = try_job({"--nodes", "2"});
-        judge_network(nodes);
+        judge_node(try_job({}));
+        judge_network(try_job({"--nodes", "2"}));
         look_at_launchers();
         look_at_settings();
         return std::move(checks_);
@@ -79,6 +59,11 @@ class Doctor {
     void add(const char* state, const std::string& what, const std::string& found,
              const std::string& mend = {}) {
         checks_.push_back({{"state", state}, {"what", what}, {"found", found}, {"mend", mend}});
+    }
+
+    void add_unless(bool ok, const char* state, const std::string& what, const std::string& found,
+                    const std::string& mend) {
+        add(ok ? kOk : state, what, found, ok ? "" : mend);
     }
 
     void look_at_proc() {
@@ -99,19 +84,16 @@ class Doctor {
         const int usable = usable_processors();
         const auto all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
         const std::string count = fmt::format("{} of {} usable here", usable, all);
-        if (usable < all)
-            add(kNote, "processors", count,
-                "taskset -c 0-" + std::to_string(all - 1) +
-                    " weft run ... (if the limit is not intended)");
-        else
-            add(kOk, "processors", count);
+        add_unless(
+            usable >= all, kNote, "processors", count,
+            fmt::format("taskset -c 0-{} weft run ... (if the limit is not intended)", all - 1));
         double load = 0;
         if (::getloadavg(&load, 1) != 1) return;
-        const std::string text = fmt::format("{:.1f} on {} processors", load, all);
-        if (load > 0.5 * all)
-            add(kNote, "load", text + ": times will be too high", "top (shows the busy processes)");
-        else
-            add(kOk, "load", text);
+        const bool idle = load <= 0.5 * all;
+        add_unless(idle, kNote, "load",
+                   fmt::format("{:.1f} on {} processors{}", load, all,
+                               idle ? "" : ": times will be too high"),
+                   "top (shows the busy processes)");
     }
 
     /// Files that `weft run` needs for each rank; see tools/launch/job.cpp.
@@ -125,69 +107,54 @@ class Doctor {
                 limit.rlim_max == RLIM_INFINITY
                     ? std::string("no limit")
                     : fmt::format("{}, enough for some {} ranks", limit.rlim_max, ranks);
-            if (limit.rlim_max < 1024)
-                add(kNote, "open files", text, "ulimit -n 4096");
-            else
-                add(kOk, "open files", text);
+            add_unless(limit.rlim_max >= 1024, kNote, "open files", text, "ulimit -n 4096");
         }
         if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
             add(kNote, "address space",
                 fmt::format("limited to {} MiB; a rank maps 450 MiB for each of its node",
                             limit.rlim_cur >> 20),
                 "ulimit -v unlimited");
-        if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
-            if (limit.rlim_cur == RLIM_INFINITY)
-                add(kOk, "locked memory", "no limit");
-            else
-                add(kNote, "locked memory",
-                    fmt::format("{} KiB: networks that pin memory need more", limit.rlim_cur >> 10),
-                    "ulimit -l unlimited (or memlock in /etc/security/limits.conf)");
-        }
+        if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
+        const bool unlimited = limit.rlim_cur == RLIM_INFINITY;
+        add_unless(unlimited, kNote, "locked memory",
+                   unlimited ? "no limit"
+                             : fmt::format("{} KiB: networks that pin memory need more",
+                                           limit.rlim_cur >> 10),
+                   "ulimit -l unlimited (or memlock in /etc/security/limits.conf)");
     }
 
     void look_at_shared_memory() {
         struct statvfs file_system = {};
-        if (::statvfs("/dev/shm", &file_system) != 0) {
-            add(kNote, "/dev/shm", "is not there: some networks and MPI libraries need it",
-                "mount -t tmpfs tmpfs /dev/shm");
-            return;
-        }
+        if (::statvfs("/dev/shm", &file_system) != 0)
+            return add(kNote, "/dev/shm", "is not there: some networks and MPI libraries need it",
+                       "mount -t tmpfs tmpfs /dev/shm");
         const auto free_mib =
             static_cast<std::uint64_t>(file_system.f_bavail) * file_system.f_frsize >> 20;
-        const std::string text = fmt::format("{} MiB free", free_mib);
-        if (free_mib < 64)
-            add(kNote, "/dev/shm", text, "mount -o remount,size=1G /dev/shm");
-        else
-            add(kOk, "/dev/shm", text);
+        add_unless(free_mib >= 64, kNote, "/dev/shm", fmt::format("{} MiB free", free_mib),
+                   "mount -o remount,size=1G /dev/shm");
     }
 
-    void judge_node(const Trial& trial) {
-        if (!trial.problem.empty() || trial.info.is_null()) {
-            add(kBad, "a job of 2 ranks", trial.problem, "weft run -n 2 weft info");
-            return;
-        }
+    void judge_node(const base::Result<Json>& info) {
+        if (!info)
+            return add(kBad, "a job of 2 ranks", info.failure().text, "weft run -n 2 weft info");
         add(kOk, "a job of 2 ranks", "runs");
-        const Json& mapping = trial.info["mapping"];
+        const Json& mapping = info->at("mapping");
         const std::string problem = json_text(mapping["direct_problem"]);
-        if (!problem.empty())
-            add(kNote, "buffers of local peers", "are not reached in place: " + problem,
-                "see docs/direct-memory.md");
-        else
-            add(kOk, "buffers of local peers", "are reached in place");
+        add_unless(
+            problem.empty(), kNote, "buffers of local peers",
+            problem.empty() ? "are reached in place" : "are not reached in place: " + problem,
+            "see docs/direct-memory.md");
         if (const std::string off = json_text(mapping["adoption_off"]); !off.empty())
             add(kNote, "pages of buffers", "are not shared, but copied: " + off,
                 "see docs/direct-memory.md");
     }
 
-    void judge_network(const Trial& trial) {
-        if (!trial.problem.empty() || trial.info.is_null()) {
-            add(kBad, "a job of 2 nodes", trial.problem, "apt-get install libfabric-bin; fi_info");
-            return;
-        }
-        add(kOk, "a job of 2 nodes",
-            fmt::format("runs, over {}", json_text(trial.info["provider"])));
-        if (!trial.info.contains("providers")) return;
-        for (const Json& provider : trial.info["providers"]) {
+    void judge_network(const base::Result<Json>& info) {
+        if (!info)
+            return add(kBad, "a job of 2 nodes", info.failure().text,
+                       "apt-get install libfabric-bin; fi_info");
+        add(kOk, "a job of 2 nodes", fmt::format("runs, over {}", json_text(info->at("provider"))));
+        for (const Json& provider : info->value("providers", Json::array())) {
             const std::string reason = json_text(provider["reason"]);
             const bool usable = provider["chosen"] == true || reason.starts_with("usable");
             add(usable ? kOk : kNote, fmt::format("provider {}", json_text(provider["provider"])),
@@ -202,19 +169,16 @@ class Doctor {
             if (const auto path = find_program(name))
                 found += fmt::format("{}{}", found.empty() ? "" : ", ", *path);
         }
-        if (found.empty())
-            add(kNote, "MPI and other launchers", "none in PATH (weft run needs none)",
-                "apt-get install openmpi-bin libopenmpi-dev");
-        else
-            add(kOk, "MPI and other launchers", found);
+        add_unless(!found.empty(), kNote, "MPI and other launchers",
+                   found.empty() ? "none in PATH (weft run needs none)" : found,
+                   "apt-get install openmpi-bin libopenmpi-dev");
     }
 
     void look_at_settings() {
         const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
-        if (!settings) {
-            add(kBad, "settings", settings.failure().text, "unset it, or: weft info --environment");
-            return;
-        }
+        if (!settings)
+            return add(kBad, "settings", settings.failure().text,
+                       "unset it, or: weft info --environment");
         const auto unknown = base::report_unknown(*settings);
         for (const std::string& report : unknown)
             add(kNote, "settings", report, "weft info --environment");
@@ -224,7 +188,7 @@ class Doctor {
     Json checks_ = Json::array();
 };
 
-base::Result<int> doctor(const DoctorArguments& arguments) {
+int doctor(const DoctorArguments& arguments) {
     const Json checks = Doctor().examine();
     const bool well =
         std::ranges::none_of(checks, [](const Json& check) { return check["state"] == kBad; });

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "collectives/notation/optimum.hpp"
 #include "plan/simulate/duration.hpp"
@@ -36,47 +36,22 @@ struct EnumerateArguments {
     bool json = false;
 };
 
+/// By ScheduleFamily.
+constexpr std::array kKinds{"factored", "split", "merged"};
+
 ScheduleFamily family_of(const std::string& kind) {
-    if (kind == "factored") return ScheduleFamily::factored;
-    return kind == "split" ? ScheduleFamily::split : ScheduleFamily::merged;
-}
-
-/// Buffers text and writes it to stdout in large pieces.
-class Output {
-  public:
-    void add(std::string_view text) {
-        buffer_ += text;
-        if (buffer_.size() >= (1U << 16)) flush();
-    }
-    void flush() {
-        std::fwrite(buffer_.data(), 1, buffer_.size(), stdout);
-        std::fflush(stdout);
-        buffer_.clear();
-    }
-    /// Returns true if stdout can still be written.
-    [[nodiscard]] static bool open() { return std::ferror(stdout) == 0; }
-
-  private:
-    std::string buffer_;
-};
-
-std::string_view name_of(ScheduleFamily family) {
-    if (family == ScheduleFamily::factored) return "factored";
-    return family == ScheduleFamily::split ? "split" : "merged";
+    return static_cast<ScheduleFamily>(std::ranges::find(kKinds, kind) - kKinds.begin());
 }
 
 /// Limited by memory: the search has tables with an entry for each number of ranks.
 constexpr Rank kBestRanksMax = 100'000'000;
 
-base::Result<collectives::StageCost> read_cost(const EnumerateArguments& arguments) {
-    const auto latency = plan::parse_nanoseconds(arguments.latency);
-    if (!latency) return latency.failure().within("--latency-ns");
-    const auto issue = plan::parse_nanoseconds(arguments.issue);
-    if (!issue) return issue.failure().within("--issue-ns");
+collectives::StageCost read_cost(const EnumerateArguments& arguments) {
+    const auto latency = need(plan::parse_nanoseconds(arguments.latency), "--latency-ns");
+    const auto issue = need(plan::parse_nanoseconds(arguments.issue), "--issue-ns");
     // Limited so that sums over all ranks fit 64 bits.
-    if (*issue > 10'000'000'000)
-        return base::fail(Status::argument, "--issue-ns: {} is more than 10 ms", arguments.issue);
-    return collectives::StageCost{*latency, *issue};
+    if (issue > 10'000'000'000) refuse("--issue-ns: {} is more than 10 ms", arguments.issue);
+    return collectives::StageCost{latency, issue};
 }
 
 /// Counts only schedules with ascending factors, one for each set of factors.
@@ -90,12 +65,11 @@ std::uint64_t count_unordered(Rank ranks) {
     return count;
 }
 
-base::Result<int> print_counts(const EnumerateArguments& arguments) {
+int print_counts(const EnumerateArguments& arguments) {
     const ScheduleFamily family = family_of(arguments.kind);
     const bool sieved = arguments.up_to && family == ScheduleFamily::factored;
     if (sieved && arguments.ranks > kBestRanksMax)
-        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks,
-                          kBestRanksMax);
+        refuse("--ranks: {} is more than {}", arguments.ranks, kBestRanksMax);
     std::vector<std::uint64_t> counts;
     if (sieved) counts = collectives::count_factored_up_to(arguments.ranks, arguments.unordered);
     std::uint64_t sum = 0;
@@ -116,11 +90,9 @@ base::Result<int> print_counts(const EnumerateArguments& arguments) {
 }
 
 /// Prints the numbers of ranks for which a split or a merge beats all factored schedules.
-base::Result<int> print_improved(const EnumerateArguments& arguments,
-                                 const collectives::StageCost& cost) {
+int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
     constexpr Rank kMost = 100'000;
-    if (arguments.ranks > kMost)
-        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks, kMost);
+    if (arguments.ranks > kMost) refuse("--ranks: {} is more than {}", arguments.ranks, kMost);
     const collectives::OptimumSearch search(arguments.ranks, cost);
     Rank improved = 0;
     for (Rank ranks = 2; ranks <= arguments.ranks; ++ranks) {
@@ -134,24 +106,21 @@ base::Result<int> print_improved(const EnumerateArguments& arguments,
     return 0;
 }
 
-base::Result<int> print_best(const EnumerateArguments& arguments) {
-    if (!arguments.kind.empty() || arguments.count)
-        return base::fail(Status::argument, "--best excludes --kind and --count");
+int print_best(const EnumerateArguments& arguments) {
+    if (!arguments.kind.empty() || arguments.count) refuse("--best excludes --kind and --count");
     if (arguments.ranks > kBestRanksMax)
-        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks,
-                          kBestRanksMax);
+        refuse("--ranks: {} is more than {}", arguments.ranks, kBestRanksMax);
     const auto cost = read_cost(arguments);
-    if (!cost) return cost.failure();
-    if (arguments.up_to) return print_improved(arguments, *cost);
-    const auto best = collectives::OptimumSearch(arguments.ranks, *cost).find(arguments.ranks);
+    if (arguments.up_to) return print_improved(arguments, cost);
+    const auto best = collectives::OptimumSearch(arguments.ranks, cost).find(arguments.ranks);
     const auto nanoseconds = [](std::int64_t picoseconds) {
         return static_cast<double>(picoseconds) / plan::kPicosecondsPerNanosecond;
     };
     const std::string schedule = collectives::print(best.schedule);
     std::int64_t cover_cost = 0;
     std::string cover;
-    for (const Rank factor : collectives::cheapest_cover(arguments.ranks, *cost)) {
-        cover_cost += cost->latency + (factor - 1) * cost->message;
+    for (const Rank factor : collectives::cheapest_cover(arguments.ranks, cost)) {
+        cover_cost += cost.latency + (factor - 1) * cost.message;
         cover += fmt::format("{}a{}", cover.empty() ? "" : ",", factor);
     }
     if (!arguments.json) {
@@ -159,7 +128,7 @@ base::Result<int> print_best(const EnumerateArguments& arguments) {
         return 0;
     }
     print_json(Json{{"ranks", arguments.ranks},
-                    {"kind", name_of(best.family)},
+                    {"kind", kKinds.at(static_cast<std::size_t>(best.family))},
                     {"schedule", schedule},
                     {"model_ns", nanoseconds(best.cost)},
                     {"factored_ns", nanoseconds(best.factored)},
@@ -168,40 +137,32 @@ base::Result<int> print_best(const EnumerateArguments& arguments) {
     return 0;
 }
 
-base::Result<int> enumerate(const EnumerateArguments& arguments) {
-    if (arguments.ranks < 1)
-        return base::fail(Status::argument, "--ranks: {} is less than 1", arguments.ranks);
+int enumerate(const EnumerateArguments& arguments) {
+    if (arguments.ranks < 1) refuse("--ranks: {} is less than 1", arguments.ranks);
     if (arguments.best) return print_best(arguments);
-    if (arguments.kind.empty())
-        return base::fail(Status::argument, "--kind is missing: factored, split or merged");
+    if (arguments.kind.empty()) refuse("--kind is missing: factored, split or merged");
     const ScheduleFamily family = family_of(arguments.kind);
     if (!arguments.count && (arguments.unordered || arguments.up_to))
-        return base::fail(Status::argument, "--unordered and --up-to go with --count or --best");
+        refuse("--unordered and --up-to go with --count or --best");
     if (arguments.unordered && family != ScheduleFamily::factored)
-        return base::fail(Status::argument, "--unordered is for factored schedules");
+        refuse("--unordered is for factored schedules");
     if (arguments.count) return print_counts(arguments);
-    Output output;
+    static std::array<char, 1U << 16> buffer;  // for few writes; used until the process ends
+    std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
     // The schedule of one rank has no stages and no text: it is counted, but not listed.
     if (arguments.json)
-        output.add(fmt::format("{{\"ranks\":{},\"kind\":\"{}\",\"count\":{},\"schedules\":[",
-                               arguments.ranks, arguments.kind,
-                               collectives::count_schedules(arguments.ranks, family)));
-    bool first = true;
-    collectives::for_each_schedule(arguments.ranks, family,
-                                   [&](const collectives::Schedule& schedule) {
-                                       if (arguments.json) {
-                                           output.add(first ? "\"" : ",\"");
-                                           output.add(collectives::print(schedule));
-                                           output.add("\"");
-                                       } else {
-                                           output.add(collectives::print(schedule));
-                                           output.add("\n");
-                                       }
-                                       first = false;
-                                       return Output::open();
-                                   });
-    if (arguments.json) output.add("]}\n");
-    output.flush();
+        fmt::print("{{\"ranks\":{},\"kind\":\"{}\",\"count\":{},\"schedules\":[", arguments.ranks,
+                   arguments.kind, collectives::count_schedules(arguments.ranks, family));
+    const char* before = arguments.json ? "\"" : "";
+    const auto print = [&](const collectives::Schedule& schedule) {
+        const std::string text =
+            before + collectives::print(schedule) + (arguments.json ? "\"" : "\n");
+        before = arguments.json ? ",\"" : "";
+        return std::fputs(text.c_str(), stdout) >= 0;
+    };
+    collectives::for_each_schedule(arguments.ranks, family, print);
+    if (arguments.json) std::fputs("]}\n", stdout);
+    std::fflush(stdout);
     return 0;
 }
 
@@ -213,13 +174,11 @@ void add_enumerate_command(CLI::App& app, int& exit_status) {
         "enumerate the schedules of recursive multiplying for a number of ranks", &enumerate);
     add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();
     add_option(*command, "--kind", arguments->kind, "factored, split or merged")
-        .one_of({"factored", "split", "merged"});
+        .one_of({kKinds.begin(), kKinds.end()});
     add_flag(*command, "--best", arguments->best,
              "print only the cheapest schedule of all kinds under the pipelined postal model");
-    add_option(*command, "--latency-ns", arguments->latency, "latency of the model, per stage")
-        .shows_default();
-    add_option(*command, "--issue-ns", arguments->issue, "sender time of the model, per message")
-        .shows_default();
+    add_option(*command, "--latency-ns", arguments->latency, "latency of the model, per stage");
+    add_option(*command, "--issue-ns", arguments->issue, "sender time of the model, per message");
     add_flag(*command, "--count", arguments->count, "print only the number of schedules");
     add_flag(*command, "--unordered", arguments->unordered,
              "with --count: count each set of factors once, whatever the order");

@@ -23,7 +23,6 @@
 #include "run/team/offload.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/machine_facts.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/cli/table.hpp"
@@ -55,25 +54,10 @@ struct ExplainArguments {
 
 constexpr Rank kRanksMax = 1'000'000;
 
-base::Result<void> check(const ExplainArguments& arguments) {
-    if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
-        return base::fail(Status::argument, "--ranks: {} is not in 1..{}", arguments.ranks,
-                          kRanksMax);
-    if (arguments.nodes && !arguments.layout.empty())
-        return base::fail(Status::argument, "--nodes and --layout exclude each other");
-    const Rank nodes = arguments.nodes.value_or(1);
-    if (nodes < 1 || nodes > arguments.ranks)
-        return base::fail(Status::argument, "--nodes: {} is not in 1..{} (the ranks)", nodes,
-                          arguments.ranks);
-    return {};
-}
-
 /// Returns the node of each rank, as in `weft run`.
-base::Result<std::vector<Rank>> nodes_of(const ExplainArguments& arguments) {
+std::vector<Rank> nodes_of(const ExplainArguments& arguments) {
     if (!arguments.layout.empty()) return read_nodes(arguments.layout, arguments.ranks);
-    const auto spread = spread_over_nodes(arguments.ranks, arguments.nodes.value_or(1));
-    if (!spread) return spread.failure();
-    return node_of_ranks(*spread);
+    return node_of_ranks(need(spread_over_nodes(arguments.ranks, arguments.nodes.value_or(1))));
 }
 
 /// Returns the option's value, or else that of the variable which a job would read.
@@ -82,70 +66,47 @@ std::string given_or(const std::string& option, const char* variable) {
     return !option.empty() || set == nullptr ? option : set;
 }
 
-/// Cost of puts, and the processors of each node if a file gives them.
-struct Costs {
-    plan::Machine machine;
-    std::optional<int> processors;
-};
-
-base::Result<Costs> costs_of(const ExplainArguments& arguments) {
+plan::Machine machine_of(const ExplainArguments& arguments) {
     const std::string provider = given_or(arguments.provider, "WEFT_PROVIDER");
     const std::string params = given_or(arguments.params, "WEFT_PARAMETERS");
-    if (params.empty()) {
-        const auto known = run::providers_with_costs();
-        // A job on one node reports "none".
-        const bool any = provider.empty() || provider == "none";
-        if (!any && std::ranges::find(known, provider) == known.end())
-            return base::fail(Status::argument,
-                              "{}: no cost data for provider '{}'; known: {} (others: --params "
-                              "FILE){}",
-                              arguments.provider.empty() ? "WEFT_PROVIDER" : "--provider", provider,
-                              fmt::join(known, ", "), base::did_you_mean(provider, known));
-        return Costs{run::machine_over(provider), {}};
+    const auto known = run::providers_with_costs();
+    // A job on one node reports "none".
+    if (params.empty() && !provider.empty() && provider != "none" &&
+        std::ranges::find(known, provider) == known.end())
+        refuse("{}: no cost data for provider '{}'; known: {} (others: --params FILE){}",
+               arguments.provider.empty() ? "WEFT_PROVIDER" : "--provider", provider,
+               fmt::join(known, ", "), base::did_you_mean(provider, known));
+    plan::Machine machine = run::machine_over(provider);
+    std::optional<int> file_processors;  // of each node
+    if (!params.empty()) {
+        const lab::CostParameters parameters = read_parameters(params);
+        if (!parameters.machine)
+            refuse(
+                "--params {}: has no costs of local and remote puts (near_latency_ns, "
+                "far_latency_ns, ...)",
+                params);
+        machine = parameters.measured.over(machine);
+        file_processors = parameters.measured.processors();
     }
-    const auto parameters = read_parameters(params);
-    if (!parameters) return parameters.failure();
-    if (!parameters->machine)
-        return base::fail(Status::argument,
-                          "--params {}: has no costs of local and remote puts (near_latency_ns, "
-                          "far_latency_ns, ...)",
-                          params);
-    return Costs{parameters->measured.over(run::machine_over(provider)),
-                 parameters->measured.processors()};
-}
-
-base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
-    auto costs = costs_of(arguments);
-    if (!costs) return costs.failure();
-    plan::Machine& machine = costs->machine;
-    auto node_of = nodes_of(arguments);
-    if (!node_of) return node_of.failure();
-    machine.node_of = *std::move(node_of);
+    machine.node_of = nodes_of(arguments);
     machine.direct = !arguments.stage;
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
-    const Rank each_node = costs->processors ? machine.node_of.back() + 1 : 1;
-    const int processors = costs->processors.value_or(usable_processors());
-    const auto shared =
-        share_processors(machine, arguments.ranks, arguments.hosts.value_or(each_node),
-                         arguments.processors.value_or(processors));
-    if (!shared) return shared.failure();
-    return std::move(costs->machine);
+    const Rank each_node = file_processors ? machine.node_of.back() + 1 : 1;
+    share_processors(machine, arguments.ranks, arguments.hosts.value_or(each_node),
+                     arguments.processors.value_or(file_processors.value_or(usable_processors())));
+    return machine;
 }
 
-base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even,
-                                     bool counted) {
+run::CallClass call_of(const ExplainArguments& arguments, Collective even, bool counted) {
     if (!collectives::traits_of(even).has_data()) return run::class_of({.collective = even});
     const auto elements = read_elements(arguments.bytes, arguments.type);
-    if (!elements) return elements.failure();
-    const auto op = base::parse_op(arguments.op);
-    if (!op) return op.failure().within("--op");
+    const auto op = need(base::parse_op(arguments.op), "--op");
     run::CallClass call = run::class_of(
-        {.collective = even, .count = elements->count, .type = elements->type, .op = *op});
+        {.collective = even, .count = elements.count, .type = elements.type, .op = op});
     call.counted = counted;
     return call;
 }
 
-/// Adapts the candidates to calls with counts.
 void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& traits) {
     if (!traits.has_counts()) return;
     if (!traits.has_pairwise_counts()) {
@@ -162,12 +123,10 @@ void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& 
     choice.reason = "the only one, as no rank knows more counts than its own";
 }
 
-base::Result<plan::Tuning> tuning_of(const ExplainArguments& arguments) {
+plan::Tuning tuning_of(const ExplainArguments& arguments) {
     const std::string path = given_or(arguments.tuning, "WEFT_TUNING");
     if (path.empty()) return plan::Tuning();
-    auto tuning = run::read_tuning(path);
-    if (!tuning) return tuning.failure().within("--tuning");
-    return tuning;
+    return need(run::read_tuning(path), "--tuning");
 }
 
 /// Measured times by algorithm in a job on this machine, or reasons of failures.
@@ -177,31 +136,24 @@ struct MeasuredTimes {
 };
 
 /// Returns the words that start the described job, as far as this machine permits.
-base::Result<std::vector<std::string>> words_of_job(const ExplainArguments& arguments) {
+Words bench_job(const ExplainArguments& arguments) {
     if (arguments.hosts.value_or(1) != 1)
-        return base::fail(Status::argument, "--measure: jobs run on this machine alone: --hosts 1");
-    const auto self = own_program();
-    if (!self) return self.failure();
-    std::vector<std::string> words{*self, "run"};
-    const auto add = [&](std::initializer_list<std::string> more) {
-        words.insert(words.end(), more);
-    };
-    if (!arguments.layout.empty())
-        add({"--layout", arguments.layout});
-    else
-        add({"-n", std::to_string(arguments.ranks), "--nodes",
-             std::to_string(arguments.nodes.value_or(1))});
+        refuse("--measure: jobs run on this machine alone: --hosts 1");
+    Words options{"--layout", arguments.layout};
+    if (arguments.layout.empty())
+        options = {"-n", std::to_string(arguments.ranks), "--nodes",
+                   std::to_string(arguments.nodes.value_or(1))};
     if (arguments.stage || arguments.copy)
-        add({"-x", fmt::format("WEFT_DIRECT={}", arguments.stage ? "stage" : "copy")});
+        append(options, {"-x", arguments.stage ? "WEFT_DIRECT=stage" : "WEFT_DIRECT=copy"});
     if (!arguments.provider.empty() && arguments.provider != "none")
-        add({"-x", fmt::format("WEFT_PROVIDER={}", arguments.provider)});
-    add({"--", *self, "bench", arguments.collective, "--json", "--seconds", "0.05"});
-    if (collectives::find_collective(arguments.collective)->has_data())
-        add({"--bytes", arguments.bytes, "--type", arguments.type, "--op", arguments.op});
-    return words;
+        append(options, {"-x", fmt::format("WEFT_PROVIDER={}", arguments.provider)});
+    Words command{"bench", arguments.collective, "--json", "--seconds", "0.05"};
+    if (known_collective(arguments.collective).has_data())
+        append(command,
+               {"--bytes", arguments.bytes, "--type", arguments.type, "--op", arguments.op});
+    return words_of_job(options, command);
 }
 
-/// Adds a row of a bench to the times of its algorithm.
 void take_row(const Json& row, const std::string& algorithm, MeasuredTimes& found) {
     if (row.at("checked").get<bool>())
         found.us[algorithm] = row.at("median_us").get<double>();
@@ -211,13 +163,12 @@ void take_row(const Json& row, const std::string& algorithm, MeasuredTimes& foun
 
 /// Measures all candidates in one job. If that fails, measures each in a separate job, so that a
 /// failure of one does not affect the others.
-base::Result<MeasuredTimes> measure(const plan::Choice& choice, const ExplainArguments& arguments) {
+MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& arguments) {
     constexpr double kSecondsMost = 120;
-    const auto job = words_of_job(arguments);
-    if (!job) return job.failure();
-    std::vector<std::string> all = *job;
+    const Words job = bench_job(arguments);
+    Words all = job;
     for (const plan::RankedCandidate& candidate : choice.candidates)
-        all.insert(all.end(), {"--algorithm", candidate.algorithm});
+        append(all, {"--algorithm", candidate.algorithm});
     MeasuredTimes found;
     if (const auto answer = json_of(all, kSecondsMost);
         answer && answer->at("results").size() == choice.candidates.size()) {
@@ -226,19 +177,18 @@ base::Result<MeasuredTimes> measure(const plan::Choice& choice, const ExplainArg
         return found;
     }
     for (const plan::RankedCandidate& candidate : choice.candidates) {
-        std::vector<std::string> words = *job;
-        words.insert(words.end(), {"--algorithm", candidate.algorithm});
+        Words words = job;
+        append(words, {"--algorithm", candidate.algorithm});
         if (const auto answer = json_of(words, kSecondsMost))
             take_row(answer->at("results").at(0), candidate.algorithm, found);
         else
             found.failures[candidate.algorithm] = answer.failure().text;
     }
     if (found.us.empty() && !found.failures.empty())
-        return base::fail(Status::environment, "--measure: {}", found.failures.begin()->second);
+        fail(Status::environment, "--measure: {}", found.failures.begin()->second);
     return found;
 }
 
-/// Returns a line that tells whether the call can be offloaded, and when that pays.
 std::string offload_line(const ExplainArguments& arguments,
                          const collectives::CollectiveTraits& traits, Rank nodes) {
     if (const auto usual = run::usual_offload(traits.collective); !usual)
@@ -295,37 +245,31 @@ void print_text(const Json& report, const MeasuredTimes* measured) {
     }
 }
 
-base::Result<int> explain(const ExplainArguments& arguments) {
-    if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
-    const collectives::CollectiveTraits& traits =
-        *collectives::find_collective(arguments.collective);
-    if (auto checked = check(arguments); !checked) return checked.failure();
+int explain(const ExplainArguments& arguments) {
+    const collectives::CollectiveTraits& traits = known_collective(arguments.collective);
+    if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
+        refuse("--ranks: {} is not in 1..{}", arguments.ranks, kRanksMax);
+    if (arguments.nodes && !arguments.layout.empty())
+        refuse("--nodes and --layout exclude each other");
+    if (const Rank nodes = arguments.nodes.value_or(1); nodes < 1 || nodes > arguments.ranks)
+        refuse("--nodes: {} is not in 1..{} (the ranks)", nodes, arguments.ranks);
     const auto call = call_of(arguments, traits.even, traits.has_counts());
-    if (!call) return call.failure();
     const auto machine = machine_of(arguments);
-    if (!machine) return machine.failure();
     const auto tuning = tuning_of(arguments);
-    if (!tuning) return tuning.failure();
-    auto choice = run::rank_algorithms(*machine, arguments.ranks, *call, *tuning,
-                                       given_or(arguments.provider, "WEFT_PROVIDER"));
-    if (!choice) return choice.failure();
+    auto choice = need(run::rank_algorithms(machine, arguments.ranks, call, tuning,
+                                            given_or(arguments.provider, "WEFT_PROVIDER")));
     for (const std::string& algorithm : arguments.algorithms) {
-        const auto spec = collectives::parse_spec(algorithm);
-        if (!spec) return spec.failure().within("--algorithm");
-        if (auto done = run::also_rank(*choice, *spec, *machine, arguments.ranks, *call); !done)
-            return done.failure().within(fmt::format("--algorithm \"{}\"", algorithm));
+        const auto spec = need(collectives::parse_spec(algorithm), "--algorithm");
+        need(run::also_rank(choice, spec, machine, arguments.ranks, call),
+             fmt::format("--algorithm \"{}\"", algorithm));
     }
-    adapt_to_counts(*choice, traits);
+    adapt_to_counts(choice, traits);
     std::optional<MeasuredTimes> measured;
-    if (arguments.measure) {
-        auto found = measure(*choice, arguments);
-        if (!found) return found.failure();
-        measured = *std::move(found);
-    }
+    if (arguments.measure) measured = measure(choice, arguments);
     const MeasuredTimes* const times = measured ? &*measured : nullptr;
-    const Rank nodes = machine->node_of.back() + 1;
+    const Rank nodes = machine.node_of.back() + 1;
     const std::string offload = offload_line(arguments, traits, nodes);
-    const Json report = report_of(*choice, arguments, nodes, offload, times);
+    const Json report = report_of(choice, arguments, nodes, offload, times);
     if (arguments.json)
         print_json(report);
     else
@@ -342,10 +286,9 @@ void add_explain_command(CLI::App& app, int& exit_status) {
         .required();
     add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();
     add_option(*command, "--bytes", arguments->bytes,
-               "bytes of each rank's vector, or of a block; for v-collectives the mean block")
-        .shows_default();
-    add_option(*command, "--type", arguments->type, "element type").shows_default();
-    add_option(*command, "--op", arguments->op, "reduction operation").shows_default();
+               "bytes of each rank's vector, or of a block; for v-collectives the mean block");
+    add_option(*command, "--type", arguments->type, "element type");
+    add_option(*command, "--op", arguments->op, "reduction operation");
     add_option(*command, "--nodes", arguments->nodes, "number of nodes; default: 1");
     add_option(*command, "--layout", arguments->layout,
                "ranks of each node, as in 3,1,4 or 18x128");

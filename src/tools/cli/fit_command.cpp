@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_command.cpp - `weft fit`: measures and fits the cost of puts on the nodes of this job.
+// fit_command.cpp - `weft fit`: measures, and fits the costs of puts on the nodes of this job.
 //
 // Idea     Everything is measured in several separate passes, because machines have modes that last
 //          for seconds or minutes; passes.hpp selects among them.
-// Next     fit_measure.hpp for the measurements, fit_report.hpp for the costs.
-#include <algorithm>
-#include <iterator>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
+// Next     fit.hpp for the measurements; docs/selection.md for the file.
+#include <fmt/format.h>
 
-#include "tools/cli/command.hpp"
-#include "tools/cli/fit_measure.hpp"
-#include "tools/cli/fit_report.hpp"
-#include "tools/cli/job_command.hpp"
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "plan/select/machine.hpp"
+#include "plan/simulate/duration.hpp"
+#include "run/job/measured_files.hpp"
+#include "run/team/choice.hpp"
+#include "tools/cli/fit.hpp"
 #include "tools/measure/passes.hpp"
 
 namespace weft::tools {
@@ -27,6 +33,327 @@ struct FitArguments {
     int passes = 5;
     double pause = 3;
 };
+
+/// Size of the put by which passes are compared.
+constexpr double kTypicalBytes = 16384;
+
+/// Rounds to three decimal places, the maximum in files of parameters.
+double rounded(double value) {
+    return std::max(0.0, std::round(value * 1000) / 1000);
+}
+
+bool is_near(const PeerTimes& way) {
+    return way.name == std::string_view("near");
+}
+
+/// Returns the time from the sender's begin to the receiver's end. On a node it assumes ranks with
+/// their own processors, even if the ranks of this job share some.
+double message_ns(const PeerTimes& way) {
+    if (is_near(way)) return (way.flag_us + way.calls.alone_us) * 1000;
+    return (way.calls.one_way_us + way.calls.exchange_us) / 2 * 1000;
+}
+
+double issue_ns(const PeerTimes& way) {
+    const double all_ns = message_ns(way);
+    if (is_near(way))
+        return std::clamp((way.calls.broadcast_us - way.calls.alone_us) * 1000, 0.0, all_ns / 3);
+    for (const Multicast& multicast : way.multicasts)
+        if (multicast.mode == std::string_view("non-blocking") &&
+            multicast.until == std::string_view("issued"))
+            return std::clamp(multicast.line(&lab::Summary::median).slope * 1000, 0.0, all_ns);
+    return all_ns / 3;
+}
+
+double receive_ns(const PeerTimes& way) {
+    if (is_near(way)) return issue_ns(way);
+    const double rest_ns = message_ns(way) - issue_ns(way);
+    return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
+}
+
+/// Returns the time from the turn of one rank to that of the next on its processor. Between
+/// two ranks that only wait for each other, half a round trip is a message and one turn. The
+/// result is at least the default of one node. If ranks share no processor, returns the
+/// provider's assumed cost.
+double turn_ns(const PeerTimes& way, const plan::PutCost& assumed) {
+    if (!way.shared_us) return plan::nanoseconds(assumed.turn);
+    return std::max(plan::nanoseconds(plan::kSharedMemory.turn),
+                    *way.shared_us * 1000 - message_ns(way));
+}
+
+/// Returns the time per byte of a one-way message. Locally it includes the copy out of the target;
+/// remotely that copy has its own cost (copy_ns).
+double byte_ns(const PeerTimes& way, double copy_ns) {
+    if (is_near(way)) return way.blocks.slope * 1000;
+    return std::max(0.0, way.calls.received.slope * 1000 - copy_ns);
+}
+
+/// Returns the additional time per byte if both ranks send.
+double receive_byte_ns(const PeerTimes& way, double copy_ns) {
+    if (is_near(way)) return 0;
+    // In an exchange each rank also copies the block that it keeps.
+    return std::clamp(way.calls.both_ways_us * 1000 - copy_ns, 0.0, byte_ns(way, copy_ns));
+}
+
+/// Adds the keys of local or remote puts, as tools/lab/cost/parameters.hpp reads them.
+void add_parameters(Json& parameters, const PeerTimes& way, double copy_ns,
+                    const plan::PutCost& assumed) {
+    const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
+    parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
+    parameters[key("issue_ns")] = rounded(issue_ns(way));
+    parameters[key("receive_ns")] = rounded(receive_ns(way));
+    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(way, copy_ns));
+    if (!is_near(way))
+        parameters[key("receive_ns_per_byte")] =
+            plan::readable_nanoseconds_per_byte(receive_byte_ns(way, copy_ns));
+    parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
+    parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
+    if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
+}
+
+/// Adds the costs of copies. Two ranks copy in half the time of one. The rest is waiting (measured
+/// with memory that need not be exposed), exposing, and a fixed time for each step.
+void add_parameters(Json& parameters, const NearCopies& copies) {
+    // In a job of several nodes, each wait may also poll the network.
+    const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
+    const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
+    parameters["expose_ns"] = copies.expose_us ? expose_ns : plan::nanoseconds(plan::kExpose);
+    for (const auto& [way, points, exposed_ns, usual] :
+         {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
+          {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
+        const lab::Line line = lab::fit_line_by_ratio(points);
+        // A difference of three times, which may be lost in their noise.
+        const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
+        parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : plan::nanoseconds(usual);
+        parameters[fmt::format("{}_ns_per_byte", way)] =
+            plan::readable_nanoseconds_per_byte(2 * line.slope * 1000);
+    }
+    const double combined = 2 * lab::fit_line_by_ratio(copies.reduced).slope * 1000;
+    parameters["mapped_reduce_ns_per_byte"] = plan::readable_nanoseconds_per_byte(
+        combined - parameters["reduce_ns_per_byte"].get<double>());
+}
+
+void add_parameters(Json& parameters, const OwnMemory& memory) {
+    parameters["copy_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
+    parameters["cold_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
+    // Neither the data written by the network nor the destination of its copy is in a cache.
+    parameters["unpack_ns_per_byte"] =
+        plan::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
+    parameters["cache_bytes"] = memory.cache_bytes;
+}
+
+void add_parameters(Json& parameters, const Adoption& adoption) {
+    for (const auto& [what, points] :
+         {std::pair{"adopt", adoption.adopt}, {"window", adoption.window}}) {
+        const lab::Line line = lab::fit_line(points);
+        parameters[fmt::format("{}_ns", what)] = rounded(line.intercept * 1000);
+        parameters[fmt::format("{}_ns_per_page", what)] = rounded(line.slope * 1000);
+    }
+}
+
+Json to_json(const PeerTimes& way, const Multicast& multicast) {
+    Json times = Json::array();
+    for (std::size_t i = 0; i < multicast.by_peers.size(); ++i)
+        times.push_back({{"peers", i + 1},
+                         {"min_us", multicast.by_peers[i].min},
+                         {"median_us", multicast.by_peers[i].median}});
+    Json object{{"way", way.name}, {"mode", multicast.mode}, {"until", multicast.until}};
+    for (const auto& [name, statistic] :
+         {std::pair{"min", &lab::Summary::min}, {"median", &lab::Summary::median}}) {
+        const lab::Line line = multicast.line(statistic);
+        object[name] = {
+            {"alpha_p_us", line.intercept}, {"alpha_r_us", line.slope}, {"r2", line.r2}};
+    }
+    object["times"] = std::move(times);
+    return object;
+}
+
+/// Returns the results of the passes that have them.
+template <class Measured>
+std::vector<Measured> present(const std::vector<FitPass>& passes,
+                              std::optional<Measured> FitPass::*results) {
+    std::vector<Measured> found;
+    for (const FitPass& pass : passes)
+        if (pass.*results) found.push_back(*(pass.*results));
+    return found;
+}
+
+template <class Measured>
+lab::Points middle_of(const std::vector<Measured>& passes, lab::Points Measured::*points) {
+    std::vector<lab::Points> all;
+    for (const Measured& pass : passes) all.push_back(pass.*points);
+    return lab::middle_points(all);
+}
+
+/// Ignores copies of the job's own memory, made where no buffer was remapped, if a pass
+/// has remapped buffers.
+std::optional<NearCopies> middle_copies(const std::vector<FitPass>& passes) {
+    std::vector<NearCopies> all = present(passes, &FitPass::copies);
+    const auto adopts = [](const NearCopies& copies) { return copies.expose_us.has_value(); };
+    if (std::ranges::any_of(all, adopts)) std::erase_if(all, std::not_fn(adopts));
+    if (all.empty()) return std::nullopt;
+    NearCopies middle{.of_job = middle_of(all, &NearCopies::of_job),
+                      .in_place = middle_of(all, &NearCopies::in_place),
+                      .by_kernel = middle_of(all, &NearCopies::by_kernel),
+                      .reduced = middle_of(all, &NearCopies::reduced)};
+    std::vector<double> exposed_us;
+    for (const NearCopies& copies : all)
+        if (copies.expose_us) exposed_us.push_back(*copies.expose_us);
+    if (!exposed_us.empty()) middle.expose_us = lab::median(exposed_us);
+    return middle;
+}
+
+std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
+    const std::vector<Adoption> all = present(passes, &FitPass::adoption);
+    if (all.empty()) return std::nullopt;
+    return Adoption{middle_of(all, &Adoption::adopt), middle_of(all, &Adoption::window)};
+}
+
+/// Returns the median of all passes, because this is a small difference of two times of a pass.
+double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view name) {
+    std::vector<double> all;
+    for (const FitPass& pass : passes)
+        all.push_back(std::ranges::find(pass.ways, name, &PeerTimes::name)->calls.both_ways_us);
+    return lab::median(all);
+}
+
+/// Returns the costs for the file: the median pass for copies, and one pass for each other kind.
+FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
+    FitPass costs = passes[chosen.near];
+    costs.copies = middle_copies(passes);
+    costs.memory = passes[chosen.memory].memory;
+    costs.adoption = middle_adoption(passes);
+    for (PeerTimes& way : costs.ways) {
+        const std::vector<PeerTimes>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
+        way = *std::ranges::find(ways, std::string_view(way.name), &PeerTimes::name);
+        way.calls.both_ways_us = middle_both_ways_us(passes, way.name);
+    }
+    return costs;
+}
+
+Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
+    Json parameters = Json::object();
+    for (const PeerTimes& way : costs.ways)
+        add_parameters(parameters, way, costs.memory.copy_ns_per_byte,
+                       is_near(way) ? assumed.near : assumed.far);
+    parameters["reduce_ns_per_byte"] =
+        plan::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
+    if (costs.copies) add_parameters(parameters, *costs.copies);
+    add_parameters(parameters, costs.memory);
+    if (costs.adoption) add_parameters(parameters, *costs.adoption);
+    return parameters;
+}
+
+void add_measured(Json& report, const std::vector<PeerTimes>& ways) {
+    for (const char* what : {"multicasts", "turns", "blocks"}) report[what] = Json::array();
+    for (const PeerTimes& way : ways) {
+        for (const Multicast& multicast : way.multicasts)
+            report["multicasts"].push_back(to_json(way, multicast));
+        Json turns{{"way", way.name},
+                   {"half_us", way.turns.intercept},
+                   {"ns_per_byte", way.turns.slope * 1000},
+                   {"r2", way.turns.r2}};
+        if (way.shared_us) turns["shared_us"] = *way.shared_us;
+        if (way.bound) turns["bound"] = true;
+        report["turns"].push_back(std::move(turns));
+        report["blocks"].push_back(
+            {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
+    }
+}
+
+Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& chosen) {
+    Json array = Json::array();
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+        Json flags = Json::array();
+        for (const double flag : passes[i].flags_ns) flags.push_back(rounded(flag));
+        Json pass{{"flag_ns", std::move(flags)}, {"memory_ns", rounded(passes[i].memory_ns)}};
+        for (const auto& [name, cost] : {std::pair{"near_ns", passes[i].near_ns},
+                                         {"far_ns", passes[i].far_ns},
+                                         {"copies_ns", passes[i].copies_ns}})
+            if (cost) pass[name] = rounded(*cost);
+        pass["taken"] = Json::array();
+        if (i == chosen.near && passes[i].near_ns) pass["taken"].push_back("near");
+        if (i == chosen.far && passes[i].far_ns) pass["taken"].push_back("far");
+        if (i == chosen.memory) pass["taken"].push_back("memory");
+        array.push_back(std::move(pass));
+    }
+    return array;
+}
+
+/// Returns the values by which passes are compared.
+lab::Pass seen_of(const FitPass& pass) {
+    lab::Pass seen{.memory_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
+    if (pass.copies) {
+        const lab::Line line = lab::fit_line_by_ratio(pass.copies->in_place);
+        seen.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
+    }
+    for (const double flag_us : pass.flags_us) seen.flags_ns.push_back(flag_us * 1000);
+    for (const PeerTimes& way : pass.ways) {
+        const double cost_ns =
+            message_ns(way) + kTypicalBytes * byte_ns(way, pass.memory.copy_ns_per_byte);
+        if (is_near(way))
+            seen.near_ns = cost_ns;
+        else
+            seen.far_ns = cost_ns;
+    }
+    return seen;
+}
+
+Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
+               const std::vector<lab::Pass>& seen, const lab::ChosenPasses& chosen) {
+    const FitPass costs = chosen_of(passes, chosen);
+    Json report{{"schema", run::kParametersSchema},
+                {"machine", machine_name()},
+                {"provider", runtime.provider()},
+                {"ranks", runtime.world().size()},
+                {"nodes", runtime.nodes()},
+                {"parameters", parameters_of(costs, run::machine_over(runtime.provider()))},
+                {"passes", passes_of(seen, chosen)}};
+    add_measured(report, costs.ways);
+    return report;
+}
+
+void print_text(const Json& report) {
+    fmt::print("{} ranks on {} nodes, {}\n", report["ranks"].get<int>(), report["nodes"].get<int>(),
+               json_text(report["provider"]));
+    for (const Json& multicast : report["multicasts"])
+        for (const char* statistic : {"min", "median"}) {
+            const Json& line = multicast[statistic];
+            fmt::print("{:5} {:13} {:7} {:7} alpha_p {:9.3f} us  alpha_r {:9.3f} us  R^2 {:.3f}\n",
+                       json_text(multicast["way"]), json_text(multicast["mode"]),
+                       json_text(multicast["until"]), statistic, line["alpha_p_us"].get<double>(),
+                       line["alpha_r_us"].get<double>(), line["r2"].get<double>());
+        }
+    for (const Json& turns : report["turns"])
+        if (turns.contains("bound"))
+            fmt::print(
+                "{} turns: not measured, as rank 0 and its peer are bound to different "
+                "processors\n",
+                json_text(turns["way"]));
+    for (const auto& [key, value] : report["parameters"].items())
+        fmt::print("{} {}\n", key, value.get<double>());
+}
+
+void print_pass(const lab::Pass& seen, std::size_t number, int passes) {
+    std::string text = fmt::format("pass {} of {}: 16 KiB copied {:.2f} us", number, passes,
+                                   seen.memory_ns * 1e-3);
+    for (const auto& [name, cost] :
+         {std::pair{"near", seen.near_ns}, {"in place", seen.copies_ns}, {"far", seen.far_ns}})
+        if (cost) text += fmt::format(", {} {:.2f} us", name, *cost * 1e-3);
+    if (!seen.flags_ns.empty())
+        text += fmt::format(", a flag {:.0f} to {:.0f} ns", std::ranges::min(seen.flags_ns),
+                            std::ranges::max(seen.flags_ns));
+    fmt::print(stderr, "weft fit: {}\n", text);
+}
+
+void print_modes(const lab::ChosenPasses& chosen) {
+    if (!chosen.differ()) return;
+    fmt::print(
+        stderr,
+        "weft fit: a flag takes {:.0f} ns from rank to rank now and {:.0f} then: the machine "
+        "has modes, or was busy. Near costs are those of its quickest mode; in another one "
+        "calls take longer, and others may be quickest then\n",
+        chosen.flag_min_ns, chosen.flag_max_ns);
+}
 
 FitPass measure_pass(FitRanks& ranks, PutMeasure& puts, MemoryMeasure& memory) {
     FitPass found;
@@ -43,8 +370,8 @@ FitPass measure_pass(FitRanks& ranks, PutMeasure& puts, MemoryMeasure& memory) {
     return found;
 }
 
-/// Measures in passes; rank 0 prints progress.
-base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
+/// Measures in passes, and returns the report on rank 0, which prints progress.
+Json fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
     FitRanks ranks(runtime.world());
     PutMeasure puts(ranks, arguments.repetitions);
     MemoryMeasure memory(ranks, arguments.repetitions);
@@ -58,55 +385,40 @@ base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments
         seen.push_back(seen_of(passes.back()));
         print_pass(seen.back(), seen.size(), arguments.passes);
     }
-    if (!tells) return base::Done{};
+    if (!tells) return {};
     const lab::ChosenPasses chosen = lab::choose_passes(seen);
     print_modes(chosen);
-    const Json report = report_of(runtime, passes, seen, chosen);
-    print_text(report);
-    if (arguments.output.empty()) return base::Done{};
-    return write_file("--output", arguments.output, report.dump(2) + "\n");
+    return report_of(runtime, passes, seen, chosen);
 }
 
-base::Result<int> fit(const FitArguments& arguments) {
+int fit(const FitArguments& arguments) {
     Runtime runtime;
-    if (runtime.world().size() < 2) {
-        runtime.finalize();
-        return base::fail(Status::argument, "one rank has no peers: weft run -n 9 weft fit");
-    }
-    const base::Result<void> written = fit_in_passes(runtime, arguments);
+    const bool alone = runtime.world().size() < 2;
+    const Json report = alone ? Json() : fit_in_passes(runtime, arguments);
     runtime.finalize();
-    if (!written) return written.failure();
+    if (alone) refuse("one rank has no peers: weft run -n 9 weft fit");
+    if (report.is_null()) return 0;
+    print_text(report);
+    if (!arguments.output.empty()) write_file("--output", arguments.output, report.dump(2) + "\n");
     return 0;
-}
-
-int run_fit(const FitArguments& arguments) {
-    try {
-        const auto status = fit(arguments);
-        return status ? *status : refuse("fit", status.failure());
-    } catch (const Error& error) {
-        return refuse("fit", {error.status(), error.what()});
-    }
 }
 
 }  // namespace
 
 void add_fit_command(CLI::App& app, int& exit_status) {
-    auto arguments = std::make_shared<FitArguments>();
-    CLI::App& command = add_command(
-        app, "fit", "measure the costs of puts on the nodes of this job (start it with weft run)");
-    add_option(command, "--output", arguments->output,
+    const auto [command, arguments] = add_command<FitArguments>(
+        app, exit_status, "fit",
+        "measure the costs of puts on the nodes of this job (start it with weft run)", &fit,
+        "weft fit");
+    add_option(*command, "--output", arguments->output,
                "write a file of parameters for --params of cost, simulate and explain");
-    add_option(command, "--repetitions", arguments->repetitions, "samples of each figure")
-        .within(3, 100'000)
-        .shows_default();
-    add_option(command, "--passes", arguments->passes,
+    add_option(*command, "--repetitions", arguments->repetitions, "samples of each figure")
+        .within(3, 100'000);
+    add_option(*command, "--passes", arguments->passes,
                "number of repetitions of all measurements, because a machine may change its speed")
-        .within(1, 1000)
-        .shows_default();
-    add_option(command, "--pause", arguments->pause, "seconds between two passes")
-        .within(0.0, 3600.0)
-        .shows_default();
-    on_run(command, exit_status, [arguments] { return run_fit(*arguments); });
+        .within(1, 1000);
+    add_option(*command, "--pause", arguments->pause, "seconds between two passes")
+        .within(0.0, 3600.0);
 }
 
 }  // namespace weft::tools

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/fit_measure.hpp"
-
+// fit_measure.cpp - puts and short calls, as `weft fit` measures them.
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstring>
-#include <span>
 #include <string_view>
 #include <thread>
-#include <utility>
 
-#include "base/clock.hpp"
 #include "base/copy.hpp"
+#include "tools/cli/fit.hpp"
 
 namespace weft::tools {
 
@@ -63,8 +59,8 @@ void PutMeasure::time_flag() {
                               [&] { flags_us_.push_back(half_turn_us(peer, 0, Waits::spinning)); });
 }
 
-Way PutMeasure::measure(const char* name, const std::vector<Rank>& peers) {
-    Way way{.name = name, .peers = peers};
+PeerTimes PutMeasure::measure(const char* name, const std::vector<Rank>& peers) {
+    PeerTimes way{.name = name, .peers = peers};
     const bool near = name == std::string_view("near");
     const Rank first = peers.front();
     time_flag();
@@ -89,7 +85,7 @@ Way PutMeasure::measure(const char* name, const std::vector<Rank>& peers) {
 }
 
 /// Peers poll the network until rank 0 has all its times.
-void PutMeasure::multicast(Way& way, bool blocking) {
+void PutMeasure::multicast(PeerTimes& way, bool blocking) {
     const char* const mode = blocking ? "blocking" : "non-blocking";
     Multicast issued{mode, "issued", {}};
     Multicast landed{mode, "landed", {}};
@@ -150,7 +146,7 @@ void PutMeasure::send(Rank peer, std::size_t bytes) {
 
 /// Measures with a peer of the same host where ranks share processors. A local peer does not poll
 /// the network, because a job on one node has none.
-std::optional<double> PutMeasure::measure_shared(Way& way) {
+std::optional<double> PutMeasure::measure_shared(PeerTimes& way) {
     const bool near = way.name == std::string_view("near");
     if (!ranks_.processors().crowd().shares() ||
         (!near && ranks_.processors().crowd().ranks != world_.size()))
@@ -177,7 +173,7 @@ double PutMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
 }
 
 /// Measures receptions: the peer sends while rank 0 sleeps.
-double PutMeasure::measure_receptions(const Way& way) {
+double PutMeasure::measure_receptions(const PeerTimes& way) {
     const Rank peer = way.peers.front();
     // The messages arrive before it wakes, also over a slow network.
     const auto pause =

@@ -8,14 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
-#include <vector>
 
-#include "base/clock.hpp"
 #include "base/copy.hpp"
+#include "link/direct/direct_memory.hpp"
 #include "run/team/choice.hpp"
-#include "tools/cli/adoption_probe.hpp"
-#include "tools/cli/fit_measure.hpp"
+#include "tools/cli/fit.hpp"
 #include "tools/measure/fresh_buffers.hpp"
 
 namespace weft::tools {
@@ -24,7 +21,6 @@ namespace {
 
 constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
 /// Default of an unknown size of the last cache, and limit of a larger one.
 constexpr std::size_t kLastCacheBytes = std::size_t{32} << 20;
@@ -58,6 +54,51 @@ double reduce_ns_per_byte() {
         median_us(kRounds, [&] { add(sum.data(), sum.data(), other.data(), kElements); });
     return us * 1000 / (kElements * sizeof(double));
 }
+
+link::DirectOptions own_peer() {
+    link::DirectOptions options;
+    options.peers = {{.pid = ::getpid()}};
+    options.mode = link::DirectMode::adopt;
+    return options;
+}
+
+/// Measures the time to remap ("adopt") a buffer, and to map a remapped one. The process acts as
+/// its own local peer: it exposes a buffer and maps it, as a peer would.
+class AdoptionProbe {
+  public:
+    AdoptionProbe() : direct_(own_peer()) {}
+
+    struct Times {
+        double adopt_us = 0;   ///< of the owner
+        double window_us = 0;  ///< to map the buffer, and to touch each page once
+    };
+    /// Measures a buffer that was not exposed before. Returns nothing if buffers
+    /// cannot be remapped.
+    [[nodiscard]] std::optional<Times> time(std::span<std::byte> buffer) {
+        std::uint64_t begin = base::monotonic_ns();
+        const base::Exposure exposure =
+            direct_.expose(buffer.data(), buffer.size(), base::Access::read);
+        Times times{.adopt_us = elapsed_us(begin)};
+        begin = base::monotonic_ns();
+        const volatile std::byte* const seen = direct_.map(0, exposure.reach, buffer.size());
+        if (seen != nullptr)
+            for (std::size_t at = 0; at < buffer.size(); at += link::kPageBytes)
+                static_cast<void>(seen[at]);
+        times.window_us = elapsed_us(begin);
+        const bool adopted = exposure.reach.way == base::AccessMethod::adopted && seen != nullptr;
+        direct_.conceal(exposure);
+        if (!adopted) return std::nullopt;
+        return times;
+    }
+
+    /// Exposes and unexposes a remapped buffer, as its owner does.
+    void expose(std::span<std::byte> buffer) {
+        direct_.conceal(direct_.expose(buffer.data(), buffer.size(), base::Access::read));
+    }
+
+  private:
+    link::DirectMemory direct_;
+};
 
 }  // namespace
 
@@ -121,9 +162,7 @@ std::optional<double> MemoryMeasure::expose_us(std::size_t bytes) {
     AdoptionProbe probe;
     exposed_.resize(bytes);
     if (!probe.time(exposed_)) return std::nullopt;
-    std::vector<double> times;
-    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(exposed_));
-    return lab::median(times);
+    return median_us(repetitions_, [&] { probe.expose(exposed_); });
 }
 
 OwnMemory MemoryMeasure::own_memory() {
@@ -176,7 +215,7 @@ std::optional<Adoption> MemoryMeasure::adoption() {
         AdoptionProbe probe;
         Adoption measured;
         for (const std::size_t pages : kAdoptedPages) {
-            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is partial
+            lab::FreshBuffers fresh((pages + 1) * link::kPageBytes);  // its first page is partial
             std::vector<double> adopted;
             std::vector<double> mapped;
             for (int i = 0; i < std::min(kBuffersMax, repetitions_); ++i) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/fit_ranks.hpp"
-
+// fit_ranks.cpp - the ranks that `weft fit` measures, and their processors.
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <thread>
+
+#include "tools/cli/fit.hpp"
 
 namespace weft::tools {
 

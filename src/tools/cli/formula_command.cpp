@@ -4,6 +4,7 @@
 // Holds    Without a name, lists all formulas with their arguments and usual values.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -21,19 +22,16 @@ struct FormulaArguments {
     bool json = false;
 };
 
-base::Result<lab::FormulaValue> read_value(const std::string& text) {
-    const std::size_t equals = text.find('=');
+lab::FormulaValue read_value(const std::string& text) {
+    const std::size_t equals = std::min(text.find('='), text.size());
     lab::FormulaValue value{.name = text.substr(0, equals)};
     const char* const end = text.data() + text.size();
-    if (equals == std::string::npos)
-        return base::fail(Status::argument, "'{}': expected name=number", text);
-    const auto read = std::from_chars(text.data() + equals + 1, end, value.value);
-    if (read.ec != std::errc{} || read.ptr != end)
-        return base::fail(Status::argument, "'{}': expected name=number", text);
+    const auto read = std::from_chars(std::min(text.data() + equals + 1, end), end, value.value);
+    if (read.ec != std::errc{} || read.ptr != end) refuse("'{}': expected name=number", text);
     return value;
 }
 
-void list(bool json) {
+int list(bool json) {
     Json all = Json::array();
     for (const lab::Formula& formula : lab::formulas()) {
         Json arguments = Json::object();
@@ -42,34 +40,24 @@ void list(bool json) {
             arguments[std::string(argument.name)] = argument.usual;
             text += fmt::format(" {}={}", argument.name, argument.usual);
         }
-        if (json) {
-            all.push_back({{"formula", formula.name},
-                           {"what", formula.what},
-                           {"source", formula.source},
-                           {"arguments", std::move(arguments)}});
-        } else {
+        if (!json)
             fmt::print("{}: {}\n   {}\n    from {}\n", formula.name, formula.what, text,
                        formula.source);
-        }
+        all.push_back({{"formula", formula.name},
+                       {"what", formula.what},
+                       {"source", formula.source},
+                       {"arguments", std::move(arguments)}});
     }
     if (json) print_json(Json{{"formulas", std::move(all)}});
+    return 0;
 }
 
-base::Result<int> formula(const FormulaArguments& arguments) {
-    if (arguments.name.empty()) {
-        list(arguments.json);
-        return 0;
-    }
+int formula(const FormulaArguments& arguments) {
+    if (arguments.name.empty()) return list(arguments.json);
     std::vector<lab::FormulaValue> given;
-    for (const std::string& text : arguments.values) {
-        auto value = read_value(text);
-        if (!value) return value.failure();
-        given.push_back(*std::move(value));
-    }
-    const auto results = lab::evaluate_formula(arguments.name, given);
-    if (!results) return results.failure();
+    for (const std::string& text : arguments.values) given.push_back(read_value(text));
     Json object{{"formula", arguments.name}};
-    for (const auto& [name, value] : *results) {
+    for (const auto& [name, value] : need(lab::evaluate_formula(arguments.name, given))) {
         object[std::string(name)] = value;
         if (!arguments.json) fmt::print("{:24} {}\n", name, value);
     }

@@ -23,19 +23,16 @@ struct GoalArguments {
     bool json = false;
 };
 
-base::Result<int> simulate_file(const GoalArguments& arguments) {
-    const auto model = read_model(arguments.model);
-    if (!model) return model.failure();
-    const auto text = base::read_file(arguments.file, kTextBytesMax);
-    if (!text) return text.failure().within("file");
-    const auto outcome = lab::simulate_goal(*text, lab::message_model(*model));
-    if (!outcome) return outcome.failure().within(arguments.file);
+int simulate_file(const GoalArguments& arguments) {
+    const lab::ModelParameters model = read_model(arguments.model).wire;
+    const auto text = need(base::read_file(arguments.file, kTextBytesMax), "file");
+    const auto outcome = need(lab::simulate_goal(text, lab::message_model(model)), arguments.file);
     print_answer({{"file", arguments.file},
-                  {"model", lab::name_of(model->model)},
-                  {"makespan_ns", plan::nanoseconds(outcome->makespan)},
-                  {"earliest_finish_ns", plan::nanoseconds(outcome->earliest_finish)},
-                  {"messages", outcome->messages},
-                  {"operations", outcome->events}},
+                  {"model", lab::name_of(model.model)},
+                  {"makespan_ns", plan::nanoseconds(outcome.makespan)},
+                  {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
+                  {"messages", outcome.messages},
+                  {"operations", outcome.events}},
                  arguments.json);
     return 0;
 }

@@ -12,11 +12,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "base/element_types.hpp"
 #include "base/environment.hpp"
@@ -59,7 +56,6 @@ std::vector<std::string> suggestions_for(const std::string& option) {
     if (option == "--op") return words(base::op_names());
     if (option == "--provider") return words(run::providers_with_costs());
     if (option == "--bind") return {"none", "core"};
-    if (option == "--placement") return {"ordered", "paper"};
     if (option == "--objective") return {"time", "energy", "memory", "edp"};
     if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp"};
     std::vector<std::string> found;
@@ -76,7 +72,6 @@ std::vector<std::string> suggestions_for(const std::string& option) {
     return found;
 }
 
-/// Describes an option or an argument, which has a name without a dash.
 Json describe_option(const CLI::Option& option) {
     std::vector<std::string> names;
     for (const std::string& name : option.get_snames()) names.push_back("-" + name);
@@ -143,7 +138,6 @@ Json describe(const CLI::App& app) {
             {"commands", std::move(commands)}};
 }
 
-/// Joins the texts of several arrays.
 std::string joined(const Json& texts, const char* between) {
     return fmt::format("{}", fmt::join(texts.get<std::vector<std::string>>(), between));
 }
@@ -244,8 +238,6 @@ std::string sections_of_weft(const CLI::App& app) {
 
 /// Returns a man page of a command, or of weft itself if `command` is nullptr.
 base::Result<std::string> man_page(const CLI::App& app, const CLI::App* command) {
-    const auto self = own_program();
-    if (!self) return self.failure();
     const std::string name = command == nullptr ? "" : command->get_name();
     const std::string page = command == nullptr ? "weft" : "weft-" + name;
     const std::string summary = (command == nullptr ? app : *command).get_description();
@@ -254,59 +246,55 @@ base::Result<std::string> man_page(const CLI::App& app, const CLI::App* command)
                                  ? sections_of_weft(app)
                                  : fmt::format("{}[SEE ALSO]\n.BR weft (1)\n",
                                                command->get_allow_extras() ? "" : kStatuses);
-    const auto text = output_of(fmt::format(
-        "help2man --no-info --manual=weft --version-string={0} --name={1} --include=/dev/stdin "
-        "{2} 2>&1 <<'END' | sed '/^\\.TH/s/ \"1\" \"[^\"]*\"/ 1 \"\"/'\n{3}END\n",
-        in_quotes(fmt::format("{} {}", page, WEFT_VERSION)),
-        in_quotes(summary.substr(command == nullptr ? summary.find(' ') + 1 : 0)),
-        in_quotes(in_quotes(*self) + " " + name), more));
-    if (!text) return text.failure();
-    if (text->text.starts_with(".")) return text->text;
+    const std::string text =
+        output_of(
+            fmt::format("help2man --no-info --manual=weft --version-string={0} --name={1} "
+                        "--include=/dev/stdin "
+                        "{2} 2>&1 <<'END' | sed '/^\\.TH/s/ \"1\" \"[^\"]*\"/ 1 \"\"/'\n{3}END\n",
+                        in_quotes(fmt::format("{} {}", page, WEFT_VERSION)),
+                        in_quotes(summary.substr(command == nullptr ? summary.find(' ') + 1 : 0)),
+                        in_quotes(in_quotes(own_program()) + " " + name), more))
+            .text;
+    if (text.starts_with(".")) return text;
     return base::fail(Status::environment, "man pages are made by help2man: {}",
-                      text->text.substr(0, text->text.find('\n')));
-}
-
-base::Result<void> write_page(const std::filesystem::path& path, const std::string& text) {
-    std::error_code problem;
-    std::filesystem::create_directories(path.parent_path(), problem);
-    return write_file("--write", path.string(), text);
+                      text.substr(0, text.find('\n')));
 }
 
 /// Writes the completion and all pages to their places below an installation's share/. Without
 /// help2man it writes only the completion, and says why.
-base::Result<void> write_all(const CLI::App& app, const std::filesystem::path& folder) {
-    auto done = write_page(folder / "bash-completion/completions/weft", bash_completion(app));
+void write_all(const CLI::App& app, const std::filesystem::path& folder) {
+    const auto write_page = [](const std::filesystem::path& path, const std::string& text) {
+        std::error_code problem;
+        std::filesystem::create_directories(path.parent_path(), problem);
+        write_file("--write", path.string(), text);
+    };
+    write_page(folder / "bash-completion/completions/weft", bash_completion(app));
     std::vector<const CLI::App*> described{nullptr};
     for (const CLI::App* command : commands_of(app)) described.push_back(command);
     for (const CLI::App* command : described) {
         const auto page = man_page(app, command);
-        if (!page) fmt::print(stderr, "weft help: {}\n", page.failure().text);
-        if (!done || !page) return done;
+        if (!page) return fmt::print(stderr, "weft help: {}\n", page.failure().text);
         const std::string name = command == nullptr ? "" : "-" + command->get_name();
-        done = write_page(folder / fmt::format("man/man1/weft{}.1", name), *page);
+        write_page(folder / fmt::format("man/man1/weft{}.1", name), *page);
     }
-    return done;
 }
 
-base::Result<int> help(const CLI::App& app, const HelpArguments& arguments) {
+int help(const CLI::App& app, const HelpArguments& arguments) {
     const auto commands = commands_of(app);
     const auto found = std::ranges::find(commands, arguments.command, &CLI::App::get_name);
     const CLI::App* const command = found == commands.end() ? nullptr : *found;
     if (!arguments.command.empty() && command == nullptr)
-        return base::fail(Status::argument, "command: there is no weft {}", arguments.command);
-    if (!arguments.write.empty()) {
-        if (auto written = write_all(app, arguments.write); !written) return written.failure();
-    } else if (arguments.man) {
-        const auto page = man_page(app, command);
-        if (!page) return page.failure();
-        fmt::print("{}", *page);
-    } else if (arguments.completion) {
+        refuse("command: there is no weft {}", arguments.command);
+    if (!arguments.write.empty())
+        write_all(app, arguments.write);
+    else if (arguments.man)
+        fmt::print("{}", need(man_page(app, command)));
+    else if (arguments.completion)
         fmt::print("{}", bash_completion(app));
-    } else if (arguments.json) {
+    else if (arguments.json)
         print_json(describe(app));
-    } else {
+    else
         fmt::print("{}", help_text(app, arguments.command));
-    }
     return 0;
 }
 
@@ -323,7 +311,9 @@ void add_help_command(CLI::App& app, int& exit_status) {
     add_option(command, "--write", arguments->write,
                "write all man pages and the completion below this folder");
     add_flag(command, "--json", arguments->json, "all commands as one JSON object on stdout");
-    on_run(command, exit_status, [&app, arguments] { return status_of(help(app, *arguments)); });
+    on_run(command, exit_status, [&app, arguments] {
+        return run_command("weft", [&] { return help(app, *arguments); });
+    });
 }
 
 }  // namespace weft::tools

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/environment.hpp"
@@ -18,7 +17,6 @@
 #include "run/runtime.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/machine_facts.hpp"
 #include "tools/cli/table.hpp"
 #include "topology/hwloc_reader.hpp"
 
@@ -139,19 +137,15 @@ void add_network(Json& info, const run::Description& job) {
                           {"reason", survey.completion_reason}};
 }
 
-Json bugs_json(const link::Profile& profile) {
-    Json bugs = Json::array();
-    for (const link::KnownBug& bug : profile.bugs)
-        bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});
-    return bugs;
-}
-
 Json provider_json(const run::ProviderDescription& provider) {
     const link::Profile& profile = *provider.profile;
     const link::FabricSurvey& survey = provider.survey;
     Json settings = Json::array();
     for (const link::EnvironmentDefault& setting : profile.environment)
         settings.push_back({{"name", setting.name}, {"value", setting.value}});
+    Json bugs = Json::array();
+    for (const link::KnownBug& bug : profile.bugs)
+        bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});
     Json granted = granted_json(survey);
     granted.erase("domain");
     Json report{{"provider", survey.provider},
@@ -165,7 +159,7 @@ Json provider_json(const run::ProviderDescription& provider) {
     report["target_must_progress"] = profile.target_must_progress;
     report["offload"] = {{"promised", profile.offload.holds}, {"reason", profile.offload.why}};
     report["small_keys"] = profile.small_keys;
-    report["known_bugs"] = bugs_json(profile);
+    report["known_bugs"] = std::move(bugs);
     report["cost"] = {{"latency_ns", profile.cost.latency_ns},
                       {"issue_ns", profile.cost.issue_ns},
                       {"receive_ns", profile.cost.receive_ns},
@@ -203,9 +197,8 @@ Json environment_json(const base::Settings& settings) {
 }
 
 /// Rank 0 describes the job.
-base::Result<Json> info_json(run::Runtime& runtime) {
-    const auto machine = topology::read_machine();
-    if (!machine) return machine.failure();
+Json info_json(run::Runtime& runtime) {
+    const auto machine = need(topology::read_machine());
     const run::Job& job = runtime.job();
     const run::Description facts = run::describe(job, runtime.settings(), true);
     Json info{{"versions",
@@ -215,7 +208,7 @@ base::Result<Json> info_json(run::Runtime& runtime) {
                 {"build", build_type()},
                 {"libfabric", facts.survey ? facts.survey->version : ""},
                 {"pmix", link::pmix_version()},
-                {"hwloc", machine->reader_version}}},
+                {"hwloc", machine.reader_version}}},
               {"job", job_json(facts)}};
     add_network(info, facts);
     info["banks"] = banks_json(runtime.layout());
@@ -224,7 +217,7 @@ base::Result<Json> info_json(run::Runtime& runtime) {
                        {"direct_problem", job.direct_problem},
                        {"adoption_off", facts.adoption_off},
                        {"problems", facts.mapping_problems}};
-    info["topology"] = topology_json(*machine, facts);
+    info["topology"] = topology_json(machine, facts);
     info["reduction"] = {{"instruction_set", runtime.kernels().name()},
                          {"runnable", run::runnable_isas()}};
     info.update(environment_json(runtime.settings()));
@@ -268,61 +261,50 @@ std::string provider_text(Json provider) {
     return outline(provider);
 }
 
-int print_environment(bool json) {
-    const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
-    if (!settings) return refuse("info", settings.failure());
-    if (!is_first_rank()) return 0;
-    const Json table = environment_json(*settings);
-    fmt::print("{}", json ? json_text(table) + "\n" : environment_text(table));
-    return 0;
-}
-
-int print_provider(const InfoArguments& arguments) {
-    const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
-    if (!settings) return refuse("info", settings.failure());
-    const auto provider = run::describe_provider(*settings, arguments.provider);
-    if (!provider) return refuse("info --provider", provider.failure());
-    if (!is_first_rank()) return 0;
-    const Json report = provider_json(*provider);
-    fmt::print("{}", arguments.json ? json_text(report) + "\n" : provider_text(report));
-    return 0;
-}
-
-/// Called on all ranks; rank 0 prints.
-base::Result<void> report(run::Runtime& runtime, bool json) {
-    if (runtime.world().rank() != 0) return runtime.finalize();
-    const auto info = info_json(runtime);
-    if (!info) return info.failure();
-    fmt::print("{}", json ? json_text(*info) + "\n" : info_text(*info));
-    return runtime.finalize();
+base::Settings settings_here() {
+    return need(base::read_settings(environ, collectives::kCollectiveNames));
 }
 
 int info(const InfoArguments& arguments) {
-    if (arguments.environment) return print_environment(arguments.json);
-    if (!arguments.provider.empty()) return print_provider(arguments);
-    auto runtime = run::Runtime::create(environ);
-    if (!runtime) return refuse("info", runtime.failure());
-    const auto reported = report(**runtime, arguments.json);
-    return reported ? 0 : refuse("info", reported.failure());
+    const auto print = [&](const Json& report, const std::string& text) {
+        fmt::print("{}", arguments.json ? json_text(report) + "\n" : text);
+    };
+    if (arguments.environment) {
+        const Json table = environment_json(settings_here());
+        if (is_first_rank()) print(table, environment_text(table));
+    } else if (!arguments.provider.empty()) {
+        const auto provider =
+            need(run::describe_provider(settings_here(), arguments.provider), "--provider");
+        const Json report = provider_json(provider);
+        if (is_first_rank()) print(report, provider_text(report));
+    } else {
+        const auto runtime = need(run::Runtime::create(environ));
+        if (runtime->world().rank() == 0) {
+            const Json report = info_json(*runtime);
+            print(report, info_text(report));
+        }
+        need(runtime->finalize());
+    }
+    return 0;
 }
 
 }  // namespace
 
 void add_info_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<InfoArguments>();
-    CLI::App& command = add_command(
-        app, "info", "describe this machine or this job: versions, network, memory, settings");
-    add_flag(command, "--environment", arguments->environment,
+    const auto [command, arguments] = add_command<InfoArguments>(
+        app, exit_status, "info",
+        "describe this machine or this job: versions, network, memory, settings", &info,
+        "weft info");
+    add_flag(*command, "--environment", arguments->environment,
              "print only the table of WEFT_* variables");
-    add_flag(command, "--json", arguments->json, "one JSON object on stdout");
+    add_flag(*command, "--json", arguments->json, "one JSON object on stdout");
     add_option(
-        command, "--provider", arguments->provider,
+        *command, "--provider", arguments->provider,
         "describe the behavior of jobs over this libfabric provider, which need not be installed");
     set_footer(
-        command,
+        *command,
         "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"
         "rank describes that job.");
-    on_run(command, exit_status, [arguments] { return info(*arguments); });
 }
 
 }  // namespace weft::tools

@@ -2,13 +2,14 @@
 #include "tools/cli/job_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -16,12 +17,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
+
+#include "tools/launch/process.hpp"
 
 namespace weft::tools {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -50,6 +51,10 @@ std::string first_words(std::string_view text) {
 
 }  // namespace
 
+void append(Words& words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+}
+
 bool is_first_rank() {
     const char* rank = std::getenv("PMIX_RANK");
     return rank == nullptr || std::string_view(rank) == "0";
@@ -59,11 +64,20 @@ bool is_in_job() {
     return std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
 }
 
-base::Result<std::string> own_program() {
+std::string own_program() {
     std::error_code failed;
-    std::string path = std::filesystem::read_symlink("/proc/self/exe", failed).string();
-    if (failed) return base::fail(Status::environment, "/proc/self/exe cannot be read");
+    std::string path = fs::read_symlink("/proc/self/exe", failed).string();
+    if (failed) fail(Status::environment, "/proc/self/exe cannot be read");
     return path;
+}
+
+Words words_of_job(const Words& options, const Words& command) {
+    const std::string self = own_program();
+    Words words{self, "run"};
+    append(words, options);
+    append(words, {"--", self});
+    append(words, command);
+    return words;
 }
 
 std::string in_quotes(std::string_view word) {
@@ -72,65 +86,99 @@ std::string in_quotes(std::string_view word) {
     return text + "'";
 }
 
-base::Result<ProgramOutput> output_of(const std::string& command) {
+std::string in_quotes(const Words& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + in_quotes(word);
+    return text;
+}
+
+ProgramOutput output_of(const std::string& command) {
     std::FILE* const pipe = ::popen(command.c_str(), "re");
-    if (pipe == nullptr) return base::fail(Status::environment, "a shell cannot be started");
+    if (pipe == nullptr) fail(Status::environment, "a shell cannot be started");
     ProgramOutput output;
     std::array<char, 4096> piece;
     while (const std::size_t bytes = std::fread(piece.data(), 1, piece.size(), pipe))
         output.text.append(piece.data(), bytes);
-    const int ended = ::pclose(pipe);
-    output.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+    output.status = shell_status(::pclose(pipe));
     return output;
 }
 
-base::Result<Json> json_of(const std::vector<std::string>& words, double seconds) {
-    std::string command =
-        fmt::format("exec timeout --foreground -k 5 {:.0f} env", std::ceil(std::max(seconds, 1.0)));
-    for (const std::string& word : words) command += " " + in_quotes(word);
-    const auto output = output_of(command + " 2>&1 </dev/null");
-    if (!output) return output.failure();
+base::Result<Json> json_of(const Words& words, double seconds) {
+    const ProgramOutput output =
+        output_of(fmt::format("exec timeout --foreground -k 5 {:.0f} env {} 2>&1 </dev/null",
+                              std::ceil(std::max(seconds, 1.0)), in_quotes(words)));
     // Status 1 means that an answer is no; the object has the answer.
-    Json found = output->status <= 1 ? object_in(output->text) : Json(Json::value_t::discarded);
+    Json found = output.status <= 1 ? object_in(output.text) : Json(Json::value_t::discarded);
     if (found.is_object()) return found;
-    if (output->status == 124)
+    if (output.status == 124)
         return base::fail(Status::environment, "no end within {:.0f} s", seconds);
-    const std::string said = first_words(output->text);
+    const std::string said = first_words(output.text);
     return base::fail(
         Status::environment, "{}",
-        said.empty() ? fmt::format("status {}, no JSON object", output->status) : said);
+        said.empty() ? fmt::format("status {}, no JSON object", output.status) : said);
 }
 
-base::Failure start_job(Rank ranks, std::optional<Rank> nodes) {
+void start_job(Rank ranks, std::optional<Rank> nodes) {
     std::ifstream file("/proc/self/cmdline");
-    std::vector<std::string> own;
+    Words own;
     for (std::string word; std::getline(file, word, '\0');) own.push_back(word);
-    const auto program = own_program();
-    if (own.empty() || !program)
-        return base::fail(Status::environment, "-n {}: cannot read how this command was called",
-                          ranks);
-    std::vector<std::string> words{*program, "run", "-n", std::to_string(ranks)};
-    if (nodes) words.insert(words.end(), {"--nodes", std::to_string(*nodes)});
-    words.insert(words.end(), {"--", *program});
-    words.insert(words.end(), own.begin() + 1, own.end());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    ::execv(program->c_str(), arguments.data());
-    return base::fail(Status::environment, "-n {}: cannot start {}: {}", ranks, *program,
-                      std::strerror(errno));
+    if (own.empty())
+        fail(Status::environment, "-n {}: cannot read how this command was called", ranks);
+    own.erase(own.begin());
+    Words options{"-n", std::to_string(ranks)};
+    if (nodes) append(options, {"--nodes", std::to_string(*nodes)});
+    Words words = words_of_job(options, own);
+    ::execv(words.front().c_str(), pointers_to(words).data());
+    fail(Status::environment, "-n {}: cannot start {}: {}", ranks, words.front(),
+         std::strerror(errno));
 }
 
-/// Prints the failure on rank 0. The other ranks wait first, because the launcher ends the job when
-/// a rank exits, before rank 0 may have printed.
-int refuse(const char* command, const base::Failure& failure) {
-    const bool on_all_ranks = exit_status_of(failure.status) == kUnusableArguments;
-    if (on_all_ranks && !is_first_rank()) {
-        std::this_thread::sleep_for(std::chrono::seconds(1));
-    } else {
-        fmt::print(stderr, "weft {}: {}\n", command, failure.text);
-    }
-    return exit_status_of(failure.status);
+int run_program(const Words& words) {
+    pid_t child = 0;
+    const char* const program = words.front().c_str();
+    if (::posix_spawn(&child, program, nullptr, nullptr, pointers_to(words).data(), environ) != 0)
+        fail(Status::environment, "cannot start {}", fmt::join(words, " "));
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return shell_status(status);
+}
+
+Words default_launcher(const std::string& mpi) {
+    if (mpi == "mpich") return {"mpiexec.mpich"};
+    Words words{"mpirun.openmpi", "--oversubscribe"};
+    if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
+    return words;
+}
+
+Words words_of(const MpiJob& job) {
+    Words words = job.launcher.empty() ? default_launcher(job.mpi) : job.launcher;
+    append(words, {"-np", std::to_string(job.ranks), "env"});
+    append(words, job.settings);
+    append(words, job.program);
+    return words;
+}
+
+std::string layer_for(const std::string& mpi) {
+    const std::string name = fmt::format("libweft-mpi-{}.so", mpi);
+    const fs::path here = fs::path(own_program()).parent_path();
+    for (const fs::path& folder : {here, here.parent_path() / WEFT_LIBRARY_FOLDER})
+        if (fs::exists(folder / name)) return folder / name;
+    fail(Status::environment, "{} is not here: it is built where {} has headers", name, mpi);
+}
+
+std::string peer_program(const std::string& mpi) {
+    const fs::path program = fs::path(own_program()).replace_filename("peer_" + mpi);
+    if (::access(program.c_str(), X_OK) == 0) return program;
+    fail(Status::environment,
+         "{} is missing; where the library and its compiler wrapper are installed, it is built "
+         "by: cmake --build BUILD --target weft_peer_{}",
+         program.string(), mpi);
+}
+
+std::string yielding_library(const std::string& mpi, Rank ranks) {
+    const fs::path library = fs::path(own_program()).replace_filename("peer_yield_ucx.so");
+    const bool yields = mpi != "mpich" || ranks <= usable_processors();
+    return yields || ::access(library.c_str(), R_OK) != 0 ? "" : library.string();
 }
 
 }  // namespace weft::tools

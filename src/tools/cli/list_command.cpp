@@ -78,13 +78,9 @@ bool serves(const Algorithm& algorithm, const collectives::CollectiveTraits& tra
     return !traits.has_pairwise_counts() || algorithm.name == "flat" || algorithm.name == "direct";
 }
 
-base::Result<int> list(const ListArguments& arguments) {
-    const collectives::CollectiveTraits* traits = nullptr;
-    if (!arguments.collective.empty()) {
-        const auto known = check_any_collective(arguments.collective);
-        if (!known) return known.failure();
-        traits = collectives::find_collective(arguments.collective);
-    }
+int list(const ListArguments& arguments) {
+    const collectives::CollectiveTraits* const traits =
+        arguments.collective.empty() ? nullptr : &known_collective(arguments.collective);
     Json all = Json::array();
     for (const Algorithm& algorithm : collectives::algorithms()) {
         if (traits != nullptr && !serves(algorithm, *traits)) continue;

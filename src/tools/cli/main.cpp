@@ -13,22 +13,60 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "tools/cli/command.hpp"
-#include "tools/cli/machine_facts.hpp"
 
 namespace {
 
 using weft::tools::kEnvironmentFailed;
 using weft::tools::kUnusableArguments;
 
+/// Examples in the help and the man page of each command. Each ends with status 0 if only weft and
+/// ./a.out (a program that uses it) are available, in this order and in one folder:
+/// tests/system/cli/shown_test.py runs them.
+constexpr std::pair<const char*, const char*> kExamples[] = {
+    {"run", "weft run -n 4 ./a.out"},
+    {"run", "weft run -n 4 --nodes 2 --label ./a.out"},
+    {"run", "weft run --layout 3,1 --timeout 60 -x WEFT_ALLREDUCE=a2,a2 ./a.out"},
+    {"bench", "weft run -n 4 weft bench allreduce --bytes 8,64K --seconds 0.05"},
+    {"bench", "weft run -n 4 --nodes 2 weft bench put-latency --seconds 0.05 --json"},
+    {"bench", "weft bench overlap -n 2 --nodes 2 --bytes 1M --iterations 5"},
+    {"fit",
+     "weft run -n 5 --layout 4,1 weft fit --repetitions 3 --passes 2 --pause 0 --output "
+     "costs.json"},
+    {"tune",
+     "weft tune allreduce --ranks 2 --bytes 8 --seconds 0.05 --total-seconds 0.2 --output "
+     "tuning.json"},
+    {"info", "weft info"},
+    {"info", "weft run -n 4 --nodes 2 weft info"},
+    {"info", "weft info --environment"},
+    {"doctor", "weft doctor"},
+    {"list", "weft list allreduce"},
+    {"show", "weft show allreduce --algorithm a2,a2 --ranks 4 --rank 0"},
+    {"verify", "weft verify allreduce --algorithm ring --ranks 7"},
+    {"verify", "weft verify broadcast --algorithm binomial --ranks 8 --layout 4,4 --json"},
+    {"enumerate", "weft enumerate --ranks 12 --kind factored"},
+    {"enumerate", "weft enumerate --ranks 12 --best"},
+    {"simulate", "weft simulate allreduce --algorithm a8,a4 --ranks 32 --params infiniband-2007"},
+    {"simulate",
+     "weft simulate broadcast --algorithm chain --ranks 8 --bytes 64K --latency-ns 1000 "
+     "--ns-per-byte 0.1 --timeline chain.svg"},
+    {"goal", "weft simulate barrier --algorithm central --ranks 8 --latency-ns 1000 --goal c.goal"},
+    {"goal", "weft goal c.goal --latency-ns 1000"},
+    {"cost", "weft cost allreduce --ranks 24 --objective energy"},
+    {"cost", "weft cost allreduce --ranks 24 --pareto"},
+    {"formula", "weft formula"},
+    {"mpi-check", "weft mpi-check --help"},
+    {"explain", "weft explain allreduce --ranks 64 --nodes 8 --hosts 8 --bytes 1K"},
+    {"explain", "weft explain allreduce --ranks 2 --bytes 1K --measure"},
+    {"help", "weft help run"},
+    {"help", "weft help --man bench"},
+};
+
 /// Prints the parser's outcome: help and version are results, all else is an error.
 int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
-    if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
         return app.exit(outcome);
-    }
     const std::string reason = weft::tools::reason_of(app, outcome);
     const std::string command = weft::lab::command_given(app);
     if (command.empty()) {
@@ -96,23 +134,16 @@ int main(int argc, char** argv) {
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
     weft::tools::add_run_command(app, program, exit_status);
-    weft::tools::add_bench_command(app, exit_status);
-    weft::tools::add_fit_command(app, exit_status);
-    weft::tools::add_tune_command(app, exit_status);
-    weft::tools::add_info_command(app, exit_status);
-    weft::tools::add_doctor_command(app, exit_status);
-    weft::tools::add_list_command(app, exit_status);
-    weft::tools::add_show_command(app, exit_status);
-    weft::tools::add_verify_command(app, exit_status);
-    weft::tools::add_enumerate_command(app, exit_status);
-    weft::tools::add_simulate_command(app, exit_status);
-    weft::tools::add_goal_command(app, exit_status);
-    weft::tools::add_cost_command(app, exit_status);
-    weft::tools::add_formula_command(app, exit_status);
-    weft::tools::add_explain_command(app, exit_status);
-    weft::tools::add_mpi_check_command(app, exit_status);
-    weft::tools::add_help_command(app, exit_status);
-    weft::tools::add_examples(app);
+    for (auto* const add : {&weft::tools::add_bench_command, &weft::tools::add_fit_command,
+                            &weft::tools::add_tune_command, &weft::tools::add_info_command,
+                            &weft::tools::add_doctor_command, &weft::tools::add_list_command,
+                            &weft::tools::add_show_command, &weft::tools::add_verify_command,
+                            &weft::tools::add_enumerate_command, &weft::tools::add_simulate_command,
+                            &weft::tools::add_goal_command, &weft::tools::add_cost_command,
+                            &weft::tools::add_formula_command, &weft::tools::add_explain_command,
+                            &weft::tools::add_mpi_check_command, &weft::tools::add_help_command})
+        add(app, exit_status);
+    for (const auto& [command, line] : kExamples) weft::lab::add_example(app, command, line);
     std::vector<std::string> arguments;
     split_at_program(app, argc, argv, arguments, program);
     // Called before a command runs.
@@ -121,11 +152,10 @@ int main(int argc, char** argv) {
     });
     try {
         app.parse(arguments);
-        if (app.get_subcommands().empty()) {
+        if (app.get_subcommands().empty())
             throw CLI::RequiredError(
                 fmt::format("a command ({}) is missing", names_of_commands(app)),
                 CLI::ExitCodes::RequiredError);
-        }
     } catch (const CLI::ParseError& outcome) {
         return report_parse_outcome(app, outcome);
     } catch (const std::exception& error) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <vector>
 
 #include "base/read_file.hpp"
 #include "plan/simulate/duration.hpp"
@@ -17,6 +16,22 @@
 namespace weft::tools {
 
 namespace {
+
+/// Options of the model. A file of parameters has the same names as keys, such as latency_ns.
+struct ModelOption {
+    const char* name;
+    const char* usual;
+    const char* help;
+};
+constexpr std::array<ModelOption, ModelArguments::kOptions> kModelOptions{
+    {{"--model", "pipelined-postal", "postal, pipelined-postal, logp or loggp"},
+     {"--latency-ns", "0", "time from the end of a send to its arrival"},
+     {"--issue-ns", "0", "pipelined-postal: sender time per message"},
+     {"--ns-per-byte", "0", "sender time per byte"},
+     {"--reduce-ns", "0", "time per received message that is combined"},
+     {"--reduce-ns-per-byte", "0", "time per byte that is combined"},
+     {"--overhead-ns", "0", "logp, loggp: time at both ends per message"},
+     {"--gap-ns", "0", "logp, loggp: least time between two sends, or two receptions"}}};
 
 /// Converts a JSON file of `weft fit` to lines `key value`; returns other text unchanged.
 base::Result<std::string> lines_of(const std::string& text) {
@@ -39,13 +54,12 @@ Rank nodes_on(const plan::Machine& machine) {
 }
 
 /// Sets equal costs of local and remote messages.
-base::Result<void> set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
+void set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
     const plan::MessageModel model = lab::message_model(wire);
     if (model.blocking || model.gap > 0)
-        return base::fail(
-            Status::unsupported,
-            "ranks share processors only under pipelined-postal, or logp and loggp with "
-            "--gap-ns 0: elsewhere a sender holds its processor while it waits");
+        fail(Status::unsupported,
+             "ranks share processors only under pipelined-postal, or logp and loggp with "
+             "--gap-ns 0: elsewhere a sender holds its processor while it waits");
     machine.near = {.latency = model.latency,
                     .issue = model.busy_base,
                     .receive = model.receive,
@@ -53,12 +67,11 @@ base::Result<void> set_puts(plan::Machine& machine, const lab::ModelParameters& 
                     .turn = wire.turn};
     machine.reduce = model.reduce;
     machine.reduce_byte_fs = model.reduce_byte_fs;
-    return base::Done{};
 }
 
 }  // namespace
 
-base::Result<lab::CostParameters> read_parameters(const std::string& name) {
+lab::CostParameters read_parameters(const std::string& name) {
     const auto sets = lab::named_parameters();
     const auto named = std::ranges::find(sets, name, &lab::CostParameters::name);
     if (named != sets.end()) return *named;
@@ -66,100 +79,59 @@ base::Result<lab::CostParameters> read_parameters(const std::string& name) {
     if (!text) {
         std::vector<std::string_view> known;
         for (const lab::CostParameters& set : sets) known.push_back(set.name);
-        return base::fail(Status::argument, "--params: {}; expected a file or one of {}",
-                          text.failure().text, fmt::join(known, ", "));
+        refuse("--params: {}; expected a file or one of {}", text.failure().text,
+               fmt::join(known, ", "));
     }
-    const auto lines = lines_of(*text);
-    if (!lines) return lines.failure().within("--params " + name);
-    auto parameters = lab::parse_parameters(name, *lines);
-    if (!parameters) return parameters.failure().within("--params");
-    return parameters;
+    const auto lines = need(lines_of(*text), "--params " + name);
+    return need(lab::parse_parameters(name, lines), "--params");
 }
 
-base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments) {
-    if (!arguments.params.empty()) {
-        auto set = read_parameters(arguments.params);
-        if (!set) return set.failure();
-        return set->wire;
-    }
-    lab::ModelParameters parameters;
-    const auto model = lab::parse_wire_model(arguments.model);
-    if (!model) return model.failure().within("--model");
-    parameters.model = *model;
-    struct Field {
-        const char* name;
-        const std::string& text;
-        std::int64_t& value;
-        bool per_byte;
-    };
-    for (const Field& field :
-         {Field{"--latency-ns", arguments.latency, parameters.latency, false},
-          Field{"--issue-ns", arguments.issue, parameters.issue, false},
-          Field{"--ns-per-byte", arguments.per_byte, parameters.byte_fs, true},
-          Field{"--reduce-ns", arguments.reduce, parameters.reduce, false},
-          Field{"--reduce-ns-per-byte", arguments.reduce_per_byte, parameters.reduce_byte_fs, true},
-          Field{"--overhead-ns", arguments.overhead, parameters.overhead, false},
-          Field{"--gap-ns", arguments.gap, parameters.gap, false}}) {
-        const auto value = field.per_byte ? plan::parse_nanoseconds_per_byte(field.text)
-                                          : plan::parse_nanoseconds(field.text);
-        if (!value) return value.failure().within(field.name);
-        field.value = *value;
+lab::CostParameters read_model(const ModelArguments& arguments) {
+    if (!arguments.params.empty()) return read_parameters(arguments.params);
+    lab::CostParameters parameters;
+    for (std::size_t i = 0; i < kModelOptions.size(); ++i) {
+        std::string key = kModelOptions[i].name + 2;
+        std::ranges::replace(key, '-', '_');
+        need(lab::set_parameter(parameters, key, arguments.values[i]), kModelOptions[i].name);
     }
     return parameters;
 }
 
 void add_model_arguments(CLI::App& command, ModelArguments& arguments) {
-    const auto add = [&](const char* name, std::string& value, const char* help) {
-        add_option(command, name, value, help).shows_default();
-    };
     Option params = add_option(
         command, "--params", arguments.params,
         "a named set (infiniband-2007, archer-xc30-min, archer-xc30-median) or a file of lines "
         "`key value`; replaces the options of the model");
-    add("--model", arguments.model, "postal, pipelined-postal, logp or loggp");
-    add("--latency-ns", arguments.latency, "time from the end of a send to its arrival");
-    add("--issue-ns", arguments.issue, "pipelined-postal: sender time per message");
-    add("--ns-per-byte", arguments.per_byte, "sender time per byte");
-    add("--reduce-ns", arguments.reduce, "time per received message that is combined");
-    add("--reduce-ns-per-byte", arguments.reduce_per_byte, "time per byte that is combined");
-    add("--overhead-ns", arguments.overhead, "logp, loggp: time at both ends per message");
-    add("--gap-ns", arguments.gap, "logp, loggp: least time between two sends, or two receptions");
-    params.excludes(command, {"--model", "--latency-ns", "--issue-ns", "--ns-per-byte",
-                              "--reduce-ns", "--reduce-ns-per-byte", "--overhead-ns", "--gap-ns"});
+    for (std::size_t i = 0; i < kModelOptions.size(); ++i) {
+        const auto& [name, usual, help] = kModelOptions[i];
+        arguments.values[i] = usual;
+        add_option(command, name, arguments.values[i], help);
+        params.excludes(command, {name});
+    }
 }
 
-base::Result<void> share_processors(plan::Machine& machine, Rank ranks, Rank hosts,
-                                    int processors) {
+void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int processors) {
     const Rank nodes = nodes_on(machine);
-    if (hosts < 1 || hosts > nodes)
-        return base::fail(Status::argument, "--hosts: {} is not in 1..{} (the nodes)", hosts,
-                          nodes);
-    if (processors < 1)
-        return base::fail(Status::argument, "--processors: {} is less than 1", processors);
+    if (hosts < 1 || hosts > nodes) refuse("--hosts: {} is not in 1..{} (the nodes)", hosts, nodes);
+    if (processors < 1) refuse("--processors: {} is less than 1", processors);
     std::vector<std::int64_t> on_host(static_cast<std::size_t>(hosts));
     if (machine.node_of.empty()) on_host.front() = ranks;
     for (const Rank node : machine.node_of)
         ++on_host[static_cast<std::size_t>(std::int64_t{node} * hosts / nodes)];
     machine.host_ranks = std::ranges::max(on_host);
     machine.host_processors = processors;
-    return base::Done{};
 }
 
-base::Result<void> complete_machine(lab::CostParameters& parameters,
-                                    const MachineArguments& arguments, std::vector<Rank> node_of,
-                                    Rank ranks) {
+void complete_machine(lab::CostParameters& parameters, const MachineArguments& arguments,
+                      std::vector<Rank> node_of, Rank ranks) {
     const bool two_ways = parameters.machine.has_value();
     if (arguments.copy && !two_ways)
-        return base::fail(Status::argument,
-                          "--copy needs --params with a file of near and far puts "
-                          "(near_latency_ns, far_latency_ns, ...), as weft fit writes it");
-    if (arguments.turn && two_ways)
-        return base::fail(Status::argument, "--turn-ns: --params has near_turn_ns and far_turn_ns");
-    if (arguments.turn) {
-        const auto turn = plan::parse_nanoseconds(*arguments.turn);
-        if (!turn) return turn.failure().within("--turn-ns");
-        parameters.wire.turn = *turn;
-    }
+        refuse(
+            "--copy needs --params with a file of near and far puts "
+            "(near_latency_ns, far_latency_ns, ...), as weft fit writes it");
+    if (arguments.turn && two_ways) refuse("--turn-ns: --params has near_turn_ns and far_turn_ns");
+    if (arguments.turn)
+        parameters.wire.turn = need(plan::parse_nanoseconds(*arguments.turn), "--turn-ns");
     plan::Machine machine;
     if (two_ways) machine = parameters.measured.over(run::machine_over(""));
     machine.node_of = std::move(node_of);
@@ -167,33 +139,25 @@ base::Result<void> complete_machine(lab::CostParameters& parameters,
     const std::optional<int> given = parameters.measured.processors();
     const std::optional<int> processors = arguments.processors ? arguments.processors : given;
     if (!processors && (arguments.hosts || arguments.turn))
-        return base::fail(
-            Status::argument,
-            "{} needs --processors (or a line `processors N` in the file of --params)",
-            arguments.hosts ? "--hosts" : "--turn-ns");
-    if (processors) {
-        const auto shared = share_processors(
-            machine, ranks, arguments.hosts.value_or(nodes_on(machine)), *processors);
-        if (!shared) return shared;
-    }
+        refuse("{} needs --processors (or a line `processors N` in the file of --params)",
+               arguments.hosts ? "--hosts" : "--turn-ns");
+    if (processors)
+        share_processors(machine, ranks, arguments.hosts.value_or(nodes_on(machine)), *processors);
     if (machine.crowded() && ranks > plan::kPredictedRanks)
-        return base::fail(Status::unsupported,
-                          "{} ranks: where ranks share processors at most {} are predicted", ranks,
-                          plan::kPredictedRanks);
+        fail(Status::unsupported, "{} ranks: where ranks share processors at most {} are predicted",
+             ranks, plan::kPredictedRanks);
     if (!two_ways) {
-        if (!machine.crowded()) return base::Done{};
+        if (!machine.crowded()) return;
         machine.node_of.clear();
-        if (auto put = set_puts(machine, parameters.wire); !put) return put;
+        set_puts(machine, parameters.wire);
         machine.call = parameters.measured.over(machine).call;
     }
     parameters.machine = std::move(machine);
-    return base::Done{};
 }
 
-base::Result<plan::Predicted> shared_time(const ProgramQuestion& question,
-                                          const plan::Machine& machine) {
+plan::Predicted shared_time(const ProgramQuestion& question, const plan::Machine& machine) {
     const auto stages = stages_of(question);
-    if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
+    if (!stages && stages.failure().status != Status::unsupported) fail(in_spec(stages.failure()));
     lab::Programs programs{.size = question.request.size, .node_of = machine.node_of};
     if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) { return generate_one(question, rank); };
@@ -201,7 +165,7 @@ base::Result<plan::Predicted> shared_time(const ProgramQuestion& question,
     programs.banks = [&] {
         return run::banks_of(generate_one(question, 0), vector, machine.bank_bytes);
     };
-    return lab::shared_time(programs, vector, machine);
+    return need(lab::shared_time(programs, vector, machine));
 }
 
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {

@@ -7,6 +7,7 @@
 // Next     docs/selection.md, "Ranks that share processors".
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,25 +19,17 @@
 
 namespace weft::tools {
 
-/// Texts from the command line.
 struct ModelArguments {
+    static constexpr std::size_t kOptions = 8;
     std::string params;  ///< replaces all others
-    std::string model = "pipelined-postal";
-    std::string latency = "0";
-    std::string issue = "0";
-    std::string per_byte = "0";
-    std::string reduce = "0";
-    std::string reduce_per_byte = "0";
-    std::string overhead = "0";
-    std::string gap = "0";
+    std::array<std::string, kOptions> values;
 };
 
-/// Adds --params, --model, --latency-ns and the other options to a command.
 void add_model_arguments(CLI::App& command, ModelArguments& arguments);
-[[nodiscard]] base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments);
+[[nodiscard]] lab::CostParameters read_model(const ModelArguments& arguments);
 
 /// Reads the set or, if none has that name, the file. Failures begin with --params.
-[[nodiscard]] base::Result<lab::CostParameters> read_parameters(const std::string& name);
+[[nodiscard]] lab::CostParameters read_parameters(const std::string& name);
 
 struct MachineArguments {
     std::optional<int> processors;    ///< of each host; empty: those of the file, if any
@@ -45,23 +38,20 @@ struct MachineArguments {
     bool copy = false;                ///< the kernel copies between buffers of local peers
 };
 
-/// Adds --processors, --hosts, --turn-ns and --copy to a command.
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments);
 
 /// Completes the machine of a file with local and remote costs as `weft explain` does, for these
 /// nodes (empty: all ranks on one node). Missing costs have the defaults of a job without a file.
 /// With equal costs, a machine is made only if ranks share processors, and it does not distinguish
 /// nodes. Fails if the arguments need more than the parameters contain.
-[[nodiscard]] base::Result<void> complete_machine(lab::CostParameters& parameters,
-                                                  const MachineArguments& arguments,
-                                                  std::vector<Rank> node_of, Rank ranks);
+void complete_machine(lab::CostParameters& parameters, const MachineArguments& arguments,
+                      std::vector<Rank> node_of, Rank ranks);
 
 /// Distributes the nodes, in order, over `hosts` hosts with `processors` processors each.
-[[nodiscard]] base::Result<void> share_processors(plan::Machine& machine, Rank ranks, Rank hosts,
-                                                  int processors);
+void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int processors);
 
 /// Predicts the time of the call where ranks share processors, from the programs of all ranks.
-[[nodiscard]] base::Result<plan::Predicted> shared_time(const ProgramQuestion& question,
-                                                        const plan::Machine& machine);
+[[nodiscard]] plan::Predicted shared_time(const ProgramQuestion& question,
+                                          const plan::Machine& machine);
 
 }  // namespace weft::tools

@@ -5,21 +5,13 @@
 // Idea     The program runs twice under the launcher of its MPI with the layer preloaded: once with
 //          all calls handed back, once normally. The layer's statistics give the other results.
 // Next     src/faces/mpi/statistics.cpp, which prints the statistics.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "tools/cli/command.hpp"
-#include "tools/cli/mpi_jobs.hpp"
+#include "tools/cli/job_command.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {
@@ -33,59 +25,40 @@ struct CheckArguments {
 };
 
 /// Returns the MPI that a program is linked with, by ldd.
-base::Result<std::string> mpi_of(const std::string& program) {
-    const std::string libraries = output_of("ldd", program);
-    if (libraries.find("libmpi.so") != std::string::npos) return std::string("openmpi");
-    if (libraries.find("libmpich.so") != std::string::npos) return std::string("mpich");
-    return base::fail(Status::argument,
-                      "{} is not linked with Open MPI or MPICH as far as ldd tells: say --mpi "
-                      "openmpi or --mpi mpich",
-                      program);
+std::string mpi_of(const std::string& program) {
+    const std::string libraries =
+        output_of(fmt::format("ldd {} 2>/dev/null </dev/null", in_quotes(program))).text;
+    if (libraries.find("libmpi.so") != std::string::npos) return "openmpi";
+    if (libraries.find("libmpich.so") != std::string::npos) return "mpich";
+    refuse(
+        "{} is not linked with Open MPI or MPICH as far as ldd tells: say --mpi openmpi or --mpi "
+        "mpich",
+        program);
 }
 
-struct Trial {
-    int status = 0;  ///< as a shell would report it
+struct MpiTrial {
     double seconds = 0;
     std::string errors;  ///< output of the ranks on stderr, with the statistics
 };
 
-/// mode: value of WEFT_MPI.
-Words launch_words(const std::string& mpi, const std::string& layer, const char* mode,
-                   const CheckArguments& arguments) {
+/// Runs the program with the layer, which serves its calls or hands them back.
+MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
+                     const std::string& layer, bool serves) {
     // lint: allow(variable): those of src/faces/mpi; docs/guide/mpi-backing.md
-    const char* const statistics = "WEFT_MPI_STATS=1";
-    return words_of({.mpi = mpi,
-                     .ranks = arguments.ranks,
-                     .settings = {fmt::format("LD_PRELOAD={}", layer),
-                                  fmt::format("WEFT_MPI={}", mode), statistics},
-                     .program = {arguments.program},
-                     .launcher = {}});
-}
-
-base::Result<Trial> try_program(const Words& words) {
-    const auto launcher = find_program(words.front());
-    if (!launcher) return launcher.failure();
-    std::FILE* const errors = std::tmpfile();
-    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (errors == nullptr || nothing < 0)
-        return base::fail(Status::environment, "no temporary file, or no /dev/null");
-    SpawnOptions options{.program = *launcher, .arguments = words, .environment = {}};
-    for (char** one = environ; *one != nullptr; ++one) options.environment.emplace_back(*one);
-    options.input = options.output = nothing;
-    options.error = fileno(errors);
+    Words settings{serves ? "WEFT_MPI=on" : "WEFT_MPI=off", "WEFT_MPI_STATS=1"};
+    settings.push_back("LD_PRELOAD=" + layer);
+    const Words words = words_of({.mpi = mpi,
+                                  .ranks = arguments.ranks,
+                                  .settings = settings,
+                                  .program = {arguments.program}});
+    need(find_program(words.front()));
     const auto begun = std::chrono::steady_clock::now();
-    const auto child = spawn(options);
-    if (!child) return child.failure();
-    int status = 0;
-    ::waitpid(*child, &status, 0);
-    Trial trial{.status = shell_status(status)};
-    trial.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    std::rewind(errors);
-    char buffer[4096];
-    while (std::fgets(buffer, sizeof buffer, errors) != nullptr) trial.errors += buffer;
-    std::fclose(errors);
-    ::close(nothing);
-    return trial;
+    const ProgramOutput output = output_of(in_quotes(words) + " 2>&1 >/dev/null </dev/null");
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
+    if (output.status != 0)
+        fail(Status::environment, "{} ended with status {} {} the layer:\n{}", arguments.program,
+             output.status, serves ? "with" : "without", output.text);
+    return {.seconds = time.count(), .errors = output.text};
 }
 
 /// Sums of the layer's table.
@@ -113,35 +86,21 @@ Sums sums_of(const std::string& errors) {
     return sums;
 }
 
-base::Result<int> check_program(const CheckArguments& arguments) {
-    std::string mpi = arguments.mpi;
-    if (mpi.empty()) {
-        auto found = mpi_of(arguments.program);
-        if (!found) return found.failure();
-        mpi = *found;
-    }
-    const auto layer = layer_for(mpi);
-    if (!layer) return layer.failure();
-    Trial trials[2];
-    for (int served = 0; served < 2; ++served) {
-        auto trial = try_program(launch_words(mpi, *layer, served != 0 ? "on" : "off", arguments));
-        if (!trial) return trial.failure();
-        trials[served] = *trial;
-        if (trial->status != 0)
-            return base::fail(Status::environment, "{} ended with status {} {} the layer:\n{}",
-                              arguments.program, trial->status, served != 0 ? "with" : "without",
-                              trial->errors);
-    }
-    const Sums alone = sums_of(trials[0].errors);
-    const Sums with = sums_of(trials[1].errors);
-    fmt::print("MPI: {}, {} ranks; layer: {}\n", mpi, arguments.ranks, *layer);
+int check_program(const CheckArguments& arguments) {
+    const std::string mpi = arguments.mpi.empty() ? mpi_of(arguments.program) : arguments.mpi;
+    const std::string layer = layer_for(mpi);
+    const MpiTrial handed_back = try_program(arguments, mpi, layer, false);
+    const MpiTrial served = try_program(arguments, mpi, layer, true);
+    const Sums alone = sums_of(handed_back.errors);
+    const Sums with = sums_of(served.errors);
+    fmt::print("MPI: {}, {} ranks; layer: {}\n", mpi, arguments.ranks, layer);
     fmt::print("active: {}; {} of {} collective calls served\n", with.served > 0 ? "yes" : "no",
                with.served, with.calls);
     fmt::print("time in these calls, all ranks: {:.2f} ms by {} alone, {:.2f} ms with the layer\n",
                alone.ms, mpi, with.ms);
     fmt::print("time of the program: {:.2f} s by {} alone, {:.2f} s with the layer\n",
-               trials[0].seconds, mpi, trials[1].seconds);
-    fmt::print("{}", trials[1].errors);
+               handed_back.seconds, mpi, served.seconds);
+    fmt::print("{}", served.errors);
     return with.served > 0 ? 0 : kAnswerIsNo;
 }
 
@@ -154,7 +113,7 @@ void add_mpi_check_command(CLI::App& app, int& exit_status) {
     add_option(*command, "program", arguments->program,
                "an MPI program that ends by itself; it runs twice, its output is dropped")
         .required();
-    add_option(*command, "-n", arguments->ranks, "ranks").within(1, 4096).shows_default();
+    add_option(*command, "-n", arguments->ranks, "ranks").within(1, 4096);
     add_option(*command, "--mpi", arguments->mpi,
                "the MPI that it uses; not given: as it is linked")
         .one_of({"openmpi", "mpich"});

@@ -4,57 +4,50 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cstdio>
+#include <limits>
 #include <numeric>
 
 #include "base/element_types.hpp"
 #include "base/suggestion.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/step.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {
 
 namespace {
 
-base::Result<collectives::Placement> parse_placement(const std::string& text) {
-    if (text == "ordered") return collectives::Placement::ordered;
-    if (text == "paper") return collectives::Placement::paper;
-    return base::fail(Status::argument, "--placement: expected ordered or paper, got '{}'", text);
-}
-
 constexpr std::string_view kGather = "neighbor_allgather";
 constexpr std::string_view kExchange = "neighbor_alltoall";
 
 /// Parses "4x4x4".
-base::Result<std::vector<Rank>> parse_grid(std::string_view text) {
+std::vector<Rank> parse_grid(std::string_view text) {
     std::vector<Rank> extents;
     const char* const end = text.data() + text.size();
     for (const char* at = text.data();; ++at) {
         Rank extent = 0;
         const auto [stop, error] = std::from_chars(at, end, extent);
         if (error != std::errc{} || extent < 1 || (stop != end && *stop != 'x'))
-            return base::fail(Status::argument,
-                              "--grid {}: expected the ranks along each dimension, as in 4x4x4",
-                              text);
+            refuse("--grid {}: expected the ranks along each dimension, as in 4x4x4", text);
         extents.push_back(extent);
         if (stop == end) return extents;
         at = stop;
     }
 }
 
-void add_neighbor_arguments(CLI::App& command, NeighborArguments& arguments) {
-    add_option(command, "--grid", arguments.grid,
-               "neighbor_...: ranks along each dimension of the grid, as in 4x4x4");
-    add_flag(command, "--periodic", arguments.periodic,
-             "neighbor_...: the last rank of each dimension is next to the first one");
-    add_option(command, "--reach", arguments.reach,
-               "neighbor_...: how far away neighbors are at most, in each dimension")
-        .shows_default();
-    add_flag(command, "--star", arguments.star,
-             "neighbor_...: only neighbors along the dimensions, none across corners");
+/// Reads --counts: a count for each rank, or `each` for all.
+std::vector<std::uint64_t> read_counts(const std::string& text, Rank ranks, std::uint64_t each) {
+    const auto size = static_cast<std::size_t>(ranks);
+    if (text.empty()) return std::vector<std::uint64_t>(size, each);
+    constexpr std::uint64_t kCountMax = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint64_t> counts;
+    for (const std::string_view part : base::split_list(text))
+        counts.push_back(need(base::parse_count(part, {.max = kCountMax}), "--counts"));
+    if (counts.size() != size)
+        refuse("--counts: {} given, expected one for each of {} ranks", counts.size(), ranks);
+    return counts;
 }
 
 /// Limit of stored steps and blocks of programs, 32 bytes each.
@@ -62,13 +55,85 @@ constexpr std::size_t kStepsMax = std::size_t{1} << 27;
 
 }  // namespace
 
+std::uint64_t CountedCall::elements() const {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+bool CountedCall::all_alike() const {
+    return std::ranges::all_of(counts, [&](std::uint64_t c) { return c == counts.front(); });
+}
+
+std::uint64_t CountedCall::between(Rank from, Rank to) const {
+    const auto count_of = [&](Rank rank) { return counts[static_cast<std::size_t>(rank)]; };
+    switch (traits->even) {
+        case Collective::gather:
+            return to == root ? count_of(from) : 0;
+        case Collective::scatter:
+            return from == root ? count_of(to) : 0;
+        default:
+            return count_of(to);
+    }
+}
+
+std::vector<collectives::Message> CountedCall::sent(Rank rank) const {
+    std::vector<collectives::Message> list;
+    for (Rank to = 0; to < size; ++to)
+        if (const std::uint64_t count = between(rank, to); count > 0) list.push_back({to, count});
+    return list;
+}
+
+std::vector<collectives::Message> CountedCall::received(Rank rank) const {
+    std::vector<collectives::Message> list;
+    for (Rank from = 0; from < size; ++from)
+        if (const std::uint64_t count = between(from, rank); count > 0)
+            list.push_back({from, count});
+    return list;
+}
+
+base::Result<plan::Program> CountedCall::program(Rank rank) const {
+    const auto to = sent(rank);
+    const auto from = received(rank);
+    return collectives::generate_v_collective(
+        {.collective = traits->name,
+         .rank = rank,
+         .size = size,
+         .root = traits->rooted() ? root : plan::kNoRank,
+         .piece_elements = std::max<std::uint64_t>(1, std::ranges::max(counts)),
+         .sent = to,
+         .received = from});
+}
+
+plan::Contract CountedCall::contract() const {
+    plan::Contract contract{
+        .collective = std::string(traits->name), .input = {}, .output = {}, .expected = {}};
+    contract.input = [this](const plan::Program& header) {
+        return plan::UnitRange{0, static_cast<std::uint32_t>(sent(header.rank).size())};
+    };
+    contract.output = [this](const plan::Program& header) {
+        const auto first = static_cast<std::uint32_t>(sent(header.rank).size());
+        return plan::UnitRange{first, header.units - std::min(first, header.units)};
+    };
+    // Each received block is the one that its sender has for this rank.
+    contract.expected = [this](const plan::Program& header) {
+        std::vector<plan::Expectation> list;
+        auto unit = static_cast<std::uint32_t>(sent(header.rank).size());
+        for (const collectives::Message& message : received(header.rank)) {
+            const auto there = sent(message.peer);
+            const auto at =
+                std::ranges::find(there, header.rank, &collectives::Message::peer) - there.begin();
+            list.push_back({unit++, message.peer, message.peer, static_cast<std::uint32_t>(at)});
+        }
+        return list;
+    };
+    return contract;
+}
+
 bool is_neighborhood(std::string_view collective) {
     return collective == kGather || collective == kExchange;
 }
 
-base::Result<void> check_ranks(Rank ranks, Rank most) {
-    if (ranks >= 1 && ranks <= most) return {};
-    return base::fail(Status::argument, "--ranks: {} is not in 1..{}", ranks, most);
+void check_ranks(Rank ranks, Rank most) {
+    if (ranks < 1 || ranks > most) refuse("--ranks: {} is not in 1..{}", ranks, most);
 }
 
 base::Failure in_spec(const base::Failure& failure) {
@@ -90,214 +155,184 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     add_option(command, "--ranks", arguments.ranks, "number of ranks");
     add_option(command, "--root", arguments.root, "root of a rooted collective (0 unless given)");
     add_option(command, "--bytes", arguments.bytes,
-               "bytes of each rank's vector, or of a block of it")
-        .shows_default();
-    add_option(command, "--type", arguments.type, "element type").shows_default();
+               "bytes of each rank's vector, or of a block of it");
+    add_option(command, "--type", arguments.type, "element type");
     add_option(command, "--counts", arguments.counts,
                "gatherv, scatterv, ...: elements of each rank's block, as in 3,0,5; all those of "
                "--bytes unless given");
     add_option(command, "--placement", arguments.placement,
                "placement of the remainders of merges: ordered or paper")
-        .shows_default();
+        .one_of({"ordered", "paper"});
     add_option(command, "--layout", arguments.layout,
                "ranks of each node, as in 3,1,4 or 18x128 (one node unless given)");
     add_flag(command, "--ordered", arguments.ordered,
              "combine in rank order, as for an operation that does not commute");
-    add_neighbor_arguments(command, arguments.neighbors);
+    add_option(command, "--grid", arguments.grid,
+               "neighbor_...: ranks along each dimension of the grid, as in 4x4x4");
+    add_flag(command, "--periodic", arguments.periodic,
+             "neighbor_...: the last rank of each dimension is next to the first one");
+    add_option(command, "--reach", arguments.reach,
+               "neighbor_...: how far away neighbors are at most, in each dimension");
+    add_flag(command, "--star", arguments.star,
+             "neighbor_...: only neighbors along the dimensions, none across corners");
 }
 
-base::Result<std::vector<Rank>> read_nodes(const std::string& layout, Rank ranks) {
-    const auto ranks_per_node = parse_layout(layout);
-    if (!ranks_per_node) return ranks_per_node.failure();
+std::vector<Rank> read_nodes(const std::string& layout, Rank ranks) {
+    const auto ranks_per_node = need(parse_layout(layout));
     const std::int64_t sum =
-        std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
-    if (sum != ranks)
-        return base::fail(Status::argument, "--layout {} has {} ranks, expected {}", layout, sum,
-                          ranks);
-    return node_of_ranks(*ranks_per_node);
+        std::accumulate(ranks_per_node.begin(), ranks_per_node.end(), std::int64_t{0});
+    if (sum != ranks) refuse("--layout {} has {} ranks, expected {}", layout, sum, ranks);
+    return node_of_ranks(ranks_per_node);
 }
 
-base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks) {
+plan::Layout read_layout(const ProgramArguments& arguments, Rank ranks) {
     if (arguments.layout.empty()) return plan::Layout();
-    const auto nodes = read_nodes(arguments.layout, ranks);
-    if (!nodes) return nodes.failure();
-    return plan::Layout::of(*nodes);
+    return plan::Layout::of(read_nodes(arguments.layout, ranks));
 }
 
-base::Result<Elements> read_elements(const std::string& bytes, const std::string& type_name) {
-    const auto type = base::parse_type(type_name);
-    if (!type) return type.failure().within("--type");
-    const auto count = base::parse_bytes(bytes);
-    if (!count) return count.failure().within("--bytes");
-    const auto element_bytes = static_cast<std::uint32_t>(base::size_of(*type));
-    if (*count % element_bytes != 0)
-        return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
-                          *count, element_bytes, type_name);
-    return Elements{*type, element_bytes, *count / element_bytes};
+ElementCount read_elements(const std::string& bytes, const std::string& type_name) {
+    const auto type = need(base::parse_type(type_name), "--type");
+    const auto count = need(base::parse_bytes(bytes), "--bytes");
+    const auto element_bytes = static_cast<std::uint32_t>(base::size_of(type));
+    if (count % element_bytes != 0)
+        refuse("--bytes: {} is not a multiple of the {} bytes of {}", count, element_bytes,
+               type_name);
+    return ElementCount{type, element_bytes, count / element_bytes};
 }
 
-base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments) {
-    const auto elements = read_elements(arguments.bytes, arguments.type);
-    if (!elements) return elements.failure();
-    const auto placement = parse_placement(arguments.placement);
-    if (!placement) return placement.failure();
+collectives::GenerateRequest read_request(const ProgramArguments& arguments) {
+    const ElementCount elements = read_elements(arguments.bytes, arguments.type);
     collectives::GenerateRequest request;
     request.root = arguments.root.value_or(0);
-    request.elements = elements->count;
-    request.element_bytes = elements->bytes;
-    request.placement = *placement;
+    request.elements = elements.count;
+    request.element_bytes = elements.bytes;
+    request.placement = arguments.placement == "paper" ? collectives::Placement::paper
+                                                       : collectives::Placement::ordered;
     request.ordered = arguments.ordered;
     return request;
 }
 
-base::Result<void> check_any_collective(const std::string& name) {
-    if (collectives::find_collective(name) != nullptr) return {};
-    return base::fail(Status::argument, "unknown collective '{}'; there are {}{}", name,
-                      fmt::join(collectives::kCollectiveNames, ", "),
-                      base::did_you_mean(name, collectives::kCollectiveNames));
+const collectives::CollectiveTraits& known_collective(const std::string& name) {
+    if (const auto* const traits = collectives::find_collective(name)) return *traits;
+    refuse("unknown collective '{}'; there are {}{}", name,
+           fmt::join(collectives::kCollectiveNames, ", "),
+           base::did_you_mean(name, collectives::kCollectiveNames));
 }
 
-base::Result<std::shared_ptr<const CountedCall>> read_counted(const ProgramArguments& arguments,
-                                                              Rank ranks) {
+std::shared_ptr<const CountedCall> read_counted(const ProgramArguments& arguments, Rank ranks) {
     const auto* const traits = collectives::find_collective(arguments.collective);
     if (traits == nullptr || !traits->has_counts()) {
-        if (arguments.counts.empty()) return std::shared_ptr<const CountedCall>();
-        return base::fail(Status::argument, "--counts: the blocks of {} are equal",
-                          arguments.collective);
+        if (arguments.counts.empty()) return nullptr;
+        refuse("--counts: the blocks of {} are equal", arguments.collective);
     }
-    const auto elements = read_elements(arguments.bytes, arguments.type);
-    if (!elements) return elements.failure();
-    auto counts = read_counts(arguments.counts, ranks, elements->count);
-    if (!counts) return counts.failure();
-    CountedCall call{traits, ranks, arguments.root.value_or(0), *std::move(counts)};
+    const ElementCount elements = read_elements(arguments.bytes, arguments.type);
+    CountedCall call{traits, ranks, arguments.root.value_or(0),
+                     read_counts(arguments.counts, ranks, elements.count)};
     if (call.root < 0 || call.root >= ranks)
-        return base::fail(Status::argument, "--root: {} is not in 0..{}", call.root, ranks - 1);
+        refuse("--root: {} is not in 0..{}", call.root, ranks - 1);
     return std::make_shared<const CountedCall>(std::move(call));
 }
 
 namespace {
 
 /// Reads the request for `ranks` ranks, with the layout of --layout.
-base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments,
-                                                        Rank ranks) {
+collectives::GenerateRequest read_request(const ProgramArguments& arguments, Rank ranks) {
     auto request = read_request(arguments);
-    if (!request) return request;
-    auto layout = read_layout(arguments, ranks);
-    if (!layout) return layout.failure();
-    request->size = ranks;
-    request->layout = *std::move(layout);
+    request.size = ranks;
+    request.layout = read_layout(arguments, ranks);
     return request;
 }
 
-base::Result<std::shared_ptr<const NeighborCall>> read_neighbors(const ProgramArguments& programs) {
-    const NeighborArguments& arguments = programs.neighbors;
-    const std::string& collective = programs.collective;
-    const std::string& algorithm = programs.algorithm;
+std::shared_ptr<const NeighborCall> read_neighbors(const ProgramArguments& arguments) {
+    const std::string& collective = arguments.collective;
+    const std::string& algorithm = arguments.algorithm;
     constexpr int kReachMax = 100;
     constexpr std::size_t kDimensionsMax = 8;
     constexpr double kNeighborsMax = 1e5;
-    if (arguments.grid.empty())
-        return base::fail(Status::argument, "--grid is missing: {} has neighbors on a grid",
-                          collective);
+    if (arguments.grid.empty()) refuse("--grid is missing: {} has neighbors on a grid", collective);
     const auto extents = parse_grid(arguments.grid);
-    if (!extents) return extents.failure();
-    if (extents->size() > kDimensionsMax)
-        return base::fail(Status::argument, "--grid {}: it has {} dimensions, at most {}",
-                          arguments.grid, extents->size(), kDimensionsMax);
+    if (extents.size() > kDimensionsMax)
+        refuse("--grid {}: it has {} dimensions, at most {}", arguments.grid, extents.size(),
+               kDimensionsMax);
     if (arguments.reach < 1 || arguments.reach > kReachMax)
-        return base::fail(Status::argument, "--reach: {} is not in 1..{}", arguments.reach,
-                          kReachMax);
+        refuse("--reach: {} is not in 1..{}", arguments.reach, kReachMax);
     double neighbors = 1;
-    for (std::size_t i = 0; i < extents->size(); ++i) neighbors *= 2 * arguments.reach + 1;
+    for (std::size_t i = 0; i < extents.size(); ++i) neighbors *= 2 * arguments.reach + 1;
     if (!arguments.star && neighbors > kNeighborsMax)
-        return base::fail(Status::argument, "--reach: {} gives a rank more than {} neighbors",
-                          arguments.reach, kNeighborsMax);
+        refuse("--reach: {} gives a rank more than {} neighbors", arguments.reach, kNeighborsMax);
     if (algorithm != "direct" && algorithm != "combined")
-        return base::fail(Status::argument, "--algorithm: {} has direct and combined", collective);
-    const auto dimensions = static_cast<int>(extents->size());
-    auto stencil = collectives::Stencil::make(
-        {*extents, std::vector<bool>(extents->size(), arguments.periodic)},
-        arguments.star ? collectives::star_offsets(dimensions, arguments.reach)
-                       : collectives::box_offsets(dimensions, arguments.reach));
-    if (!stencil) return stencil.failure().within("--grid");
+        refuse("--algorithm: {} has direct and combined", collective);
+    const auto dimensions = static_cast<int>(extents.size());
+    auto stencil = need(collectives::Stencil::make(
+                            {extents, std::vector<bool>(extents.size(), arguments.periodic)},
+                            arguments.star ? collectives::star_offsets(dimensions, arguments.reach)
+                                           : collectives::box_offsets(dimensions, arguments.reach)),
+                        "--grid");
     NeighborCall call{
-        *std::move(stencil),
+        std::move(stencil),
         collective == kGather ? collectives::NeighborData::same : collectives::NeighborData::own,
         algorithm == "direct" ? collectives::NeighborWay::direct
                               : collectives::NeighborWay::combined};
-    if (programs.ranks && *programs.ranks != call.ranks())
-        return base::fail(Status::argument, "--ranks: {} given, --grid {} has {}", *programs.ranks,
-                          arguments.grid, call.ranks());
+    if (arguments.ranks && *arguments.ranks != call.ranks())
+        refuse("--ranks: {} given, --grid {} has {}", *arguments.ranks, arguments.grid,
+               call.ranks());
     return std::make_shared<const NeighborCall>(std::move(call));
 }
 
-base::Result<ProgramQuestion> read_neighbor_question(const ProgramArguments& arguments) {
+ProgramQuestion read_neighbor_question(const ProgramArguments& arguments) {
     auto neighbors = read_neighbors(arguments);
-    if (!neighbors) return neighbors.failure();
-    if (const Rank ranks = (*neighbors)->ranks(); ranks > kListedRanksMax)
-        return base::fail(Status::argument, "--grid {}: {} ranks, at most {}",
-                          arguments.neighbors.grid, ranks, kListedRanksMax);
-    auto request = read_request(arguments, (*neighbors)->ranks());
-    if (!request) return request.failure();
-    request->root = plan::kNoRank;
-    request->elements *= (*neighbors)->stencil.offsets().size();
+    if (const Rank ranks = neighbors->ranks(); ranks > kListedRanksMax)
+        refuse("--grid {}: {} ranks, at most {}", arguments.grid, ranks, kListedRanksMax);
+    auto request = read_request(arguments, neighbors->ranks());
+    request.root = plan::kNoRank;
+    request.elements *= neighbors->stencil.offsets().size();
     return ProgramQuestion{arguments.collective,
                            {.name = arguments.algorithm},
-                           *request,
+                           request,
                            nullptr,
-                           *std::move(neighbors)};
+                           std::move(neighbors)};
 }
 
 }  // namespace
 
-base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments, Rank ranks_max) {
+ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max) {
     if (is_neighborhood(arguments.collective)) return read_neighbor_question(arguments);
-    if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
-    const auto& traits = *collectives::find_collective(arguments.collective);
+    const auto& traits = known_collective(arguments.collective);
     if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
-        return base::fail(Status::argument,
-                          "--algorithm is missing: a schedule or a name; weft list has them");
-    if (!arguments.ranks) return base::fail(Status::argument, "--ranks is missing");
+        refuse("--algorithm is missing: a schedule or a name; weft list has them");
+    if (!arguments.ranks) refuse("--ranks is missing");
     const bool listed = !arguments.layout.empty() || traits.has_counts();
-    if (auto bounded = check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
-        !bounded)
-        return bounded.failure();
+    check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
     auto request = read_request(arguments, *arguments.ranks);
-    if (!request) return request.failure();
-    auto counted = read_counted(arguments, request->size);
-    if (!counted) return counted.failure();
+    auto counted = read_counted(arguments, request.size);
     const std::string collective(collectives::traits_of(traits.even).name);
     if (traits.has_pairwise_counts()) {
         if (!arguments.algorithm.empty() && arguments.algorithm != collectives::kPairwiseAlgorithm)
-            return base::fail(Status::argument, "--algorithm: {} has only '{}'", traits.name,
-                              collectives::kPairwiseAlgorithm);
-        request->elements = (*counted)->elements();
+            refuse("--algorithm: {} has only '{}'", traits.name, collectives::kPairwiseAlgorithm);
+        request.elements = counted->elements();
         return ProgramQuestion{collective,
                                {.name = std::string(collectives::kPairwiseAlgorithm)},
-                               *request,
-                               *std::move(counted)};
+                               request,
+                               std::move(counted)};
     }
-    auto spec = collectives::parse_spec(arguments.algorithm);
-    if (!spec) return in_spec(spec.failure());
-    const auto algorithm = collectives::find_algorithm(collective, *spec);
-    if (!algorithm) return in_spec(algorithm.failure());
-    if (!collectives::is_rooted((*algorithm)->collective)) request->root = plan::kNoRank;
-    request->elements =
-        collectives::contract(collective).vector_elements(request->size, request->elements);
-    if (*counted != nullptr) {
-        request->counts = (*counted)->counts;
-        request->elements = (*counted)->elements();
+    auto spec = need_of_spec(collectives::parse_spec(arguments.algorithm));
+    const auto* const algorithm = need_of_spec(collectives::find_algorithm(collective, spec));
+    if (!collectives::is_rooted(algorithm->collective)) request.root = plan::kNoRank;
+    request.elements =
+        collectives::contract(collective).vector_elements(request.size, request.elements);
+    if (counted != nullptr) {
+        request.counts = counted->counts;
+        request.elements = counted->elements();
     }
-    return ProgramQuestion{collective, *std::move(spec), *request, *std::move(counted)};
+    return ProgramQuestion{collective, std::move(spec), request, std::move(counted)};
 }
 
-base::Result<ProgramQuestion> for_models(ProgramQuestion question) {
+ProgramQuestion for_models(ProgramQuestion question) {
     if (!question.is_pairwise()) return question;
     const CountedCall& call = *question.counted;
     // A block of an alltoall has one size on all ranks.
     if (call.traits->even == Collective::alltoall && !call.all_alike())
-        return base::fail(Status::unsupported,
-                          "--counts: an alltoallv whose counts differ is not simulated");
+        fail(Status::unsupported, "--counts: an alltoallv whose counts differ is not simulated");
     question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
     question.request.counts = call.counts;
     question.request.root = call.traits->rooted() ? call.root : plan::kNoRank;
@@ -329,19 +364,17 @@ base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank r
     return program;
 }
 
-base::Result<std::vector<plan::Program>> generate_all(const ProgramQuestion& question) {
+std::vector<plan::Program> generate_all(const ProgramQuestion& question) {
     std::vector<plan::Program> programs;
     std::size_t steps = 0;
     for (Rank rank = 0; rank < question.request.size; ++rank) {
-        auto program = generate_one(question, rank);
-        if (!program) return program.failure();
-        steps += program->steps.size() + program->blocks.size();
+        auto program = need(generate_one(question, rank));
+        steps += program.steps.size() + program.blocks.size();
         if (steps > kStepsMax)
-            return base::fail(Status::argument,
-                              "{}: the programs of {} ranks have more than {} steps and blocks",
-                              question.neighbors != nullptr ? "--grid" : "--ranks",
-                              question.request.size, kStepsMax);
-        programs.push_back(*std::move(program));
+            refuse("{}: the programs of {} ranks have more than {} steps and blocks",
+                   question.neighbors != nullptr ? "--grid" : "--ranks", question.request.size,
+                   kStepsMax);
+        programs.push_back(std::move(program));
     }
     return programs;
 }

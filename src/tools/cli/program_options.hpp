@@ -3,6 +3,7 @@
 // others, with the grid of a neighborhood collective.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,24 +11,41 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "collectives/collective_traits.hpp"
 #include "collectives/neighborhood/exchange.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
+#include "plan/schedule/contract.hpp"
 #include "plan/schedule/program.hpp"
 #include "tools/cli/command.hpp"
-#include "tools/cli/counted_call.hpp"
 
 namespace weft::tools {
 
 /// Largest number of ranks where data is kept for each of them.
 inline constexpr Rank kListedRanksMax = 1 << 22;
-[[nodiscard]] base::Result<void> check_ranks(Rank ranks, Rank most = kListedRanksMax);
+void check_ranks(Rank ranks, Rank most = kListedRanksMax);
 
-/// Texts of the options for a neighborhood collective on a grid of ranks.
-struct NeighborArguments {
-    std::string grid;
-    bool periodic = false;
-    int reach = 1;
-    bool star = false;
+/// A call with a count for each block. If all ranks know the counts, the algorithms of equal blocks
+/// serve the call. If only sender and receiver know a count, messages go directly to their ranks.
+struct CountedCall {
+    const collectives::CollectiveTraits* traits = nullptr;
+    Rank size = 1;
+    Rank root = 0;
+    std::vector<std::uint64_t> counts;  ///< elements of the block of each rank
+
+    [[nodiscard]] std::uint64_t elements() const;  ///< of all blocks
+    [[nodiscard]] bool all_alike() const;
+
+    // For calls whose counts only sender and receiver know: each message is sent in one piece. In
+    // an alltoallv, rank i sends the count of rank j to rank j.
+    [[nodiscard]] std::vector<collectives::Message> sent(Rank rank) const;
+    [[nodiscard]] std::vector<collectives::Message> received(Rank rank) const;
+    [[nodiscard]] base::Result<plan::Program> program(Rank rank) const;
+    /// Refers to this call, which must outlive the contract.
+    [[nodiscard]] plan::Contract contract() const;
+
+  private:
+    [[nodiscard]] std::uint64_t between(Rank from, Rank to) const;
 };
 
 struct NeighborCall {
@@ -38,7 +56,6 @@ struct NeighborCall {
     [[nodiscard]] Rank ranks() const { return static_cast<Rank>(stencil.grid().ranks()); }
 };
 
-/// Texts from the command line.
 struct ProgramArguments {
     std::string collective;
     std::string algorithm;
@@ -50,30 +67,29 @@ struct ProgramArguments {
     std::string placement = "ordered";
     std::string layout;  ///< empty: all ranks on one node
     bool ordered = false;
-    NeighborArguments neighbors;
+    // Of a neighborhood collective on a grid of ranks:
+    std::string grid;
+    bool periodic = false;
+    int reach = 1;
+    bool star = false;
 };
 
-/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --counts, --placement, --layout,
-/// --ordered and the options of neighborhoods to a command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
 [[nodiscard]] bool is_neighborhood(std::string_view collective);
 
 /// Returns the node of each of `ranks` ranks from the text of --layout.
-[[nodiscard]] base::Result<std::vector<Rank>> read_nodes(const std::string& layout, Rank ranks);
+[[nodiscard]] std::vector<Rank> read_nodes(const std::string& layout, Rank ranks);
 /// Returns the layout of --layout for `ranks` ranks; an empty one if it was not given.
-[[nodiscard]] base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks);
+[[nodiscard]] plan::Layout read_layout(const ProgramArguments& arguments, Rank ranks);
 
-/// Values of --bytes and --type.
-struct Elements {
+struct ElementCount {
     Type type;
     std::uint32_t bytes = 0;  ///< of each element
     std::uint64_t count = 0;
 };
-[[nodiscard]] base::Result<Elements> read_elements(const std::string& bytes,
-                                                   const std::string& type_name);
+[[nodiscard]] ElementCount read_elements(const std::string& bytes, const std::string& type_name);
 
-/// The arguments, read and checked for consistency.
 struct ProgramQuestion {
     std::string collective;  ///< collective whose algorithms serve the call
     collectives::AlgorithmSpec spec;
@@ -91,28 +107,32 @@ struct ProgramQuestion {
 /// Returns the stages of the call. Fails for blocks of different sizes.
 [[nodiscard]] base::Result<plan::Stages> stages_of(const ProgramQuestion& question);
 /// Returns the same call with programs in which all ranks know all counts, as models need them.
-[[nodiscard]] base::Result<ProgramQuestion> for_models(ProgramQuestion question);
-/// Checks that a collective of that name exists, with or without counts.
-[[nodiscard]] base::Result<void> check_any_collective(const std::string& name);
+[[nodiscard]] ProgramQuestion for_models(ProgramQuestion question);
+/// Returns the collective of that name, with or without counts.
+[[nodiscard]] const collectives::CollectiveTraits& known_collective(const std::string& name);
 /// Reads the call with counts, for `ranks` ranks; empty if its blocks are equal.
-[[nodiscard]] base::Result<std::shared_ptr<const CountedCall>> read_counted(
-    const ProgramArguments& arguments, Rank ranks);
+[[nodiscard]] std::shared_ptr<const CountedCall> read_counted(const ProgramArguments& arguments,
+                                                              Rank ranks);
 /// Reads --bytes, --type and the placement; needs no algorithm.
-[[nodiscard]] base::Result<collectives::GenerateRequest> read_request(
-    const ProgramArguments& arguments);
+[[nodiscard]] collectives::GenerateRequest read_request(const ProgramArguments& arguments);
 /// ranks_max: limit, unless a layout or counts list the ranks.
-[[nodiscard]] base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments,
-                                                          Rank ranks_max = kListedRanksMax);
+[[nodiscard]] ProgramQuestion read_question(const ProgramArguments& arguments,
+                                            Rank ranks_max = kListedRanksMax);
 
 [[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
 /// Fails if there are too many steps to keep.
-[[nodiscard]] base::Result<std::vector<plan::Program>> generate_all(
-    const ProgramQuestion& question);
+[[nodiscard]] std::vector<plan::Program> generate_all(const ProgramQuestion& question);
 
 /// Returns the node of each rank; empty if the request has no layout.
 [[nodiscard]] std::vector<Rank> nodes_of(const collectives::GenerateRequest& request);
 
 /// Returns the failure, with its position understood as a character of the spec.
 [[nodiscard]] base::Failure in_spec(const base::Failure& failure);
+/// As need(), for results that depend on the spec.
+template <class T>
+T need_of_spec(base::Result<T> result) {
+    if (!result) fail(in_spec(result.failure()));
+    return *std::move(result);
+}
 
 }  // namespace weft::tools

@@ -5,12 +5,8 @@
 
 #include <array>
 #include <cstdlib>
-#include <memory>
 #include <numeric>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/log.hpp"
 #include "tools/cli/command.hpp"
@@ -38,71 +34,51 @@ struct RunArguments {
 };
 
 /// Parses NAME=VALUE, or NAME with its present value.
-base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
+EnvironmentVariable parse_variable(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (name.empty()) {
-        return base::fail(Status::argument, "-x {}: expected NAME or NAME=VALUE", text);
-    }
+    if (name.empty()) refuse("-x {}: expected NAME or NAME=VALUE", text);
     if (equals != std::string::npos) return EnvironmentVariable{name, text.substr(equals + 1)};
     const char* const value = std::getenv(name.c_str());
-    if (value == nullptr) {
-        return base::fail(Status::argument, "-x {}: the variable is not set here; write {}=VALUE",
-                          name, name);
-    }
+    if (value == nullptr) refuse("-x {}: the variable is not set here; write {}=VALUE", name, name);
     return EnvironmentVariable{name, value};
 }
 
 /// Determines the number of ranks and their virtual nodes.
-base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
+void settle_ranks(const RunArguments& arguments, JobOptions& job) {
     if (arguments.nodes && !arguments.layout.empty())
-        return base::fail(Status::argument, "--nodes and --layout exclude each other");
+        refuse("--nodes and --layout exclude each other");
     if (!arguments.layout.empty()) {
-        auto ranks_per_node = parse_layout(arguments.layout);
-        if (!ranks_per_node) return ranks_per_node.failure();
+        job.ranks_per_node = need(parse_layout(arguments.layout));
         const std::int64_t sum =
-            std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
-        if (sum != arguments.ranks.value_or(static_cast<Rank>(sum))) {
-            return base::fail(Status::argument, "--layout {} has {} ranks, but -n says {}",
-                              arguments.layout, sum, *arguments.ranks);
-        }
-        if (sum > kRanksMax) {
-            return base::fail(Status::argument, "--layout {}: {} ranks, at most {} can be started",
-                              arguments.layout, sum, kRanksMax);
-        }
+            std::accumulate(job.ranks_per_node.begin(), job.ranks_per_node.end(), std::int64_t{0});
+        if (sum != arguments.ranks.value_or(static_cast<Rank>(sum)))
+            refuse("--layout {} has {} ranks, but -n says {}", arguments.layout, sum,
+                   *arguments.ranks);
+        if (sum > kRanksMax)
+            refuse("--layout {}: {} ranks, at most {} can be started", arguments.layout, sum,
+                   kRanksMax);
         job.ranks = static_cast<Rank>(sum);
-        job.ranks_per_node = *std::move(ranks_per_node);
-        return {};
+        return;
     }
-    if (!arguments.ranks) {
-        return base::fail(Status::argument, "-n N (the number of ranks) or --layout is required");
-    }
-    if (*arguments.ranks < 1 || *arguments.ranks > kRanksMax) {
-        return base::fail(Status::argument, "-n {}: expected 1 to {} ranks", *arguments.ranks,
-                          kRanksMax);
-    }
+    if (!arguments.ranks) refuse("-n N (the number of ranks) or --layout is required");
+    if (*arguments.ranks < 1 || *arguments.ranks > kRanksMax)
+        refuse("-n {}: expected 1 to {} ranks", *arguments.ranks, kRanksMax);
     job.ranks = *arguments.ranks;
-    if (arguments.nodes) {
-        auto ranks_per_node = spread_over_nodes(job.ranks, *arguments.nodes);
-        if (!ranks_per_node) return ranks_per_node.failure();
-        job.ranks_per_node = *std::move(ranks_per_node);
-    }
-    return {};
+    if (arguments.nodes) job.ranks_per_node = need(spread_over_nodes(job.ranks, *arguments.nodes));
 }
 
 /// Returns the tool that one rank runs under. Without a terminal, a debugger prints where
 /// the rank crashes.
-base::Result<std::optional<Wrapper>> wrapper_of(const RunArguments& arguments, Rank ranks) {
+std::optional<Wrapper> wrapper_of(const RunArguments& arguments, Rank ranks) {
     std::optional<Wrapper> wrapper;
     if (!arguments.gdb && !arguments.valgrind) return wrapper;
-    if (arguments.gdb && arguments.valgrind)
-        return base::fail(Status::argument, "--gdb and --valgrind exclude each other");
+    if (arguments.gdb && arguments.valgrind) refuse("--gdb and --valgrind exclude each other");
     const char* const option = arguments.gdb ? "--gdb" : "--valgrind";
     wrapper.emplace();
     wrapper->rank = arguments.gdb ? *arguments.gdb : *arguments.valgrind;
     if (wrapper->rank < 0 || wrapper->rank >= ranks)
-        return base::fail(Status::argument, "{} {}: expected a rank, 0 to {}", option,
-                          wrapper->rank, ranks - 1);
+        refuse("{} {}: expected a rank, 0 to {}", option, wrapper->rank, ranks - 1);
     wrapper->takes_terminal = arguments.gdb && ::isatty(STDIN_FILENO) == 1;
     if (arguments.valgrind)
         wrapper->command = {"valgrind", "--error-exitcode=9", "--trace-children=yes"};
@@ -137,42 +113,34 @@ std::string words_on_option_of_mpirun(std::string_view word) {
     return {};
 }
 
-base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
-    if (!arguments.unknown.empty()) return base::fail(Status::argument, "{}", arguments.unknown);
+JobOptions check_arguments(const RunArguments& arguments) {
+    if (!arguments.unknown.empty()) refuse("{}", arguments.unknown);
     JobOptions job;
-    if (auto settled = settle_ranks(arguments, job); !settled) return settled.failure();
+    settle_ranks(arguments, job);
     // A timeout of centuries would overflow the clock.
-    if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9)) {
-        return base::fail(Status::argument, "--timeout {}: expected seconds greater than 0",
-                          *arguments.timeout_s);
-    }
+    if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9))
+        refuse("--timeout {}: expected seconds greater than 0", *arguments.timeout_s);
     job.timeout_s = arguments.timeout_s;
-    for (const std::string& text : arguments.variables) {
-        auto variable = parse_variable(text);
-        if (!variable) return variable.failure();
-        job.environment.push_back(*std::move(variable));
-    }
+    for (const std::string& text : arguments.variables)
+        job.environment.push_back(parse_variable(text));
     job.label = arguments.label;
-    if (arguments.bind != "none" && arguments.bind != "core") {
-        return base::fail(Status::argument, "--bind {}: expected none or core", arguments.bind);
-    }
-    job.binding = arguments.bind == "core" ? Binding::core : Binding::none;
-    auto wrapper = wrapper_of(arguments, job.ranks);
-    if (!wrapper) return wrapper.failure();
-    job.wrapper = *std::move(wrapper);
+    if (arguments.bind != "none" && arguments.bind != "core")
+        refuse("--bind {}: expected none or core", arguments.bind);
+    job.bind_to_cores = arguments.bind == "core";
+    job.wrapper = wrapper_of(arguments, job.ranks);
     job.command = arguments.command;
     if (job.command.empty() || job.command.front().empty())
-        return base::fail(Status::argument,
-                          "the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...");
+        refuse("the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...");
     return job;
 }
 
 int run(const RunArguments& arguments) {
-    const auto job = check_arguments(arguments);
-    const auto status = job ? run_job(*job) : base::Result<int>(job.failure());
-    if (status) return *status;
-    base::write_line(fmt::format("weft run: {}", status.failure().text));  // never throws
-    return exit_status_of(status.failure().status);
+    try {
+        return run_job(check_arguments(arguments));
+    } catch (const Error& error) {
+        base::write_line(fmt::format("weft run: {}", error.what()));  // never throws
+        return exit_status_of(error.status());
+    }
 }
 
 }  // namespace

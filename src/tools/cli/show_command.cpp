@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <tuple>
-#include <vector>
 
 #include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
@@ -121,16 +120,14 @@ std::string dot_of(std::span<const plan::Program> programs) {
 }
 
 /// Draws the messages of all ranks over time, with a latency of 1000 ns and 100 ns per message.
-base::Result<std::string> svg_of(std::span<const plan::Program> programs) {
+std::string svg_of(std::span<const plan::Program> programs) {
     plan::Surroundings around;
     around.model = {.busy_base = 100'000, .latency = 1'000'000, .reduce = 100'000};
     plan::ImagePart part(around.model, {.elements = 1, .element_bytes = 8});
-    for (const plan::Program& program : programs)
-        if (auto added = part.add(program); !added) return added.failure();
+    for (const plan::Program& program : programs) need(part.add(program));
     std::vector<plan::Span> spans;
-    const auto outcome = plan::simulate_generic(
-        {&part, 1}, around, [&](const plan::Span& span) { spans.push_back(span); });
-    if (!outcome) return outcome.failure();
+    const auto outcome = need(plan::simulate_generic(
+        {&part, 1}, around, [&](const plan::Span& span) { spans.push_back(span); }));
     const plan::Program& first = programs.front();
     return lab::timeline_svg(
         fmt::format("{} by {} of {} ranks, if each message takes 1000 ns and the next 100 ns more",
@@ -156,48 +153,33 @@ Json json_of(std::span<const plan::Program> programs) {
     return object;
 }
 
-/// Returns the requested programs.
-base::Result<std::vector<plan::Program>> programs_of(const ShowArguments& arguments) {
-    const auto question = read_question(arguments.programs);
-    if (!question) return question.failure();
-    if (arguments.svg && question->request.size > kPictureRanksMax)
-        return base::fail(Status::argument, "--svg: {} ranks are more than {}",
-                          question->request.size, kPictureRanksMax);
+std::vector<plan::Program> programs_of(const ShowArguments& arguments) {
+    const ProgramQuestion question = read_question(arguments.programs);
+    if (arguments.svg && question.request.size > kPictureRanksMax)
+        refuse("--svg: {} ranks are more than {}", question.request.size, kPictureRanksMax);
     if (arguments.rank) {
-        const Rank size = question->request.size;
+        const Rank size = question.request.size;
         if (*arguments.rank < 0 || *arguments.rank >= size)
-            return base::fail(Status::argument, "--rank: {} is not in 0..{}", *arguments.rank,
-                              size - 1);
-        const auto program = generate_one(*question, *arguments.rank);
-        if (!program) return program.failure();
-        return std::vector{*program};
+            refuse("--rank: {} is not in 0..{}", *arguments.rank, size - 1);
+        return {need(generate_one(question, *arguments.rank))};
     }
-    return generate_all(*question);
+    return generate_all(question);
 }
 
-base::Result<void> check_forms(const ShowArguments& arguments) {
+int show(const ShowArguments& arguments) {
     if (int{arguments.dot} + int{arguments.svg} + int{arguments.json} > 1)
-        return base::fail(Status::argument, "--dot, --svg and --json exclude each other");
-    if (arguments.svg && arguments.rank)
-        return base::fail(Status::argument, "--svg shows all ranks, without --rank");
-    return {};
-}
-
-base::Result<int> show(const ShowArguments& arguments) {
-    if (auto checked = check_forms(arguments); !checked) return checked.failure();
-    const auto programs = programs_of(arguments);
-    if (!programs) return programs.failure();
+        refuse("--dot, --svg and --json exclude each other");
+    if (arguments.svg && arguments.rank) refuse("--svg shows all ranks, without --rank");
+    const std::vector<plan::Program> programs = programs_of(arguments);
     if (arguments.svg) {
-        const auto picture = svg_of(*programs);
-        if (!picture) return picture.failure();
-        fmt::print("{}", *picture);
+        fmt::print("{}", svg_of(programs));
     } else if (arguments.json) {
-        print_json(json_of(*programs));
+        print_json(json_of(programs));
     } else if (arguments.dot) {
-        fmt::print("{}", dot_of(*programs));
+        fmt::print("{}", dot_of(programs));
     } else {
         fmt::print("{}",
-                   arguments.rank ? plan::to_text(programs->front()) : plan::to_text(*programs));
+                   arguments.rank ? plan::to_text(programs.front()) : plan::to_text(programs));
     }
     return 0;
 }

@@ -13,20 +13,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <variant>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "plan/schedule/stages.hpp"
 #include "plan/select/predict.hpp"
 #include "plan/select/put_models.hpp"
 #include "plan/simulate/duration.hpp"
 #include "plan/simulate/simulate.hpp"
-#include "tools/cli/clock_range.hpp"
 #include "tools/cli/command.hpp"
-#include "tools/cli/machine_facts.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/lab/simulate/events.hpp"
@@ -59,19 +58,16 @@ struct SimulateArguments {
 constexpr Rank kTimelineRanksMax = 1024;
 
 /// Parses "RANK:NS,RANK:NS": ranks that enter late.
-base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::string& text,
-                                                                 Rank size) {
+std::vector<std::pair<Rank, plan::Time>> read_skew(const std::string& text, Rank size) {
     std::vector<std::pair<Rank, plan::Time>> starts;
     for (const std::string_view part : base::split_list(text)) {
         const std::size_t colon = part.find(':');
-        if (colon == std::string_view::npos)
-            return base::fail(Status::argument, "'{}': expected RANK:NS", part);
-        const auto rank =
-            base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1});
-        if (!rank) return rank.failure();
-        const auto start = plan::parse_nanoseconds(part.substr(colon + 1));
-        if (!start) return start.failure();
-        starts.emplace_back(static_cast<Rank>(*rank), *start);
+        if (colon == std::string_view::npos) refuse("--skew: '{}': expected RANK:NS", part);
+        const auto rank = need(
+            base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1}),
+            "--skew");
+        const auto start = need(plan::parse_nanoseconds(part.substr(colon + 1)), "--skew");
+        starts.emplace_back(static_cast<Rank>(rank), start);
     }
     return starts;
 }
@@ -91,64 +87,82 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
-/// Conditions of the simulation, besides the programs.
 struct Conditions {
     plan::Surroundings around;
     lab::Queueing queueing;
     std::optional<plan::Machine> machine;  ///< set for local and remote costs
 };
 
-base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
-                                         const lab::ModelParameters& model,
-                                         const collectives::GenerateRequest& request) {
+Conditions read_conditions(const SimulateArguments& arguments, lab::CostParameters parameters,
+                           const collectives::GenerateRequest& request) {
+    const lab::ModelParameters& model = parameters.wire;
     const Rank size = request.size;
     Conditions conditions;
     auto& [around, queueing, machine] = conditions;
     around.model = lab::message_model(model);
     queueing.topology = lab::Topology(model.latency);
     if (!arguments.topology.empty()) {
-        auto topology = lab::Topology::parse(arguments.topology, model.latency, size);
-        if (!topology) return topology.failure().within("--topology");
-        queueing.topology = *std::move(topology);
+        queueing.topology =
+            need(lab::Topology::parse(arguments.topology, model.latency, size), "--topology");
         around.network = std::make_shared<lab::Topology>(queueing.topology);
     }
-    if (!arguments.noise.empty()) {
-        const auto noise = lab::parse_noise(arguments.noise, arguments.seed);
-        if (!noise) return noise.failure().within("--noise");
-        around.noise = *noise;
-    }
-    auto starts = read_skew(arguments.skew, size);
-    if (!starts) return starts.failure().within("--skew");
-    around.starts = *std::move(starts);
+    if (!arguments.noise.empty())
+        around.noise = need(lab::parse_noise(arguments.noise, arguments.seed), "--noise");
+    around.starts = read_skew(arguments.skew, size);
     queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
                           : arguments.contention == "links" ? lab::Contention::links
                                                             : lab::Contention::none;
-    lab::CostParameters set{.wire = model};
-    if (!arguments.model.params.empty()) {
-        auto read = read_parameters(arguments.model.params);
-        if (!read) return read.failure();
-        set = *std::move(read);
-    }
-    const auto completed = complete_machine(set, arguments.machine, nodes_of(request), size);
-    if (!completed) return completed.failure();
-    machine = std::move(set.machine);
+    complete_machine(parameters, arguments.machine, nodes_of(request), size);
+    machine = std::move(parameters.machine);
     if (!machine) return conditions;
     if (around.network != nullptr || queueing.contention != lab::Contention::none ||
         !arguments.goal.empty())
-        return base::fail(Status::unsupported,
-                          "--topology, --contention and --goal do not go with parameters of near "
-                          "and far puts, nor with ranks that share processors");
+        fail(Status::unsupported,
+             "--topology, --contention and --goal do not go with parameters of near "
+             "and far puts, nor with ranks that share processors");
     const bool single = !arguments.noise.empty() || !arguments.skew.empty() ||
                         !arguments.timeline.empty() || !arguments.trace.empty() ||
                         arguments.engine != "auto";
     if (machine->crowded() && single)
-        return base::fail(Status::unsupported,
-                          "--noise, --skew, --timeline, --trace and --engine do not go with ranks "
-                          "that share processors");
+        fail(Status::unsupported,
+             "--noise, --skew, --timeline, --trace and --engine do not go with ranks "
+             "that share processors");
     return conditions;
 }
 
-struct Run {
+/// Checks that the time of `chain` successive messages fits 64 bits of picoseconds.
+void check_range(const plan::MessageModel& model, const plan::VectorSize& size, double chain) {
+    const double bytes = static_cast<double>(size.elements) * size.element_bytes;
+    const double bytes_fs =
+        bytes *
+        static_cast<double>(model.byte_fs + model.receive_byte_fs + model.reduce_byte_fs +
+                            model.copy_byte_fs + model.unpack_byte_fs + model.mapped_byte_fs +
+                            model.mapped_reduce_byte_fs + 4 * model.cold_byte_fs);
+    const double each =
+        static_cast<double>(model.busy_base + model.slot + model.latency + model.receive +
+                            model.gap + model.reduce + model.expose + model.mapped) +
+        bytes_fs * 1e-3;
+    if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return;
+    refuse(
+        "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "
+        "simulator's clock (100 days)",
+        chain, each * 1e-3);
+}
+
+/// Returns an upper bound of the messages that a rank handles, plus those it waits for
+/// others to handle.
+double chain_of(const plan::Stages& stages) {
+    double chain = 0;
+    for (const plan::Stage& stage : stages.stages) {
+        if (const auto* exchange = std::get_if<plan::ExchangeStage>(&stage))
+            chain += 2.0 * (exchange->base + stages.remainders_of(*exchange).most());
+        else
+            chain += 2.0 * static_cast<double>(std::get<plan::ShiftStage>(stage).radix);
+    }
+    return chain * stages.header.segments;
+}
+
+struct SimulatedRun {
     std::string engine;
     plan::Outcome outcome;
     double generate_s = 0;
@@ -174,44 +188,40 @@ class Simulation {
         around_.progress = [this](double done) { progress_("simulated", done); };
     }
 
-    base::Result<Run> run() {
+    SimulatedRun run() {
         if (machine_ && machine_->crowded()) return run_shared();
         const std::uint64_t begin = base::monotonic_ns();
         auto stages = stages_of(question_);
         if (!stages && stages.failure().status != Status::unsupported)
-            return in_spec(stages.failure());
+            fail(in_spec(stages.failure()));
         if (stages && !far_) stages_ = *std::move(stages);  // stages have only one kind of costs
         const std::string& engine = arguments_.engine;
         const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && (engine == "structured" || engine == "folded"))
-            return base::fail(
-                Status::argument,
-                "{}: the {} engine simulates no single messages; use generic or events",
-                arguments_.timeline.empty() ? "--trace" : "--timeline", engine);
+            refuse("{}: the {} engine simulates no single messages; use generic or events",
+                   arguments_.timeline.empty() ? "--trace" : "--timeline", engine);
         const bool by_stages = engine == "structured" || engine == "folded";
         if (by_stages && far_)
-            return base::fail(Status::unsupported,
-                              "--engine {}: near and far puts are for the generic engine", engine);
+            fail(Status::unsupported, "--engine {}: near and far puts are for the generic engine",
+                 engine);
         if (by_stages && !stages_)
-            return base::fail(Status::unsupported, "--engine {}: {}", engine,
-                              stages.failure().text);
+            fail(Status::unsupported, "--engine {}: {}", engine, stages.failure().text);
         const bool contended = queueing_.contention != lab::Contention::none;
         if (contended && engine != "auto" && engine != "events")
-            return base::fail(Status::unsupported,
-                              "--engine {}: only the events engine simulates contention", engine);
+            fail(Status::unsupported, "--engine {}: only the events engine simulates contention",
+                 engine);
         if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
-            const auto fits = check_range(around_.model, size_, chain_of(*stages_));
-            if (!fits) return fits.failure();
+            check_range(around_.model, size_, chain_of(*stages_));
             generate_s_ = seconds_since(begin);
             if (engine != "structured") {
                 auto folded = timed(
                     "folded", [&] { return plan::simulate_folded(*stages_, size_, around_); });
-                if (folded || engine == "folded") return folded;
+                if (folded || engine == "folded") return need(folded);
             }
-            if (auto listed = check_ranks(question_.request.size); !listed) return listed.failure();
+            check_ranks(question_.request.size);
             auto structured = timed(
                 "structured", [&] { return plan::simulate_structured(*stages_, size_, around_); });
-            if (structured || engine == "structured") return structured;
+            if (structured || engine == "structured") return need(structured);
         }
         return run_programs(engine == "events" || (contended && engine == "auto"), begin);
     }
@@ -236,57 +246,53 @@ class Simulation {
     }
 
     template <class Engine>
-    base::Result<Run> timed(const char* name, Engine engine) {
+    base::Result<SimulatedRun> timed(const char* name, Engine engine) {
         const std::uint64_t begin = base::monotonic_ns();
         const base::Result<plan::Outcome> outcome = engine();
         const double simulate_s = seconds_since(begin);
         if (!outcome)
             return outcome.failure().within(
                 fmt::format("--engine {}", arguments_.engine == "auto" ? name : arguments_.engine));
-        return Run{name, *outcome, generate_s_, simulate_s};
+        return SimulatedRun{name, *outcome, generate_s_, simulate_s};
     }
 
     /// Simulates ranks that share processors. The model's latency includes the turns of
     /// a waiting rank.
-    base::Result<Run> run_shared() {
+    SimulatedRun run_shared() {
         const std::uint64_t begin = base::monotonic_ns();
         double raises = 0;
         for (Rank rank = 0; rank < question_.request.size; ++rank) {
-            const auto program = generate_one(question_, rank);
-            if (!program) return in_spec(program.failure());
-            plan::for_each_message(*program, size_, [&](const plan::Happening&) { ++raises; });
+            const auto program = need_of_spec(generate_one(question_, rank));
+            plan::for_each_message(program, size_, [&](const plan::Happening&) { ++raises; });
         }
-        if (auto fits = check_range(dearest(), size_, raises); !fits) return fits.failure();
+        check_range(dearest(), size_, raises);
         const auto predicted = shared_time(question_, *machine_);
-        if (!predicted) return predicted.failure();
-        return Run{.engine = "turns",
-                   .outcome = {.makespan = predicted->time, .messages = predicted->messages},
-                   .simulate_s = seconds_since(begin),
-                   .in_stream = predicted->in_stream};
+        return SimulatedRun{.engine = "turns",
+                            .outcome = {.makespan = predicted.time, .messages = predicted.messages},
+                            .simulate_s = seconds_since(begin),
+                            .in_stream = predicted.in_stream};
     }
 
-    base::Result<Run> run_programs(bool by_time, std::uint64_t begin) {
-        if (auto listed = check_ranks(question_.request.size); !listed) return listed.failure();
+    SimulatedRun run_programs(bool by_time, std::uint64_t begin) {
+        check_ranks(question_.request.size);
         const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && question_.request.size > kTimelineRanksMax)
-            return base::fail(Status::argument, "{}: {} ranks are more than {}",
-                              arguments_.timeline.empty() ? "--trace" : "--timeline",
-                              question_.request.size, kTimelineRanksMax);
+            refuse("{}: {} ranks are more than {}",
+                   arguments_.timeline.empty() ? "--trace" : "--timeline", question_.request.size,
+                   kTimelineRanksMax);
         // One message must fit before messages are counted; their number is known afterwards.
-        if (auto fits = check_range(dearest(), size_, 1); !fits) return fits.failure();
+        check_range(dearest(), size_, 1);
         auto parts = generate_parts();
-        if (!parts) return parts.failure();
         double raises = 0;
-        for (const plan::ImagePart& part : *parts) raises += static_cast<double>(part.raises());
-        const auto fits = check_range(dearest(), size_, stages_ ? chain_of(*stages_) : raises);
-        if (!fits) return fits.failure();
+        for (const plan::ImagePart& part : parts) raises += static_cast<double>(part.raises());
+        check_range(dearest(), size_, stages_ ? chain_of(*stages_) : raises);
         generate_s_ = seconds_since(begin);
         plan::Trace trace;
         if (traced) trace = [this](const plan::Span& span) { spans_.push_back(span); };
-        return timed(by_time ? "events" : "generic", [&] {
-            return by_time ? lab::simulate_events(*parts, around_, queueing_, trace)
-                           : plan::simulate_generic(*parts, around_, trace);
-        });
+        return need(timed(by_time ? "events" : "generic", [&] {
+            return by_time ? lab::simulate_events(parts, around_, queueing_, trace)
+                           : plan::simulate_generic(parts, around_, trace);
+        }));
     }
 
     base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool reports) {
@@ -306,7 +312,7 @@ class Simulation {
         return base::Done{};
     }
 
-    base::Result<std::vector<plan::ImagePart>> generate_parts() {
+    std::vector<plan::ImagePart> generate_parts() {
         constexpr Rank kRanksPerThread = 4096;
         const Rank size = question_.request.size;
         const Rank threads = std::clamp(size / kRanksPerThread, 1, usable_processors());
@@ -324,8 +330,7 @@ class Simulation {
         for (Rank t = 1; t < threads; ++t) workers.emplace_back(work, t);
         work(0);
         for (std::thread& worker : workers) worker.join();
-        for (const auto& result : results)
-            if (!result) return result.failure();
+        for (const auto& result : results) need(result);
         return parts;
     }
 
@@ -342,7 +347,7 @@ class Simulation {
     Progress progress_;
 };
 
-Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
+Json to_json(lab::WireModel model, const ProgramQuestion& question, const SimulatedRun& run) {
     const plan::Outcome& outcome = run.outcome;
     Json object{{"algorithm", collectives::print(question.spec)},
                 {"ranks", question.request.size},
@@ -364,7 +369,6 @@ Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& r
     return object;
 }
 
-/// Formats a size for people.
 std::string size_in_words(std::uint64_t bytes) {
     std::string text = base::format_bytes(bytes);
     const char last = text.back();
@@ -377,7 +381,8 @@ std::string time_in_words(double us) {
     return us < 1e4 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ms", us * 1e-3);
 }
 
-std::string title_of(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
+std::string title_of(lab::WireModel model, const ProgramQuestion& question,
+                     const SimulatedRun& run) {
     const std::uint64_t bytes = question.request.elements * question.request.element_bytes;
     return fmt::format(
         "{} by {} of {} ranks, {}: {} by the {} model", question.collective,
@@ -385,69 +390,55 @@ std::string title_of(lab::WireModel model, const ProgramQuestion& question, cons
         time_in_words(plan::nanoseconds(run.outcome.makespan) * 1e-3), lab::name_of(model));
 }
 
-base::Result<void> write_pictures(const SimulateArguments& arguments, const std::string& title,
-                                  Rank size, const std::vector<plan::Span>& spans) {
+void write_pictures(const SimulateArguments& arguments, const std::string& title, Rank size,
+                    const std::vector<plan::Span>& spans) {
     const std::string& path = arguments.timeline;
-    if (!path.empty()) {
-        const auto written =
-            write_file("--timeline", path,
-                       path.ends_with(".json") ? lab::timeline_json(size, spans)
-                                               : lab::timeline_svg(title, size, spans));
-        if (!written) return written;
-    }
-    if (arguments.trace.empty()) return base::Done{};
-    return write_file("--trace", arguments.trace, lab::timeline_trace(title, size, spans));
+    if (!path.empty())
+        write_file("--timeline", path,
+                   path.ends_with(".json") ? lab::timeline_json(size, spans)
+                                           : lab::timeline_svg(title, size, spans));
+    if (!arguments.trace.empty())
+        write_file("--trace", arguments.trace, lab::timeline_trace(title, size, spans));
 }
 
-base::Result<void> write_goal(const std::string& path, const ProgramQuestion& question,
-                              const plan::MessageModel& model) {
+void write_goal(const std::string& path, const ProgramQuestion& question,
+                const plan::MessageModel& model) {
     const auto programs = generate_all(question);
-    if (!programs) return programs.failure();
-    const auto text =
-        lab::to_goal(*programs, {question.request.elements, question.request.element_bytes}, model);
-    if (!text) return text.failure().within("--goal");
-    return write_file("--goal", path, *text);
+    const auto text = need(
+        lab::to_goal(programs, {question.request.elements, question.request.element_bytes}, model),
+        "--goal");
+    write_file("--goal", path, text);
 }
 
 /// Refuses a model without costs, because all ranks would end at once.
-base::Result<void> check_costs(const SimulateArguments& arguments,
-                               const lab::ModelParameters& model) {
+void check_costs(const SimulateArguments& arguments, const lab::ModelParameters& model) {
     const bool costs = (model.latency | model.issue | model.byte_fs | model.reduce |
                         model.reduce_byte_fs | model.overhead | model.gap | model.turn) != 0;
     if (costs || !arguments.model.params.empty() || !arguments.noise.empty() ||
         !arguments.skew.empty() || !arguments.topology.empty() || !arguments.goal.empty())
-        return {};
-    return base::fail(Status::argument,
-                      "all costs are 0: give --params infiniband-2007 (or another set or file), or "
-                      "--latency-ns, --issue-ns, ...");
+        return;
+    refuse(
+        "all costs are 0: give --params infiniband-2007 (or another set or file), or "
+        "--latency-ns, --issue-ns, ...");
 }
 
-base::Result<int> simulate(const SimulateArguments& arguments) {
+int simulate(const SimulateArguments& arguments) {
     if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
         !arguments.timeline.ends_with(".json"))
-        return base::fail(Status::argument, "--timeline: {} must end in .svg or .json",
-                          arguments.timeline);
+        refuse("--timeline: {} must end in .svg or .json", arguments.timeline);
     // The folded engine keeps no data for single ranks.
-    auto asked = read_question(arguments.programs, std::numeric_limits<Rank>::max());
-    if (!asked) return asked.failure();
-    const auto question = for_models(*std::move(asked));
-    if (!question) return question.failure();
-    const auto model = read_model(arguments.model);
-    if (!model) return model.failure();
-    if (auto costs = check_costs(arguments, *model); !costs) return costs.failure();
-    const auto conditions = read_conditions(arguments, *model, question->request);
-    if (!conditions) return conditions.failure();
-    Simulation simulation(arguments, *question, *conditions);
-    const auto run = simulation.run();
-    if (!run) return run.failure();
-    const auto pictures = write_pictures(arguments, title_of(model->model, *question, *run),
-                                         question->request.size, simulation.spans());
-    if (!pictures) return pictures.failure();
-    if (!arguments.goal.empty()) {
-        const auto written = write_goal(arguments.goal, *question, conditions->around.model);
-        if (!written) return written.failure();
-    }
-    print_answer(to_json(model->model, *question, *run), arguments.json);
+    const ProgramQuestion question =
+        for_models(read_question(arguments.programs, std::numeric_limits<Rank>::max()));
+    const lab::CostParameters parameters = read_model(arguments.model);
+    const lab::ModelParameters& model = parameters.wire;
+    check_costs(arguments, model);
+    const Conditions conditions = read_conditions(arguments, parameters, question.request);
+    Simulation simulation(arguments, question, conditions);
+    const SimulatedRun run = simulation.run();
+    write_pictures(arguments, title_of(model.model, question, run), question.request.size,
+                   simulation.spans());
+    if (!arguments.goal.empty()) write_goal(arguments.goal, question, conditions.around.model);
+    print_answer(to_json(model.model, question, run), arguments.json);
     return 0;
 }
 
@@ -461,21 +452,19 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
     add_model_arguments(*command, arguments->model);
     add_machine_arguments(*command, arguments->machine);
     const auto add = [&](const char* name, std::string& value, const char* help) {
-        add_option(*command, name, value, help).shows_default();
+        add_option(*command, name, value, help);
     };
     add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
-    add_option(*command, "--seed", arguments->seed, "seed of the noise").shows_default();
+    add_option(*command, "--seed", arguments->seed, "seed of the noise");
     add("--skew", arguments->skew, "RANK:NS,...: ranks that start late, and by how much");
     add("--topology", arguments->topology,
         "such as two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50");
     add_option(*command, "--contention", arguments->contention,
                "what messages queue for: none, ports or links")
-        .one_of({"none", "ports", "links"})
-        .shows_default();
+        .one_of({"none", "ports", "links"});
     add_option(*command, "--engine", arguments->engine,
                "auto, structured, generic, folded or events")
-        .one_of({"auto", "structured", "generic", "folded", "events"})
-        .shows_default();
+        .one_of({"auto", "structured", "generic", "folded", "events"});
     add("--timeline", arguments->timeline, "write a timeline of all ranks: FILE.svg or FILE.json");
     add("--trace", arguments->trace,
         "write the same as trace events, which Perfetto opens, as WEFT_TRACE does for real jobs");

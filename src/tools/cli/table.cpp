@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/units.hpp"
@@ -30,7 +29,6 @@ std::string trimmed(std::string line) {
     return line + "\n";
 }
 
-/// Formats a value for people.
 std::string value_text(const std::string& name, const Json& value) {
     if (value.is_null() || value == "") return "-";
     if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -46,7 +44,6 @@ std::string value_text(const std::string& name, const Json& value) {
     return json_text(value);
 }
 
-/// Returns a table of objects with equal members.
 std::string table_of(const Json& rows, const std::string& indent) {
     std::vector<Column> columns;
     for (const auto& [name, ignored] : rows.front().items()) columns.push_back({name, name});
@@ -122,29 +119,24 @@ std::string counted(std::int64_t number, const char* noun) {
 
 RowReport::RowReport(bool prints, bool json, const Json& head, const std::string& title,
                      std::vector<Column> columns)
-    : prints_(prints),
-      json_(json),
-      columns_(std::move(columns)),
-      object_(std::make_unique<Json>(head)) {
-    (*object_)["results"] = Json::array();
-    if (!prints_ || json_) return;
+    : prints_(prints), json_(json), columns_(std::move(columns)), object_(head) {
+    object_["results"] = Json::array();
+    if (!shows_rows()) return;
     fmt::print("{}\n{}", title, table_head(columns_));
     std::fflush(stdout);
 }
 
-RowReport::~RowReport() = default;
-
 void RowReport::add(const Json& row) {
-    (*object_)["results"].push_back(row);
-    if (!prints_ || json_) return;
+    object_["results"].push_back(row);
+    if (!shows_rows()) return;
     fmt::print("{}", table_row(columns_, row));
     std::fflush(stdout);
 }
 
 int RowReport::finish() const {
-    if (prints_ && json_) print_json(*object_);
+    if (prints_ && json_) print_json(object_);
     const bool right = std::ranges::all_of(
-        (*object_)["results"], [](const Json& row) { return row["checked"].get<bool>(); });
+        object_["results"], [](const Json& row) { return row["checked"].get<bool>(); });
     return right ? 0 : kAnswerIsNo;
 }
 

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +33,6 @@ inline Column verdict() {
 /// on the next one, so that columns stay aligned.
 [[nodiscard]] std::string table_head(std::span<const Column> columns);
 [[nodiscard]] std::string table_row(std::span<const Column> columns, const Json& row);
-/// Returns the text of one value.
 [[nodiscard]] std::string cell_of(const Column& column, const Json& row);
 
 /// Returns "1 node" or "4 nodes".
@@ -50,8 +49,9 @@ class RowReport {
     /// head: members of the object before `results`. title: lines above the table.
     RowReport(bool prints, bool json, const Json& head, const std::string& title,
               std::vector<Column> columns);
-    ~RowReport();
 
+    /// Returns true if rows are printed as they come.
+    [[nodiscard]] bool shows_rows() const { return prints_ && !json_; }
     void add(const Json& row);
     /// Prints the object. Returns the exit status: kAnswerIsNo if a row has a wrong result.
     [[nodiscard]] int finish() const;
@@ -60,7 +60,7 @@ class RowReport {
     bool prints_;
     bool json_;
     std::vector<Column> columns_;
-    std::unique_ptr<Json> object_;
+    Json object_;
 };
 
 }  // namespace weft::tools

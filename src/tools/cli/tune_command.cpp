@@ -9,45 +9,34 @@
 //          fastest algorithm over all of them.
 // Holds    A point with results of the requested number of jobs is not measured again unless
 //          requested, so an interrupted run can be continued.
-// Next     tune_point.hpp for one point, tuning_file.hpp for the file; docs/selection.md.
+// Next     tune.hpp for one point; docs/selection.md.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/element_types.hpp"
+#include "base/read_file.hpp"
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
+#include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/tune_mpi.hpp"
-#include "tools/cli/tune_point.hpp"
-#include "tools/cli/tuning_file.hpp"
+#include "tools/cli/tune.hpp"
 #include "tools/measure/statistics.hpp"
-
-extern char** environ;
 
 namespace weft::tools {
 
 namespace {
 
-/// The requested points, read from the texts.
 struct TunePlan {
     std::vector<std::string> names;
-    std::vector<Collective> collectives;
+    std::vector<Collective> collectives = {};
     std::vector<std::uint64_t> bytes;
     Type type = Type::float64;
     Op op = Op::sum;
@@ -61,32 +50,24 @@ std::vector<std::string> names_of_collectives() {
     return names;
 }
 
-base::Result<TunePlan> read_plan(const TuneArguments& arguments) {
-    TunePlan plan{.names = arguments.collectives};
+TunePlan read_plan(const TuneArguments& arguments) {
+    TunePlan plan{.names = arguments.collectives,
+                  .bytes = need(base::parse_bytes_list(arguments.bytes), "--bytes"),
+                  .type = need(base::parse_type(arguments.type), "--type"),
+                  .op = need(base::parse_op(arguments.op), "--op")};
     if (plan.names.empty()) plan.names = names_of_collectives();
     for (const std::string& name : plan.names)
         plan.collectives.push_back(collectives::find_collective(name)->collective);
-    const auto type = base::parse_type(arguments.type);
-    if (!type) return type.failure().within("--type");
-    const auto op = base::parse_op(arguments.op);
-    if (!op) return op.failure().within("--op");
-    const auto bytes = base::parse_bytes_list(arguments.bytes);
-    if (!bytes) return bytes.failure().within("--bytes");
-    for (const std::uint64_t value : *bytes)
-        if (value == 0 || value % base::size_of(*type) != 0)
-            return base::fail(Status::argument,
-                              "--bytes: {} is not a positive multiple of the {} bytes of {}", value,
-                              base::size_of(*type), arguments.type);
-    if (run::reduce_kernel(*type, *op) == nullptr)
-        return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
-                          arguments.op, arguments.type, run::operations_of(*type));
-    plan.bytes = *bytes;
-    plan.type = *type;
-    plan.op = *op;
+    for (const std::uint64_t value : plan.bytes)
+        if (value == 0 || value % base::size_of(plan.type) != 0)
+            refuse("--bytes: {} is not a positive multiple of the {} bytes of {}", value,
+                   base::size_of(plan.type), arguments.type);
+    if (run::reduce_kernel(plan.type, plan.op) == nullptr)
+        refuse("--op: {} does not exist for {}, which has {}", arguments.op, arguments.type,
+               run::operations_of(plan.type));
     return plan;
 }
 
-/// Returns the layout of the job as a text, equal on all ranks.
 std::string layout_of(Team world) {
     Team node = world.split_by_node();
     int first = world.rank();
@@ -97,20 +78,123 @@ std::string layout_of(Team world) {
     return plan::layout_text(node_of, world.size());
 }
 
-/// Returns the number of jobs that have measured a point.
 std::uint64_t jobs_of(const Json& point) {
     return point.value("jobs", std::uint64_t{1});
 }
+
+Json to_json(const plan::TunedCase& of) {
+    return {{"collective", of.collective},
+            {"layout", of.layout},
+            {"provider", of.provider},
+            {"same_bits", of.same_bits}};
+}
+
+plan::TunedPoint point_of(const Json& point) {
+    return {.of = {.collective = point.at("collective"),
+                   .layout = point.at("layout"),
+                   .provider = point.at("provider"),
+                   .same_bits = point.value("same_bits", false)},
+            .bytes = point.at("bytes"),
+            .algorithm = point.at("algorithm"),
+            .median_us = point.at("median_us")};
+}
+
+bool is_of(const Json& point, const plan::TunedCase& of, std::uint64_t bytes) {
+    const plan::TunedPoint found = point_of(point);
+    return found.of == of && found.bytes == bytes;
+}
+
+Json choices_of(const Json& points) {
+    std::vector<plan::TunedPoint> measured;
+    for (const Json& point : points) measured.push_back(point_of(point));
+    Json choices = Json::array();
+    for (const plan::TunedChoice& choice : plan::choices_of(measured)) {
+        Json object = to_json(choice.of);
+        object["from_bytes"] = choice.from_bytes;
+        object["to_bytes"] = choice.to_bytes;
+        object["algorithm"] = choice.algorithm;
+        object["median_us"] = choice.median_us;
+        choices.push_back(std::move(object));
+    }
+    return choices;
+}
+
+bool is_tuning(const Json& object) {
+    try {
+        for (const Json& point : object.at("points")) {
+            static_cast<void>(point_of(point));
+            for (const Json& tried : point.value("tried", Json::array())) {
+                static_cast<void>(tried.at("algorithm").get<std::string>());
+                static_cast<void>(tried.value("jobs_us", std::vector<double>()));
+            }
+            if (!point["bytes"].is_number_unsigned() ||
+                !point.value("jobs", Json(1U)).is_number_unsigned())
+                return false;
+        }
+        return object.at("schema") == run::kTuningSchema;
+    } catch (const Json::exception&) {
+        return false;
+    }
+}
+
+/// Measurements, and choices derived from them. `points` has a member for each measured case and
+/// size. The choices, which jobs read, are derived from all points whenever one is added. So runs
+/// for other collectives, sizes, ranks and layouts extend a file, and an interrupted run can be
+/// continued.
+class TuningFile {
+  public:
+    /// Reads a file; it need not exist.
+    explicit TuningFile(const std::string& path) : path_(path) {
+        std::error_code unknown;
+        if (!std::filesystem::exists(path, unknown)) {
+            object_ = {{"schema", run::kTuningSchema},
+                       {"machine", machine_name()},
+                       {"choices", Json::array()},
+                       {"points", Json::array()}};
+            return;
+        }
+        object_ = lab::read_json(need(base::read_file(path, run::kMeasuredBytesMax), "--output"));
+        if (object_.is_discarded() || !is_tuning(object_))
+            refuse("--output {}: is there, but is no JSON object of the schema {} with points",
+                   path, run::kTuningSchema);
+    }
+
+    /// Returns the point of this case and size; nullptr if it is missing.
+    [[nodiscard]] const Json* find(const plan::TunedCase& of, std::uint64_t bytes) const {
+        for (const Json& point : object_["points"])
+            if (is_of(point, of, bytes)) return &point;
+        return nullptr;
+    }
+    /// Adds a point, or replaces the point of the same case and size, and writes the file. details:
+    /// further information for people.
+    void add(const plan::TunedPoint& point, Json details) {
+        Json object = to_json(point.of);
+        object["bytes"] = point.bytes;
+        object["algorithm"] = point.algorithm;
+        object["median_us"] = point.median_us;
+        object.update(details);
+        Json kept = Json::array();
+        for (Json& old : object_["points"])
+            if (!is_of(old, point.of, point.bytes)) kept.push_back(std::move(old));
+        kept.push_back(std::move(object));
+        object_["machine"] = machine_name();
+        object_["choices"] = choices_of(kept);
+        object_["points"] = std::move(kept);
+        replace_file("--output", path_, object_.dump(1) + "\n");
+    }
+
+  private:
+    std::string path_;
+    Json object_;
+};
 
 /// Inserts the results of earlier jobs before those of this job, for each contender.
 void add_earlier_jobs(TunedResult& result, const Json* known) {
     for (Contender& contender : result.contenders) {
         if (known != nullptr && known->contains("tried"))
             for (const Json& tried : (*known)["tried"])
-                if (tried.value("algorithm", "") == contender.algorithm &&
-                    tried.contains("jobs_us"))
-                    for (const Json& time : tried["jobs_us"])
-                        contender.jobs_us.push_back(time.get<double>());
+                if (tried["algorithm"] == contender.algorithm)
+                    contender.jobs_us = tried.value("jobs_us", std::vector<double>());
         contender.jobs_us.push_back(contender.median_us());
     }
     // A new contender has too few results; then only this job counts.
@@ -123,7 +207,6 @@ void add_earlier_jobs(TunedResult& result, const Json* known) {
         contender.jobs_us.erase(contender.jobs_us.begin(), contender.jobs_us.end() - 1);
 }
 
-/// Work of one job.
 class Tuner {
   public:
     Tuner(Runtime& runtime, const TuneArguments& arguments, const TunePlan& plan)
@@ -139,7 +222,7 @@ class Tuner {
             return base::fail(Status::argument,
                               "the ranks of some node do not follow each other: such layouts have "
                               "no measured choices");
-        auto opened = open_file();
+        auto opened = on_first_rank([&] { file_.emplace(arguments_.output); });
         if (!opened) return opened.failure();
         for (const Collective collective : plan_.collectives) {
             const bool data = collectives::traits_of(collective).has_data();
@@ -152,25 +235,19 @@ class Tuner {
     }
 
   private:
-    /// Opens the file on rank 0; all ranks learn whether it is usable.
-    base::Result<void> open_file() {
+    /// Calls work() on rank 0. Its failure there is returned on all ranks.
+    base::Result<void> on_first_rank(const std::function<void()>& work) {
         base::Result<void> done;
         if (world_.rank() == 0) {
-            auto file = TuningFile::open(arguments_.output);
-            if (file)
-                file_ = *std::move(file);
-            else
-                done = file.failure();
+            try {
+                work();
+            } catch (const Error& error) {
+                done = base::Failure{error.status(), error.what()};
+            }
         }
-        return agreed(std::move(done));
-    }
-
-    /// Sends rank 0's result to all ranks.
-    base::Result<void> agreed(base::Result<void> done) {
         std::int32_t good = done ? 1 : 0;
         world_.broadcast(&good, 1, Type::int32, 0);
-        if (good == 1) return {};
-        if (!done) return done;
+        if (good == 1 || !done) return done;
         return base::fail(Status::argument, "rank 0 cannot use the file");
     }
 
@@ -214,9 +291,8 @@ class Tuner {
                            of.collective, call.bytes, result->wrong);
             return kAnswerIsNo;
         }
-        base::Result<void> written;
-        if (world_.rank() == 0) written = keep(of, call, *result);
-        if (auto done = agreed(std::move(written)); !done) return done.failure();
+        const auto kept = on_first_rank([&] { keep(of, call, *result); });
+        if (!kept) return kept.failure();
         return 0;
     }
 
@@ -241,7 +317,6 @@ class Tuner {
         return contenders;
     }
 
-    /// Adds all schedules of the notation: factored, split and merged ones.
     void add_schedules(std::string_view collective, std::vector<Contender>& contenders) const {
         const bool notation = std::ranges::any_of(
             collectives::algorithms_of(collective),
@@ -259,22 +334,19 @@ class Tuner {
                 });
     }
 
-    base::Result<void> keep(const plan::TunedCase& of, const TuneCall& call, TunedResult& result) {
+    void keep(const plan::TunedCase& of, const TuneCall& call, TunedResult& result) {
         const Json* known = arguments_.again ? nullptr : file_->find(of, call.bytes);
         add_earlier_jobs(result, known);
         const Contender& winner = result.contenders[winner_of_jobs(result.contenders)];
         const auto model = std::ranges::find_if(
             result.contenders, [](const Contender& one) { return one.predicted_us > 0; });
         Json tried = Json::array();
-        for (const Contender& contender : result.contenders) {
-            Json jobs = Json::array();
-            for (const double us : contender.jobs_us) jobs.push_back(us);
+        for (const Contender& contender : result.contenders)
             tried.push_back({{"algorithm", contender.algorithm},
                              {"predicted_us", contender.predicted_us},
                              {"median_us", lab::median(contender.jobs_us)},
-                             {"jobs_us", std::move(jobs)},
+                             {"jobs_us", contender.jobs_us},
                              {"rounds", contender.times_us.size()}});
-        }
         const double winner_us = lab::median(winner.jobs_us);
         const double regret = model == result.contenders.end()
                                   ? 1.0
@@ -289,14 +361,13 @@ class Tuner {
                    result.contenders.size(), arguments_.exhaustive ? "all" : "the candidates",
                    result.rounds, result.stable ? "" : ", time over");
         std::fflush(stdout);
-        return file_->add({of, call.bytes, winner.algorithm, winner_us},
-                          {{"type", arguments_.type},
-                           {"op", arguments_.op},
-                           {"stable", result.stable},
-                           {"rounds", result.rounds},
-                           {"jobs", winner.jobs_us.size()},
-                           {"regret_of_model", regret},
-                           {"tried", std::move(tried)}});
+        file_->add({of, call.bytes, winner.algorithm, winner_us}, {{"type", arguments_.type},
+                                                                   {"op", arguments_.op},
+                                                                   {"stable", result.stable},
+                                                                   {"rounds", result.rounds},
+                                                                   {"jobs", winner.jobs_us.size()},
+                                                                   {"regret_of_model", regret},
+                                                                   {"tried", std::move(tried)}});
     }
 
     Team world_;
@@ -308,134 +379,102 @@ class Tuner {
     std::optional<TuningFile> file_;  ///< only on rank 0
 };
 
-/// Starts a job of this command with the same arguments, except layouts.
-base::Result<int> start_job(const TuneArguments& arguments, const std::string& layout) {
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    std::vector<std::string> words{self, "run", "--layout", layout, "--", self, "tune"};
-    words.insert(words.end(), arguments.collectives.begin(), arguments.collectives.end());
-    const auto add = [&](const char* name, std::string value) {
-        words.insert(words.end(), {name, std::move(value)});
-    };
-    add("--output", arguments.output);
-    add("--bytes", arguments.bytes);
-    add("--type", arguments.type);
-    add("--op", arguments.op);
-    add("--seconds", fmt::format("{}", arguments.seconds));
-    add("--total-seconds", fmt::format("{}", arguments.total_seconds));
-    add("--within", fmt::format("{}", arguments.within));
-    add("--candidates", fmt::format("{}", arguments.candidates));
-    add("--jobs", fmt::format("{}", arguments.jobs));
+/// Returns the words of this command for a job: the same options, without ranks and layouts.
+Words words_in_job(const TuneArguments& arguments) {
+    Words words{"tune"};
+    append(words, arguments.collectives);
+    append(words, {"--output", arguments.output, "--bytes", arguments.bytes, "--type",
+                   arguments.type, "--op", arguments.op});
+    for (const auto& [name, value] : {std::pair{"--seconds", arguments.seconds},
+                                      {"--total-seconds", arguments.total_seconds},
+                                      {"--within", arguments.within},
+                                      {"--candidates", static_cast<double>(arguments.candidates)},
+                                      {"--jobs", static_cast<double>(arguments.jobs)}})
+        append(words, {name, fmt::format("{:.10g}", value)});
     if (arguments.exhaustive) words.emplace_back("--exhaustive");
     if (arguments.again) words.emplace_back("--again");
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_t child = 0;
-    if (const int failed = posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ);
-        failed != 0)
-        return base::fail(Status::environment, "cannot start a job of layout {}", layout);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return words;
 }
 
-base::Result<int> start_jobs(TuneArguments arguments) {
-    std::vector<std::string> layouts;
-    if (!arguments.ranks.empty()) {
-        const auto counts = base::parse_bytes_list(arguments.ranks);
-        if (!counts) return counts.failure().within("--ranks");
-        for (const std::uint64_t count : *counts) layouts.push_back(fmt::format("{}", count));
-    }
-    layouts.insert(layouts.end(), arguments.layouts.begin(), arguments.layouts.end());
+int start_jobs(TuneArguments arguments) {
+    Words layouts;
+    if (!arguments.ranks.empty())
+        for (const std::uint64_t count : need(base::parse_bytes_list(arguments.ranks), "--ranks"))
+            layouts.push_back(std::to_string(count));
+    append(layouts, arguments.layouts);
     if (layouts.empty())
-        return base::fail(Status::argument,
-                          "no ranks: weft tune --ranks 2,4 (one node) --layout 2,2, or in a job: "
-                          "weft run -n 4 -- weft tune");
+        refuse(
+            "no ranks: weft tune --ranks 2,4 (one node) --layout 2,2, or in a job: weft run -n 4 "
+            "-- weft tune");
     for (int job = 0; job < arguments.jobs; ++job) {
-        for (const std::string& layout : layouts) {
-            const auto status = start_job(arguments, layout);
-            if (!status || *status != 0) return status;
-        }
+        for (const std::string& layout : layouts)
+            if (const int status =
+                    run_program(words_of_job({"--layout", layout}, words_in_job(arguments)));
+                status != 0)
+                return status;
         arguments.again = false;
     }
     return 0;
 }
 
-base::Result<int> tune(const TuneArguments& arguments) {
-    const auto plan = read_plan(arguments);
-    if (!plan) return plan.failure();
-    if (arguments.mpi) return tune_mpi(arguments, plan->names);
-    if (!arguments.launcher.empty()) return base::fail(Status::argument, "--launcher needs --mpi");
+int tune(const TuneArguments& arguments) {
+    const TunePlan plan = read_plan(arguments);
+    if (arguments.mpi) return tune_mpi(arguments, plan.names);
+    if (!arguments.launcher.empty()) refuse("--launcher needs --mpi");
     if (std::getenv("PMIX_RANK") == nullptr) return start_jobs(arguments);
     if (!arguments.ranks.empty() || !arguments.layouts.empty())
-        return base::fail(Status::argument,
-                          "--ranks and --layout start jobs; this is a rank of one already");
+        refuse("--ranks and --layout start jobs; this is a rank of one already");
     Runtime runtime;
-    auto status = Tuner(runtime, arguments, *plan).run();
+    auto status = Tuner(runtime, arguments, plan).run();
     runtime.finalize();
-    return status;
-}
-
-int run_tune(const TuneArguments& arguments) {
-    try {
-        const auto status = tune(arguments);
-        return status ? *status : refuse("tune", status.failure());
-    } catch (const Error& error) {
-        return refuse("tune", {error.status(), error.what()});
-    }
+    return need(std::move(status));
 }
 
 }  // namespace
 
 void add_tune_command(CLI::App& app, int& exit_status) {
-    auto arguments = std::make_shared<TuneArguments>();
-    CLI::App& command =
-        add_command(app, "tune", "measure which algorithms are quickest, for WEFT_TUNING");
-    add_option(command, "collectives", arguments->collectives,
+    const auto [command, arguments] = add_command<TuneArguments>(
+        app, exit_status, "tune", "measure which algorithms are quickest, for WEFT_TUNING", &tune,
+        "weft tune");
+    add_option(*command, "collectives", arguments->collectives,
                "what to tune; all with equal blocks unless given")
         .one_of(names_of_collectives());
-    add_option(command, "--output", arguments->output,
+    add_option(*command, "--output", arguments->output,
                "the file that is written; what it has already is kept and not measured again")
         .required();
-    add_option(command, "--bytes", arguments->bytes, "sizes, as in 8,64K,1M").shows_default();
-    add_option(command, "--ranks", arguments->ranks,
+    add_option(*command, "--bytes", arguments->bytes, "sizes, as in 8,64K,1M");
+    add_option(*command, "--ranks", arguments->ranks,
                "outside of a job: start jobs of so many ranks on one node, as in 2,4,8");
-    add_option(command, "--layout", arguments->layouts,
+    add_option(*command, "--layout", arguments->layouts,
                "outside of a job: start a job with so many ranks on each virtual node, as in 2,2; "
                "may be given several times")
         .one_value_each();
-    add_option(command, "--type", arguments->type, "element type").shows_default();
-    add_option(command, "--op", arguments->op, "reduction").shows_default();
+    add_option(*command, "--type", arguments->type, "element type");
+    add_option(*command, "--op", arguments->op, "reduction");
     add_option(
-        command, "--seconds", arguments->seconds,
+        *command, "--seconds", arguments->seconds,
         "time for each size, at most, but for three rounds; it ends when the winner stays the same")
-        .within(0.01, 3600.0)
-        .shows_default();
-    add_option(command, "--total-seconds", arguments->total_seconds,
+        .within(0.01, 3600.0);
+    add_option(*command, "--total-seconds", arguments->total_seconds,
                "time after which a job begins with no further size; 0: no limit")
-        .within(0.0, 1e6)
-        .shows_default();
-    add_option(command, "--within", arguments->within,
+        .within(0.0, 1e6);
+    add_option(*command, "--within", arguments->within,
                "leave out what is predicted to take longer than the best by this factor")
-        .within(1.0, 1e6)
-        .shows_default();
-    add_option(command, "--candidates", arguments->candidates,
+        .within(1.0, 1e6);
+    add_option(*command, "--candidates", arguments->candidates,
                "measure so many of the candidates, those with the least predicted times")
-        .within(1, 1000)
-        .shows_default();
-    add_option(command, "--jobs", arguments->jobs,
+        .within(1, 1000);
+    add_option(*command, "--jobs", arguments->jobs,
                "measure each size in so many jobs, started one after the other outside of a job")
-        .within(1, 100)
-        .shows_default();
-    add_flag(command, "--exhaustive", arguments->exhaustive,
+        .within(1, 100);
+    add_flag(*command, "--exhaustive", arguments->exhaustive,
              "measure all candidates and, where schedules are algorithms, all schedules");
-    add_flag(command, "--again", arguments->again, "measure also what the file has already");
-    add_flag(command, "--mpi", arguments->mpi,
+    add_flag(*command, "--again", arguments->again, "measure also what the file has already");
+    add_flag(*command, "--mpi", arguments->mpi,
              "measure whether weft or the MPI library is faster, for the layer for MPI programs");
-    add_option(command, "--launcher", arguments->launcher,
+    add_option(*command, "--launcher", arguments->launcher,
                "with --mpi: the start of the launcher's command, as in 'mpirun --hostfile hosts'; "
                "default: the launchers of all MPIs that are installed");
-    on_run(command, exit_status, [arguments] { return run_tune(*arguments); });
 }
 
 }  // namespace weft::tools

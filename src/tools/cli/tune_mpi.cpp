@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/tune_mpi.hpp"
-
+// tune_mpi.cpp - measurements of `weft tune --mpi`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/mpi_jobs.hpp"
+#include "tools/cli/tune.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/measure/statistics.hpp"
 
@@ -38,55 +33,45 @@ struct MeasuredMpi {
     Words launcher;
 };
 
-base::Result<MeasuredMpi> find_mpi(const std::string& name, Words launcher) {
-    const auto self = own_program();
-    if (!self) return self.failure();
-    const auto layer = layer_for(name);
-    if (!layer) return layer.failure();
-    const auto folder = std::filesystem::path(*self).parent_path();
+MeasuredMpi find_mpi(const std::string& name, const Words& launcher) {
     MeasuredMpi mpi{.name = name,
-                    .layer = *layer,
-                    .program = folder / ("peer_" + name),
-                    .launcher = std::move(launcher)};
-    if (::access(mpi.program.c_str(), X_OK) != 0)
-        return base::fail(Status::environment,
-                          "{} is missing: it is built by cmake --build BUILD --target weft_peer_{}",
-                          mpi.program, name);
-    if (mpi.launcher.empty()) mpi.launcher = default_launcher(name);
-    if (const auto found = find_program(mpi.launcher.front()); !found) return found.failure();
+                    .layer = layer_for(name),
+                    .program = peer_program(name),
+                    .launcher = launcher.empty() ? default_launcher(name) : launcher};
+    need(find_program(mpi.launcher.front()));
     return mpi;
 }
 
 /// Returns an empty string for an unknown launcher.
 std::string mpi_of_launcher(const std::string& launcher) {
-    const std::string version = output_of(launcher.c_str(), "--version");
+    const std::string version =
+        output_of(fmt::format("{} --version 2>/dev/null </dev/null", in_quotes(launcher))).text;
     for (const char* const name : {"Open MPI", "OpenRTE"})
         if (version.find(name) != std::string::npos) return "openmpi";
     return version.find("HYDRA") != std::string::npos ? "mpich" : "";
 }
 
 /// Returns the MPI of the given launcher, or all that are installed; at least one.
-base::Result<std::vector<MeasuredMpi>> find_mpis(const std::string& launcher) {
+std::vector<MeasuredMpi> find_mpis(const std::string& launcher) {
     Words words;
     std::istringstream given(launcher);
     for (std::string word; given >> word;) words.push_back(word);
     const std::string only = words.empty() ? "" : mpi_of_launcher(words.front());
     if (!words.empty() && only.empty())
-        return base::fail(Status::environment,
-                          "--launcher: {} --version names neither Open MPI nor MPICH", launcher);
+        fail(Status::environment, "--launcher: {} --version names neither Open MPI nor MPICH",
+             launcher);
     std::vector<MeasuredMpi> mpis;
     Words reasons;
     for (const std::string name : {"openmpi", "mpich"}) {
         if (!only.empty() && name != only) continue;
-        auto mpi = find_mpi(name, words);
-        if (mpi)
-            mpis.push_back(*std::move(mpi));
-        else
-            reasons.push_back(fmt::format("{}: {}", name, mpi.failure().text));
+        try {
+            mpis.push_back(find_mpi(name, words));
+        } catch (const Error& error) {
+            reasons.push_back(fmt::format("{}: {}", name, error.what()));
+        }
     }
     if (mpis.empty())
-        return base::fail(Status::environment, "no MPI can be measured: {}",
-                          fmt::join(reasons, "; "));
+        fail(Status::environment, "no MPI can be measured: {}", fmt::join(reasons, "; "));
     for (const std::string& reason : reasons)
         fmt::print(stderr, "weft tune: left out: {}\n", reason);
     return mpis;
@@ -95,40 +80,28 @@ base::Result<std::vector<MeasuredMpi>> find_mpis(const std::string& launcher) {
 /// The file of ranges: lines `MPI RANKS COLLECTIVE FROM_BYTES weft|host`.
 class RangesFile {
   public:
-    static base::Result<RangesFile> open(const std::string& path) {
-        RangesFile file(path);
+    explicit RangesFile(const std::string& path) : path_(path) {
         std::ifstream stream(path);
         for (std::string line; std::getline(stream, line);) {
             if (line.empty() || line.front() == '#') continue;
             if (!line.ends_with(" weft") && !line.ends_with(" host"))
-                return base::fail(Status::argument, "--output: {} is not a file of ranges: {}",
-                                  path, line);
-            file.lines_.push_back(line);
+                refuse("--output: {} is not a file of ranges: {}", path, line);
+            lines_.push_back(line);
         }
-        return file;
     }
     [[nodiscard]] bool has(const std::string& start) const {
-        for (const std::string& line : lines_)
-            if (line.starts_with(start)) return true;
-        return false;
+        return std::ranges::any_of(lines_,
+                                   [&](const auto& line) { return line.starts_with(start); });
     }
-    /// Replaces the lines that begin with `start`, and writes the file.
-    base::Result<void> replace(const std::string& start, const Words& lines) {
+    void replace(const std::string& start, const Words& lines) {
         std::erase_if(lines_, [&](const std::string& line) { return line.starts_with(start); });
         lines_.insert(lines_.end(), lines.begin(), lines.end());
-        const std::string next = path_ + ".part";
-        const std::string text =
-            fmt::format("# weft: faster library: MPI, ranks, collective, from bytes\n{}\n",
-                        fmt::join(lines_, "\n"));
-        if (auto written = write_file("--output", next, text); !written) return written;
-        if (std::rename(next.c_str(), path_.c_str()) != 0)
-            return base::fail(Status::environment, "--output: cannot write {}", path_);
-        return {};
+        replace_file("--output", path_,
+                     fmt::format("# weft: faster library: MPI, ranks, collective, from bytes\n{}\n",
+                                 fmt::join(lines_, "\n")));
     }
 
   private:
-    explicit RangesFile(std::string path) : path_(std::move(path)) {}
-
     std::string path_;
     Words lines_;
 };
@@ -138,11 +111,11 @@ using TimesBySize = std::map<std::uint64_t, std::array<std::vector<double>, 2>>;
 
 class MpiTuner {
   public:
-    MpiTuner(const TuneArguments& arguments, RangesFile file)
-        : arguments_(arguments), file_(std::move(file)), begin_ns_(base::monotonic_ns()) {}
+    explicit MpiTuner(const TuneArguments& arguments)
+        : arguments_(arguments), file_(arguments.output), begin_ns_(base::monotonic_ns()) {}
 
-    base::Result<int> run(const MeasuredMpi& mpi, const std::vector<std::uint64_t>& all_ranks,
-                          const std::vector<std::string>& collectives) {
+    int run(const MeasuredMpi& mpi, const std::vector<std::uint64_t>& all_ranks,
+            const std::vector<std::string>& collectives) {
         for (const std::uint64_t ranks : all_ranks) {
             for (const std::string& collective : collectives) {
                 // The program calls MPI_Reduce_scatter_block.
@@ -153,33 +126,25 @@ class MpiTuner {
                 const auto elapsed_ns = static_cast<double>(base::monotonic_ns() - begin_ns_);
                 if (arguments_.total_seconds > 0 && elapsed_ns > arguments_.total_seconds * 1e9)
                     return 0;
-                const auto times = measure(mpi, static_cast<int>(ranks), collective);
-                if (!times) return times.failure();
-                if (times->empty()) return kAnswerIsNo;
-                if (auto kept = file_.replace(start, lines_of(start, mpi, *times)); !kept)
-                    return kept.failure();
+                const TimesBySize times = measure(mpi, static_cast<Rank>(ranks), collective);
+                if (times.empty()) return kAnswerIsNo;
+                file_.replace(start, lines_of(start, mpi, times));
             }
         }
         return 0;
     }
 
   private:
-    [[nodiscard]] MpiJob job_of(const MeasuredMpi& mpi, int ranks, const std::string& collective,
+    [[nodiscard]] MpiJob job_of(const MeasuredMpi& mpi, Rank ranks, const std::string& collective,
                                 bool served) const {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        const bool shares = sched_getaffinity(0, sizeof set, &set) == 0 && ranks > CPU_COUNT(&set);
-        // Waits of MPICH do not yield the processor to other ranks.
-        const std::string yields =
-            std::filesystem::path(mpi.program).replace_filename("peer_yield_ucx.so");
-        const bool preloads = shares && mpi.name == "mpich" && ::access(yields.c_str(), R_OK) == 0;
+        const std::string yields = yielding_library(mpi.name, ranks);
         const double seconds = std::max(arguments_.seconds / (2.0 * arguments_.jobs), 1e-3);
         // lint: allow(variable): those of src/faces/mpi; docs/guide/mpi-backing.md
-        Words settings{served ? "WEFT_MPI=on" : "WEFT_MPI=off"};
-        settings.push_back(fmt::format("LD_PRELOAD={}{}", mpi.layer, preloads ? ":" + yields : ""));
+        const Words settings{served ? "WEFT_MPI=on" : "WEFT_MPI=off",
+                             "LD_PRELOAD=" + mpi.layer + (yields.empty() ? "" : ":" + yields)};
         return {.mpi = mpi.name,
                 .ranks = ranks,
-                .settings = std::move(settings),
+                .settings = settings,
                 .program = {mpi.program, "--collective", collective, "--bytes", arguments_.bytes,
                             "--type", arguments_.type, "--op", arguments_.op, "--seconds",
                             fmt::format("{:g}", seconds), "--json"},
@@ -187,18 +152,15 @@ class MpiTuner {
     }
 
     /// Returns no times if a result was wrong.
-    base::Result<TimesBySize> measure(const MeasuredMpi& mpi, int ranks,
-                                      const std::string& collective) const {
+    TimesBySize measure(const MeasuredMpi& mpi, Rank ranks, const std::string& collective) const {
         TimesBySize times;
         const double deadline_s = 60 + 100 * arguments_.seconds;
         for (int job = 0; job < 2 * arguments_.jobs; ++job) {
             const bool served = job % 2 != 0;
-            const auto found =
-                json_of(words_of(job_of(mpi, ranks, collective, served)), deadline_s);
-            if (!found)
-                return found.failure().within(
-                    fmt::format("{} of {} ranks of {}", collective, ranks, mpi.name));
-            for (const Json& row : found->at("results")) {
+            const Json found =
+                need(json_of(words_of(job_of(mpi, ranks, collective, served)), deadline_s),
+                     fmt::format("{} of {} ranks of {}", collective, ranks, mpi.name));
+            for (const Json& row : found.at("results")) {
                 times[row.at("bytes").get<std::uint64_t>()][served ? 1 : 0].push_back(
                     row.at("median_us").get<double>());
                 if (row.at("checked").get<bool>()) continue;
@@ -236,24 +198,17 @@ class MpiTuner {
 
 }  // namespace
 
-base::Result<int> tune_mpi(const TuneArguments& arguments,
-                           const std::vector<std::string>& collectives) {
+int tune_mpi(const TuneArguments& arguments, const std::vector<std::string>& collectives) {
     if (!arguments.layouts.empty() || arguments.exhaustive)
-        return base::fail(Status::argument, "--mpi excludes --layout and --exhaustive");
-    if (is_in_job())
-        return base::fail(Status::argument, "--mpi starts jobs; this is a rank of one already");
-    const auto ranks = base::parse_bytes_list(arguments.ranks.empty() ? "2" : arguments.ranks);
-    if (!ranks) return ranks.failure().within("--ranks");
-    if (std::ranges::min(*ranks) < 2)
-        return base::fail(Status::argument, "--ranks: --mpi needs numbers from 2 on, as in 2,4");
-    const auto mpis = find_mpis(arguments.launcher);
-    if (!mpis) return mpis.failure();
-    auto file = RangesFile::open(arguments.output);
-    if (!file) return file.failure();
-    MpiTuner tuner(arguments, *std::move(file));
-    for (const MeasuredMpi& mpi : *mpis)
-        if (const auto status = tuner.run(mpi, *ranks, collectives); !status || *status != 0)
-            return status;
+        refuse("--mpi excludes --layout and --exhaustive");
+    if (is_in_job()) refuse("--mpi starts jobs; this is a rank of one already");
+    const auto ranks =
+        need(base::parse_bytes_list(arguments.ranks.empty() ? "2" : arguments.ranks), "--ranks");
+    if (std::ranges::min(ranks) < 2) refuse("--ranks: --mpi needs numbers from 2 on, as in 2,4");
+    const std::vector<MeasuredMpi> mpis = find_mpis(arguments.launcher);
+    MpiTuner tuner(arguments);
+    for (const MeasuredMpi& mpi : mpis)
+        if (const int status = tuner.run(mpi, ranks, collectives); status != 0) return status;
     return 0;
 }
 

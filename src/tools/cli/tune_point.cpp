@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/tune_point.hpp"
-
+// tune_point.cpp - the tournament of algorithms for one call.
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
-#include <optional>
-#include <span>
-#include <stdexcept>
 #include <utility>
 
 #include "collectives/collective_traits.hpp"
 #include "tools/cli/bench_subjects.hpp"
+#include "tools/cli/tune.hpp"
 
 namespace weft::tools {
 
@@ -26,7 +22,6 @@ constexpr std::uint64_t kBanksMax = 512;  // of put targets, for calls of a few 
 constexpr double kEqual = 1.02;           // ratio of medians that counts as equal,
 constexpr double kEqualJobs = 1.04;       // and over several jobs, which see several modes
 
-/// Subject: the call with its buffers.
 template <class Subject>
 class Tournament {
   public:
@@ -35,24 +30,17 @@ class Tournament {
         result_.contenders = std::move(contenders);
     }
 
-    /// arguments: of the subject.
     template <class... Arguments>
     base::Result<TunedResult> run(double seconds, const Arguments&... arguments) {
-        std::optional<Subject> subject;
-        try {
-            subject.emplace(world_, arguments...);
-        } catch (const std::bad_alloc&) {
-        } catch (const std::length_error&) {
-        }
-        if (world_.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
-            return base::fail(Status::memory, "not enough memory for --bytes {}", call_.bytes);
-        if (auto entered = enter(*subject); !entered) return entered.failure();
+        const auto subject = make_subject<Subject>(world_, call_.bytes, world_, arguments...);
+        if (!subject) return subject.failure();
+        if (auto entered = enter(**subject); !entered) return entered.failure();
         const std::uint64_t begin = Subject::now_ns();
         while (!result_.stable && result_.wrong.empty()) {
-            play_round(*subject);
+            play_round(**subject);
             judge();
             double elapsed = static_cast<double>(Subject::now_ns() - begin) * 1e-9;
-            subject->largest(std::span(&elapsed, 1));
+            (*subject)->largest(std::span(&elapsed, 1));
             if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeOut)) break;
         }
         world_.set_algorithm(name_, "");
@@ -79,7 +67,7 @@ class Tournament {
                 result_.wrong = contender.algorithm;
                 return {};
             }
-            warm_up(subject);
+            for (std::uint64_t call = 0; call < kWarmCalls; ++call) subject.call();
             calls_.push_back(lab::measuring::calibrate(subject, lab::MeasuringLoop::back_to_back,
                                                        kBatchNs, kCallsMax)
                                  .calls);
@@ -90,18 +78,6 @@ class Tournament {
                               name_, call_.bytes);
         result_.contenders = std::move(able);
         return {};
-    }
-
-    /// Makes calls until buffers are accessed as in later calls.
-    static void warm_up(Subject& subject) {
-        for (std::uint64_t call = 0; call < kWarmCalls; ++call) subject.call();
-    }
-
-    /// Restores the caches after another algorithm's calls: put targets recur only after some
-    /// hundred calls. Without this, two names of one program differed by a factor of two.
-    static void return_to_caches(Subject& subject, std::uint64_t batch) {
-        const std::uint64_t calls = std::clamp<std::uint64_t>(batch / 2, 1, kBanksMax);
-        for (std::uint64_t call = 0; call < calls; ++call) subject.call();
     }
 
     /// Runs a batch of each. Each round begins with another algorithm, and every other round is in
@@ -115,7 +91,10 @@ class Tournament {
             Contender& contender = result_.contenders[turn];
             if (contender.out) continue;
             world_.set_algorithm(name_, contender.algorithm);
-            return_to_caches(subject, calls_[turn]);
+            // Restores the caches after another algorithm's calls: put targets recur only after
+            // some hundred calls. Without this, two names of one program differed by a factor of 2.
+            const std::uint64_t first = std::clamp<std::uint64_t>(calls_[turn] / 2, 1, kBanksMax);
+            for (std::uint64_t call = 0; call < first; ++call) subject.call();
             const auto batch =
                 lab::measuring::time_batch(subject, lab::MeasuringLoop::back_to_back, calls_[turn]);
             double us = batch.calls_ns / static_cast<double>(calls_[turn]) * 1e-3;

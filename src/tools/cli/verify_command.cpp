@@ -6,7 +6,6 @@
 // Holds    Status 0: valid; 1: not valid, with rank, step and reason; 2: no programs.
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -29,93 +28,77 @@ struct VerifyArguments {
 };
 
 /// Determines the root from the file and --root, which must agree. The default is 0.
-base::Result<void> settle_root(const VerifyArguments& arguments,
-                               std::vector<plan::Program>& programs) {
+void settle_root(const VerifyArguments& arguments, std::vector<plan::Program>& programs) {
     const auto size = static_cast<Rank>(programs.size());
     const std::optional<Rank> given = arguments.programs.root;
     const Rank root = programs.front().root;
     if (root < plan::kNoRank || root >= size)
-        return base::fail(Status::argument, "--program: root {} is not in 0..{}", root, size - 1);
+        refuse("--program: root {} is not in 0..{}", root, size - 1);
     if (root != plan::kNoRank) {
         if (given && *given != root)
-            return base::fail(Status::argument,
-                              "--root: {} given, but {} holds programs of root {}", *given,
-                              arguments.file, root);
-        return base::Done{};
+            refuse("--root: {} given, but {} holds programs of root {}", *given, arguments.file,
+                   root);
+        return;
     }
-    if (!collectives::find_collective(arguments.programs.collective)->rooted()) return base::Done{};
+    if (!collectives::find_collective(arguments.programs.collective)->rooted()) return;
     if (given && (*given < 0 || *given >= size))
-        return base::fail(Status::argument, "--root: {} is not in 0..{}", *given, size - 1);
+        refuse("--root: {} is not in 0..{}", *given, size - 1);
     for (plan::Program& program : programs) program.root = given.value_or(0);
-    return base::Done{};
 }
 
-base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& arguments) {
+std::vector<plan::Program> read_programs(const VerifyArguments& arguments) {
     if (!arguments.programs.algorithm.empty())
-        return base::fail(Status::argument, "--program and --algorithm exclude each other");
-    const auto text = base::read_file(arguments.file, kTextBytesMax);
-    if (!text) return text.failure().within("--program");
-    auto programs = plan::parse_programs(*text);
-    if (!programs) return programs.failure().within(arguments.file);
-    if (programs->empty())
-        return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
-    const auto found = static_cast<Rank>(programs->size());
-    if (const Rank said = programs->front().size; said != found)
-        return base::fail(Status::argument,
-                          "--program: {} says 'ranks {}', but holds the programs of {}",
-                          arguments.file, said, found);
-    const std::string& collective = programs->front().collective;
+        refuse("--program and --algorithm exclude each other");
+    const auto text = need(base::read_file(arguments.file, kTextBytesMax), "--program");
+    auto programs = need(plan::parse_programs(text), arguments.file);
+    if (programs.empty()) refuse("--program: {} holds no program", arguments.file);
+    const auto found = static_cast<Rank>(programs.size());
+    if (const Rank said = programs.front().size; said != found)
+        refuse("--program: {} says 'ranks {}', but holds the programs of {}", arguments.file, said,
+               found);
+    const std::string& collective = programs.front().collective;
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
     if (!collective.empty() && collective != traits.name &&
         collective != collectives::traits_of(traits.even).name)
-        return base::fail(Status::argument, "{} asked for, but {} holds programs of {}",
-                          arguments.programs.collective, arguments.file, collective);
-    if (auto settled = settle_root(arguments, *programs); !settled) return settled.failure();
+        refuse("{} asked for, but {} holds programs of {}", arguments.programs.collective,
+               arguments.file, collective);
+    settle_root(arguments, programs);
     if (arguments.programs.ranks && *arguments.programs.ranks != found)
-        return base::fail(Status::argument, "--ranks: {} given, but {} holds the programs of {}",
-                          *arguments.programs.ranks, arguments.file, found);
+        refuse("--ranks: {} given, but {} holds the programs of {}", *arguments.programs.ranks,
+               arguments.file, found);
     return programs;
 }
 
-base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& arguments) {
-    if (is_neighborhood(arguments.programs.collective)) {
+std::vector<plan::Program> programs_of(const VerifyArguments& arguments) {
+    const ProgramArguments& programs = arguments.programs;
+    if (is_neighborhood(programs.collective)) {
         if (!arguments.file.empty())
-            return base::fail(Status::argument, "--program: {} is verified by its grid alone",
-                              arguments.programs.collective);
-        const auto question = read_question(arguments.programs);
-        if (!question) return question.failure();
-        return generate_all(*question);
+            refuse("--program: {} is verified by its grid alone", programs.collective);
+    } else {
+        if (!arguments.file.empty()) return read_programs(arguments);
+        const auto& traits = *collectives::find_collective(programs.collective);
+        if (programs.algorithm.empty() && !traits.has_pairwise_counts())
+            refuse("--algorithm or --program is missing; weft list has the algorithms");
     }
-    if (!arguments.file.empty()) return read_programs(arguments);
-    const auto& traits = *collectives::find_collective(arguments.programs.collective);
-    if (arguments.programs.algorithm.empty() && !traits.has_pairwise_counts())
-        return base::fail(Status::argument,
-                          "--algorithm or --program is missing; weft list has the algorithms");
-    const auto question = read_question(arguments.programs);
-    if (!question) return question.failure();
-    return generate_all(*question);
+    return generate_all(read_question(programs));
 }
 
-/// Requirements of the programs, and sizes of their buffers.
 struct Aim {
     std::shared_ptr<const CountedCall> counted;
     plan::Contract contract;
     std::shared_ptr<const NeighborCall> neighbors = nullptr;
 };
-base::Result<Aim> aim_of(const VerifyArguments& arguments, Rank ranks,
-                         collectives::GenerateRequest& request) {
+Aim aim_of(const VerifyArguments& arguments, Rank ranks, collectives::GenerateRequest& request) {
     if (is_neighborhood(arguments.programs.collective)) {
-        const auto question = read_question(arguments.programs);
-        if (!question) return question.failure();
-        request.elements = question->request.elements;
-        const auto& neighbors = question->neighbors;
+        const ProgramQuestion question = read_question(arguments.programs);
+        request.elements = question.request.elements;
+        const auto& neighbors = question.neighbors;
         return Aim{nullptr, collectives::neighbor_contract(neighbors->stencil, neighbors->data),
                    neighbors};
     }
     auto counted = read_counted(arguments.programs, ranks);
-    if (!counted) return counted.failure();
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
-    Aim aim{*std::move(counted), collectives::contract(collectives::traits_of(traits.even).name)};
+    Aim aim{std::move(counted), collectives::contract(collectives::traits_of(traits.even).name)};
     request.elements = aim.counted != nullptr
                            ? aim.counted->elements()
                            : aim.contract.vector_elements(ranks, request.elements);
@@ -125,21 +108,17 @@ base::Result<Aim> aim_of(const VerifyArguments& arguments, Rank ranks,
 
 /// Rewrites the programs as the runtime does if local peers map each other's memory: payloads that
 /// fit a cell are published to them.
-base::Result<void> lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
-                           const collectives::GenerateRequest& request) {
+void lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
+             const collectives::GenerateRequest& request) {
     const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));
-    if (!layout) return layout.failure();
-    if (!layout->is_given() || programs.front().pairwise) return base::Done{};
+    if (!layout.is_given() || programs.front().pairwise) return;
     const plan::Program& first = programs.front();
     const std::uint64_t payload =
         first.partition(request.elements).unit_max() * first.slot_units * request.element_bytes;
-    if (payload > base::kCellPayload) return base::Done{};
-    for (plan::Program& program : programs) {
-        program = plan::localize(program, [&layout, rank = program.rank](Rank peer) {
-            return layout->near(peer, rank);
-        });
-    }
-    return base::Done{};
+    if (payload > base::kCellPayload) return;
+    for (plan::Program& program : programs)
+        program = plan::localize(
+            program, [&layout, rank = program.rank](Rank peer) { return layout.near(peer, rank); });
 }
 
 Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict& verdict) {
@@ -160,26 +139,20 @@ Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict&
             {"error", verdict.error}};
 }
 
-base::Result<int> verify(const VerifyArguments& arguments) {
-    if (!is_neighborhood(arguments.programs.collective)) {
-        const auto known = check_any_collective(arguments.programs.collective);
-        if (!known) return known.failure();
-    }
+int verify(const VerifyArguments& arguments) {
+    const std::string& collective = arguments.programs.collective;
+    if (!is_neighborhood(collective)) static_cast<void>(known_collective(collective));
     auto request = read_request(arguments.programs);
-    if (!request) return request.failure();
     auto programs = programs_of(arguments);
-    if (!programs) return programs.failure();
-    const auto aim = aim_of(arguments, programs->front().size, *request);
-    if (!aim) return aim.failure();
-    const auto laid_out = lay_out(*programs, arguments, *request);
-    if (!laid_out) return laid_out.failure();
+    const auto aim = aim_of(arguments, programs.front().size, request);
+    lay_out(programs, arguments, request);
     const plan::Verdict verdict =
-        plan::verify({.programs = *programs,
-                      .contract = &aim->contract,
-                      .elements = request->elements,
-                      .element_bytes = request->element_bytes,
-                      .in_place = aim->neighbors == nullptr && !programs->front().pairwise});
-    print_answer(to_json(programs->front(), programs->size(), verdict), arguments.json);
+        plan::verify({.programs = programs,
+                      .contract = &aim.contract,
+                      .elements = request.elements,
+                      .element_bytes = request.element_bytes,
+                      .in_place = aim.neighbors == nullptr && !programs.front().pairwise});
+    print_answer(to_json(programs.front(), programs.size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }
 
@@ -190,8 +163,7 @@ void add_verify_command(CLI::App& app, int& exit_status) {
         app, exit_status, "verify", "prove that the programs of a collective are right", &verify);
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--program", arguments->file,
-               "a file with the programs of all ranks, as `weft show` prints them")
-        .existing_file();
+               "a file with the programs of all ranks, as `weft show` prints them");
     add_json_flag(*command, arguments->json);
 }
 

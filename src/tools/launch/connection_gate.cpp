@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/file_descriptor.hpp"
 
@@ -77,7 +78,11 @@ std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
     return record;
 }
 
-}  // namespace
+/// Answer of the kernel about the other end of a connection within this machine.
+struct OtherEnd {
+    bool known = false;         ///< false if the kernel cannot answer
+    std::optional<uid_t> user;  ///< owner of the socket there; empty if the socket is closed
+};
 
 OtherEnd other_end_of(int connection) {
     const auto ends = ends_of(connection);
@@ -91,11 +96,14 @@ OtherEnd other_end_of(int connection) {
     return end;
 }
 
+/// Returns true if the PMIx server may see this connection.
 bool admits(int connection) {
     const OtherEnd end = other_end_of(connection);
     if (!end.known) return true;
     return end.user && (*end.user == ::geteuid() || *end.user == 0);
 }
+
+}  // namespace
 
 void keep_connection_gate() {}
 

@@ -12,21 +12,7 @@
 //          Then only the secret name of the job keeps other users out.
 #pragma once
 
-#include <sys/types.h>
-
-#include <optional>
-
 namespace weft::tools {
-
-/// Answer of the kernel about the other end of a connection within this machine.
-struct OtherEnd {
-    bool known = false;         ///< false if the kernel cannot answer
-    std::optional<uid_t> user;  ///< owner of the socket there; empty if the socket is closed
-};
-[[nodiscard]] OtherEnd other_end_of(int connection);
-
-/// Returns true if the PMIx server may see this connection.
-[[nodiscard]] bool admits(int connection);
 
 /// Makes the linker keep this file, because no code of the project refers to its accept().
 void keep_connection_gate();

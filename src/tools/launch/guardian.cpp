@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +53,6 @@ void kill_processes_of(const std::string& job_name) {
     }
 }
 
-/// Main function of the helper.
 [[noreturn]] void guard(int pipe, const GuardedJob& job) {
     sigset_t all;
     ::sigfillset(&all);
@@ -78,36 +78,38 @@ void kill_processes_of(const std::string& job_name) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Guardian>> Guardian::start(const GuardedJob& job) {
+ScratchFolder::ScratchFolder() {
+    const char* parent = std::getenv("TMPDIR");
+    path_ = parent != nullptr && *parent != '\0' ? parent : "/tmp";
+    path_ += "/weft-run.XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr)
+        fail(Status::environment, "cannot make a folder {} for the files of the job: {}", path_,
+             std::strerror(errno));
+}
+
+ScratchFolder::~ScratchFolder() {
+    std::error_code ignored;  // it may already have been removed
+    std::filesystem::remove_all(path_, ignored);
+}
+
+Guardian::Guardian(const GuardedJob& job) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return base::fail(Status::environment, "cannot make a pipe: {}", std::strerror(errno));
-    }
-    const pid_t pid = ::fork();
-    if (pid == 0) {
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        fail(Status::environment, "cannot make a pipe: {}", std::strerror(errno));
+    pid_ = ::fork();
+    if (pid_ == 0) {
         ::close(ends[1]);
         guard(ends[0], job);
     }
     ::close(ends[0]);
-    base::FileDescriptor pipe(ends[1]);
-    if (pid < 0) {
-        return base::fail(Status::environment, "cannot start a process: {}", std::strerror(errno));
-    }
-    return std::unique_ptr<Guardian>(new Guardian(pid, std::move(pipe)));
+    pipe_ = base::FileDescriptor(ends[1]);
+    if (pid_ < 0) fail(Status::environment, "cannot start a process: {}", std::strerror(errno));
 }
 
 Guardian::~Guardian() {
     send(kAllDone);
     ::kill(pid_, SIGCONT);  // it may have been stopped
     ::waitpid(pid_, nullptr, 0);
-}
-
-void Guardian::watch(pid_t group) {
-    send(group);
-}
-
-void Guardian::forget(pid_t group) {
-    send(-group);
 }
 
 void Guardian::send(pid_t word) {

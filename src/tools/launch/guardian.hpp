@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// guardian.hpp - a helper process that cleans up if the launcher is killed.
+// guardian.hpp - the folder of a job, and a helper that cleans up if the launcher is killed.
 //
-// Idea     It sleeps on a pipe whose write end only the launcher holds. If the pipe closes without
-//          the final word, the helper kills the processes of the job and removes its folder.
+// Idea     The helper is a process that sleeps on a pipe whose write end only the launcher holds.
+//          If the pipe closes without the final word, it kills the processes of the job and
+//          removes its folder.
 // Why      A launcher killed by SIGKILL cannot clean up, and the death signal of ranks does not
 //          reach the processes that they have started. The helper finds these by the job's name in
 //          their environment, even if they have left the process group of their rank.
@@ -10,15 +11,28 @@
 
 #include <sys/types.h>
 
-#include <memory>
 #include <string>
 
 #include "base/file_descriptor.hpp"
-#include "base/result.hpp"
+#include "tools/launch/failure.hpp"
 
 namespace weft::tools {
 
-/// Data for the cleanup, besides process groups.
+/// A private folder (mode 0700), removed by its owner's end.
+class ScratchFolder {
+  public:
+    /// Makes a new folder below $TMPDIR, or /tmp.
+    ScratchFolder();
+    ~ScratchFolder();
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
 struct GuardedJob {
     std::string folder;
     std::string job_name;  ///< value of PMIX_NAMESPACE in the environment of its processes
@@ -27,23 +41,20 @@ struct GuardedJob {
 class Guardian {
   public:
     /// Starts the helper. Must run before this process has threads.
-    [[nodiscard]] static base::Result<std::unique_ptr<Guardian>> start(const GuardedJob& job);
-
-    /// Sends the final word and waits until the helper has ended.
+    explicit Guardian(const GuardedJob& job);
     ~Guardian();
     Guardian(const Guardian&) = delete;
     Guardian& operator=(const Guardian&) = delete;
 
     /// Adds a process group that is killed if the launcher dies.
-    void watch(pid_t group);
+    void watch(pid_t group) { send(group); }
     /// Removes a process group whose leader has ended, because its number may be reused.
-    void forget(pid_t group);
+    void forget(pid_t group) { send(-group); }
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
     void send(pid_t word);
-    Guardian(pid_t pid, base::FileDescriptor pipe) : pid_(pid), pipe_(std::move(pipe)) {}
 
     pid_t pid_;
     base::FileDescriptor pipe_;

@@ -6,20 +6,17 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/environment.hpp"
 #include "base/shared_files.hpp"
-#include "tools/launch/file_limit.hpp"
 #include "tools/launch/job_environment.hpp"
 #include "tools/launch/layout.hpp"
 
@@ -39,148 +36,114 @@ constexpr auto kLastMessage = std::chrono::seconds(1);
 
 }  // namespace
 
-Job::~Job() {
+LaunchedJob::~LaunchedJob() {
     signal_ranks(SIGKILL);
     const auto limit = running_ == 0 || ranks_are_given_up_ ? std::chrono::seconds(0) : kGrace;
     (void)end_descendants(guardian_ ? guardian_->pid() : 0, limit);
+    for (const auto& writer : writers_)
+        if (writer != nullptr) writer->close();
 }
 
-base::Result<void> Job::start() {
-    auto program = find_program(options_.command.front());
-    if (!program) return program.failure();
-    if (options_.binding == Binding::core) {
-        auto cores = usable_cores();
-        if (!cores) return cores.failure();
-        cores_ = *std::move(cores);
-    }
-    auto name = random_job_name();
-    if (!name) return name.failure();
-    if (auto room = make_room_for_files(options_.ranks, options_.label); !room) return room;
-    adopt_orphans();
-    forget_outer_job();
-    provide_home();
-    const SpawnOptions spawning = {.program = *program,
+void LaunchedJob::start() {
+    const std::string program = need(find_program(options_.command.front()));
+    if (options_.bind_to_cores) cores_ = usable_cores();
+    const std::string name = random_job_name();
+    make_room_for_files(options_.ranks, options_.label);
+    // Orphans of descendants become children of this process, so that end_descendants() finds them.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    clean_environment();
+    const SpawnOptions spawning = {.program = program,
                                    .arguments = options_.command,
                                    .environment = environment_of_job(options_.environment),
                                    .signals = &signals_.inherited()};
-    auto folder = ScratchFolder::create();
-    if (!folder) return folder.failure();
-    folder_ = std::make_unique<ScratchFolder>(*std::move(folder));
-    auto guardian = Guardian::start({.folder = folder_->path(), .job_name = *name});
-    if (!guardian) return guardian.failure();
-    guardian_ = *std::move(guardian);
+    folder_.emplace();
+    guardian_.emplace(GuardedJob{.folder = folder_->path(), .job_name = name});
     restrain_hwloc();
-    auto server = PmixServer::start({.ranks = options_.ranks,
-                                     .ranks_per_node = options_.ranks_per_node,
-                                     .folder = folder_->path(),
-                                     .job_name = *name});
-    if (!server) return server.failure();
-    server_ = *server;
-    if (auto done = open_files(); !done) return done;
-    if (auto room = check_room_for_ranks(options_.ranks, options_.label); !room) return room;
+    server_ = PmixServer::start({.ranks = options_.ranks,
+                                 .ranks_per_node = options_.ranks_per_node,
+                                 .folder = folder_->path(),
+                                 .job_name = name});
+    open_files();
+    check_room_for_ranks(options_.ranks, options_.label);
     node_of_ = node_of_ranks(options_.ranks_per_node);
     processes_.resize(static_cast<std::size_t>(options_.ranks));
-    for (Rank rank = 0; rank < options_.ranks; ++rank) {
-        if (auto done = start_rank(rank, spawning); !done) return done;
-    }
-    if (options_.timeout_s) {
+    for (Rank rank = 0; rank < options_.ranks; ++rank) start_rank(rank, spawning);
+    if (options_.timeout_s)
         deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double>(*options_.timeout_s));
-    }
-    return {};
 }
 
-base::Result<void> Job::open_files() {
+void LaunchedJob::open_files() {
     watched_ = base::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
     no_input_ = base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (auto done = add_to_watched(signals_.file(), Source::signals, 0); !done) return done;
-    if (auto done = add_to_watched(server_->event_file(), Source::server, 0); !done) return done;
-    for (std::size_t i = 0; i < 2; ++i) {
-        if (i == 1 && same_file(STDOUT_FILENO, STDERR_FILENO)) {
-            writers_[1] = writers_[0];
-            continue;
-        }
-        auto writer = OutputWriter::create(i == 0 ? STDOUT_FILENO : STDERR_FILENO);
-        if (!writer) return writer.failure();
-        writers_[i] = *std::move(writer);
-        auto added = add_to_watched(writers_[i]->event_file(), Source::written, i);
-        if (!added) return added;
-    }
-    return {};
+    watch_file(signals_.file(), Source::signals, 0);
+    watch_file(server_->event_file(), Source::server, 0);
+    writers_[0] = std::make_shared<OutputWriter>(STDOUT_FILENO);
+    watch_file(writers_[0]->event_file(), Source::written, 0);
+    writers_[1] = writers_[0];
+    if (same_file(STDOUT_FILENO, STDERR_FILENO)) return;
+    writers_[1] = std::make_shared<OutputWriter>(STDERR_FILENO);
+    watch_file(writers_[1]->event_file(), Source::written, 1);
 }
 
-base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
+void LaunchedJob::start_rank(Rank rank, const SpawnOptions& spawning) {
     const std::vector<std::string>& membership = server_->environment_of(rank);
     SpawnOptions own = spawning;
     own.environment.insert(own.environment.end(), membership.begin(), membership.end());
     const auto index = static_cast<std::size_t>(rank);
-    if (!node_of_.empty()) {
+    if (!node_of_.empty())
         set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});
-    }
     if (!cores_.empty()) own.cpus = &cores_[index % cores_.size()];
     // Rank 0 can read data that is piped into the launcher. A terminal stays with the launcher's
     // process group: a rank that read from it would be stopped.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
-    if (auto done = wrap(rank, own); !done) return done;
+    const bool wrapped = options_.wrapper && options_.wrapper->rank == rank;
+    if (wrapped) wrap(*options_.wrapper, own);
     base::FileDescriptor pipe_ends[2];
-    if (options_.label) {
-        if (auto done = make_pipes(rank, own, pipe_ends); !done) return done;
-    }
-    auto pid = spawn(own);
-    if (!pid) return pid.failure();
-    if (options_.wrapper && options_.wrapper->rank == rank && options_.wrapper->takes_terminal)
-        terminal_.lend(*pid);
+    if (options_.label) make_pipes(rank, own, pipe_ends);
     RankProcess& process = processes_[index];
-    process.pid = *pid;
+    process.pid = spawn(own);
+    if (wrapped && options_.wrapper->takes_terminal) terminal_.lend(process.pid);
     ++running_;
-    process.ended = open_process_file(*pid);
+    process.ended = open_process_file(process.pid);
     if (!process.ended.open())
-        return base::fail(Status::environment, "cannot watch rank {}: {}", rank, ::strerror(errno));
-    server_->set_process(rank, *pid);
-    guardian_->watch(*pid);
-    return add_to_watched(process.ended.number(), Source::rank, index);
+        fail(Status::environment, "cannot watch rank {}: {}", rank, ::strerror(errno));
+    server_->set_process(rank, process.pid);
+    guardian_->watch(process.pid);
+    watch_file(process.ended.number(), Source::rank, index);
 }
 
-/// Puts the wrapper's words before the words of its rank.
-base::Result<void> Job::wrap(Rank rank, SpawnOptions& own) {
-    if (!options_.wrapper || options_.wrapper->rank != rank) return {};
-    const Wrapper& wrapper = *options_.wrapper;
-    auto program = find_program(wrapper.command.front());
-    if (!program) return program.failure();
+void LaunchedJob::wrap(const Wrapper& wrapper, SpawnOptions& own) {
     std::vector<std::string> words = wrapper.command;
     words.push_back(own.program);
     words.insert(words.end(), own.arguments.begin() + 1, own.arguments.end());
-    own.program = *std::move(program);
+    own.program = need(find_program(wrapper.command.front()));
     own.arguments = std::move(words);
     if (wrapper.takes_terminal) own.input = -1;
-    return {};
 }
 
-base::Result<void> Job::make_pipes(Rank rank, SpawnOptions& own,
-                                   base::FileDescriptor (&pipe_ends)[2]) {
+void LaunchedJob::make_pipes(Rank rank, SpawnOptions& own, base::FileDescriptor (&pipe_ends)[2]) {
     for (std::size_t i = 0; i < 2; ++i) {
-        auto pipe = LabelPipe::create(rank, writers_[i], pipe_ends[i]);
-        if (!pipe) return pipe.failure();
-        auto added = add_to_watched(pipe->reader(), Source::output, outputs_.size());
-        if (!added) return added;
-        outputs_.push_back(*std::move(pipe));
+        outputs_.emplace_back(rank, writers_[i], pipe_ends[i]);
+        watch_file(outputs_.back().reader(), Source::output, outputs_.size() - 1);
     }
     own.output = pipe_ends[0].number();
     own.error = pipe_ends[1].number();
-    return {};
 }
 
-base::Result<void> Job::add_to_watched(int file, Source source, std::size_t index) {
+void LaunchedJob::watch_file(int file, Source source, std::size_t index) {
+    if (!try_to_watch(file, source, index))
+        fail(Status::environment, "cannot watch the ranks: {}", ::strerror(errno));
+}
+
+bool LaunchedJob::try_to_watch(int file, Source source, std::size_t index) {
     epoll_event event = {};
     event.events = EPOLLIN;
     event.data.u64 = static_cast<std::uint64_t>(source) << 32 | index;
-    if (::epoll_ctl(watched_.number(), EPOLL_CTL_ADD, file, &event) != 0) {
-        return base::fail(Status::environment, "cannot watch the ranks: {}", ::strerror(errno));
-    }
-    return {};
+    return ::epoll_ctl(watched_.number(), EPOLL_CTL_ADD, file, &event) == 0;
 }
 
-int Job::watch() {
+int LaunchedJob::watch() {
     std::array<epoll_event, 64> events;
     bool descendants_ended = false;
     while (!is_over()) {
@@ -201,24 +164,24 @@ int Job::watch() {
 }
 
 /// Ends processes that a rank has started and not waited for.
-void Job::end_what_ranks_left() {
+void LaunchedJob::end_what_ranks_left() {
     for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
         tell(fmt::format("weft run: process {}, which a rank has left, {}\n", pid,
                          why_it_runs(pid)));
 }
 
-bool Job::is_over() const {
+bool LaunchedJob::is_over() const {
     if (ranks_are_given_up_) return true;
     return running_ == 0 && (output_is_passed_on() || !waits_for_readers_);
 }
 
-bool Job::output_is_passed_on() const {
+bool LaunchedJob::output_is_passed_on() const {
     if (!options_.label) return true;
     return std::ranges::all_of(outputs_, [](const auto& output) { return output.reader() < 0; }) &&
            writers_[0]->is_idle() && writers_[1]->is_idle();
 }
 
-int Job::milliseconds_to_wait() const {
+int LaunchedJob::milliseconds_to_wait() const {
     if (!ended_.empty()) return static_cast<int>(kLookAgain.count());
     const auto& deadline = grace_deadline_ ? grace_deadline_ : deadline_;
     if (!deadline) return -1;
@@ -226,7 +189,7 @@ int Job::milliseconds_to_wait() const {
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
 }
 
-void Job::handle(Source source, std::size_t index) {
+void LaunchedJob::handle(Source source, std::size_t index) {
     switch (source) {
         case Source::signals:
             return handle_signal();
@@ -241,7 +204,7 @@ void Job::handle(Source source, std::size_t index) {
     }
 }
 
-void Job::handle_signal() {
+void LaunchedJob::handle_signal() {
     const int signal = signals_.take();
     switch (signal) {
         case 0:
@@ -263,12 +226,12 @@ void Job::handle_signal() {
         return signal_ranks(SIGKILL);
     }
     readers_get_no_more_than_the_grace_ = true;
-    fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
+    end_job(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
 }
 
 /// Stops the ranks for the terminal's stop key, which reaches only the launcher, because ranks have
 /// their own process groups. The stopped time does not count against the time limit.
-void Job::handle_stop_request() {
+void LaunchedJob::handle_stop_request() {
     if (status_) return;
     signal_ranks(SIGSTOP);
     const Clock::time_point stopped = Clock::now();
@@ -277,38 +240,38 @@ void Job::handle_stop_request() {
     signal_ranks(SIGCONT);
 }
 
-void Job::handle_server_event() {
+void LaunchedJob::handle_server_event() {
     eventfd_t count = 0;
     ::eventfd_read(server_->event_file(), &count);
     end_if_aborted();
     check_outsiders();
 }
 
-void Job::end_if_aborted() {
+void LaunchedJob::end_if_aborted() {
     const auto request = server_->abort_request();
     if (!request) return;
-    fail(request->status & 0xff,
-         fmt::format("rank {} aborted the job with status {}{}{}", request->rank, request->status,
-                     request->text.empty() ? "" : ": ", request->text));
+    end_job(request->status & 0xff,
+            fmt::format("rank {} aborted the job with status {}{}{}", request->rank,
+                        request->status, request->text.empty() ? "" : ": ", request->text));
 }
 
-void Job::handle_output(std::size_t index) {
+void LaunchedJob::handle_output(std::size_t index) {
     LabelPipe& output = outputs_[index];
     if (!output.pass_on() || output.has_room()) return;
     ::epoll_ctl(watched_.number(), EPOLL_CTL_DEL, output.reader(), nullptr);
     paused_.push_back(index);
 }
 
-void Job::handle_written() {
+void LaunchedJob::handle_written() {
     eventfd_t count = 0;
     for (const auto& writer : writers_) ::eventfd_read(writer->event_file(), &count);
     std::erase_if(paused_, [&](std::size_t index) {
         const LabelPipe& output = outputs_[index];
-        return output.has_room() && add_to_watched(output.reader(), Source::output, index).ok();
+        return output.has_room() && try_to_watch(output.reader(), Source::output, index);
     });
 }
 
-void Job::handle_rank_end(Rank rank) {
+void LaunchedJob::handle_rank_end(Rank rank) {
     RankProcess& process = processes_[static_cast<std::size_t>(rank)];
     ::epoll_ctl(watched_.number(), EPOLL_CTL_DEL, process.ended.number(), nullptr);
     process.ended.close();
@@ -317,7 +280,7 @@ void Job::handle_rank_end(Rank rank) {
 }
 
 /// Reaps ended ranks. The first failure is held back until it is known to be the cause.
-void Job::settle_ends() {
+void LaunchedJob::settle_ends() {
     while (!ended_.empty()) {
         const auto next = status_ ? std::optional(ended_.front()) : cause_among_the_ending();
         if (!next || !reap(*next)) return;
@@ -328,7 +291,7 @@ void Job::settle_ends() {
 /// Returns the rank whose end to settle first; nothing while this is not known. A killed rank
 /// closes its connections before its process counts as ended. So ranks that notice this and give up
 /// may seem to end first, although the killed rank is the cause.
-std::optional<Rank> Job::cause_among_the_ending() {
+std::optional<Rank> LaunchedJob::cause_among_the_ending() {
     const Rank first_seen = ended_.front();
     const auto first_end =
         end_without_reaping(processes_[static_cast<std::size_t>(first_seen)].pid);
@@ -348,7 +311,7 @@ std::optional<Rank> Job::cause_among_the_ending() {
 }
 
 /// Returns false if the process cannot be reaped yet.
-bool Job::reap(Rank rank) {
+bool LaunchedJob::reap(Rank rank) {
     RankProcess& process = processes_[static_cast<std::size_t>(rank)];
     int ending = 0;
     if (::waitpid(process.pid, &ending, WNOHANG) != process.pid) return false;
@@ -360,14 +323,14 @@ bool Job::reap(Rank rank) {
     return true;
 }
 
-void Job::report_end(Rank rank, int ending) {
+void LaunchedJob::report_end(Rank rank, int ending) {
     end_if_aborted();  // the rank may have aborted the job
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
-        fail(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
+        end_job(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
     } else if (server_->membership(rank) == Membership::joined) {
-        fail(kRankLostStatus,
-             fmt::format("rank {} exited with status 0 without leaving the job (not finalized)",
-                         rank));
+        end_job(kRankLostStatus,
+                fmt::format("rank {} exited with status 0 without leaving the job (not finalized)",
+                            rank));
     } else if (server_->membership(rank) == Membership::outside) {
         outsider_ = rank;
         server_->report_joins();
@@ -377,19 +340,20 @@ void Job::report_end(Rank rank, int ending) {
 
 /// Fails the job if a rank has ended without joining: ranks that have joined would wait
 /// for it forever.
-void Job::check_outsiders() {
+void LaunchedJob::check_outsiders() {
     if (!outsider_ || !server_->anyone_joined()) return;
-    fail(
+    end_job(
         kRankLostStatus,
         fmt::format("rank {} exited with status 0 and never joined the job that other ranks are in",
                     *outsider_));
 }
 
-void Job::handle_deadlines() {
+void LaunchedJob::handle_deadlines() {
     const Clock::time_point now = Clock::now();
     if (deadline_ && now >= *deadline_ && !status_) {
         readers_get_no_more_than_the_grace_ = true;
-        fail(kTimeoutStatus, fmt::format("the job did not end within {} s", *options_.timeout_s));
+        end_job(kTimeoutStatus,
+                fmt::format("the job did not end within {} s", *options_.timeout_s));
     }
     if (grace_deadline_ && now >= *grace_deadline_) {
         if (std::exchange(ranks_are_killed_, true)) give_ranks_up();
@@ -401,7 +365,7 @@ void Job::handle_deadlines() {
 
 /// Gives up if all remaining ranks have survived SIGKILL: it was not permitted, or the kernel does
 /// not let them end.
-void Job::give_ranks_up() {
+void LaunchedJob::give_ranks_up() {
     std::string left;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
         const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
@@ -417,7 +381,7 @@ void Job::give_ranks_up() {
 
 /// Reaps orphans of ranks, which become children of the launcher. Ended ranks are left to their
 /// process files, which show the order of ends.
-void Job::reap_orphans() {
+void LaunchedJob::reap_orphans() {
     while (children_changed_) {
         siginfo_t child = {};
         if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid == 0) {
@@ -434,7 +398,7 @@ void Job::reap_orphans() {
 
 /// Ends the job: prints the reason and sends SIGTERM, on which ranks print the waits
 /// that block them.
-void Job::fail(int status, const std::string& reason) {
+void LaunchedJob::end_job(int status, const std::string& reason) {
     if (status_) return;
     status_ = status;
     tell(fmt::format("weft run: {}\n{}", reason, outsiders()));
@@ -443,7 +407,7 @@ void Job::fail(int status, const std::string& reason) {
 }
 
 /// Lists ranks that have not joined, because these may have no runtime that reports waits.
-std::string Job::outsiders() const {
+std::string LaunchedJob::outsiders() const {
     std::vector<Rank> outside;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
         const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
@@ -455,14 +419,14 @@ std::string Job::outsiders() const {
 }
 
 /// Prints a message, if possible before the ranks print to the same file.
-void Job::tell(const std::string& text) {
+void LaunchedJob::tell(const std::string& text) {
     writers_[1]->write(text);
     writers_[1]->wait_until_idle(kMessage);
 }
 
 /// Signals the process group of each rank, to which its children belong. A stopped rank must run
 /// again before it can act on a signal that ends it.
-void Job::signal_ranks(int signal) {
+void LaunchedJob::signal_ranks(int signal) {
     for (const RankProcess& process : processes_) {
         if (!process.exists()) continue;
         ::kill(-process.pid, signal);
@@ -470,10 +434,10 @@ void Job::signal_ranks(int signal) {
     }
 }
 
-base::Result<int> run_job(const JobOptions& options) {
-    if (auto done = open_missing_standard_files(); !done) return done.failure();
-    Job job(options);
-    if (auto started = job.start(); !started) return started.failure();
+int run_job(const JobOptions& options) {
+    open_missing_standard_files();
+    LaunchedJob job(options);
+    job.start();
     return job.watch();
 }
 

@@ -5,7 +5,7 @@
 //          list is in order of arrival, which shows which of several dying ranks was first.
 // Holds    The first failure decides the status. Then all ranks get SIGTERM and, two seconds later,
 //          SIGKILL. On SIGTERM, ranks that run weft print the waits that block them. Nothing in the
-//          loop blocks: neither a write (output_writer.hpp) nor a process that is slow to end.
+//          loop blocks: neither a write (output.hpp) nor a process that is slow to end.
 // Next     process.hpp for children, pmix_server.hpp for their PMIx server.
 #pragma once
 
@@ -21,25 +21,22 @@
 #include "base/file_descriptor.hpp"
 #include "base/result.hpp"
 #include "tools/launch/guardian.hpp"
-#include "tools/launch/label_pipes.hpp"
 #include "tools/launch/launch.hpp"
 #include "tools/launch/launcher_signals.hpp"
-#include "tools/launch/output_writer.hpp"
+#include "tools/launch/output.hpp"
 #include "tools/launch/pmix_server.hpp"
 #include "tools/launch/process.hpp"
-#include "tools/launch/scratch_folder.hpp"
-#include "tools/launch/terminal_loan.hpp"
 
 namespace weft::tools {
 
-class Job {
+class LaunchedJob {
   public:
-    explicit Job(const JobOptions& options) : options_(options) {}
-    ~Job();
-    Job(const Job&) = delete;
-    Job& operator=(const Job&) = delete;
+    explicit LaunchedJob(const JobOptions& options) : options_(options) {}
+    ~LaunchedJob();
+    LaunchedJob(const LaunchedJob&) = delete;
+    LaunchedJob& operator=(const LaunchedJob&) = delete;
 
-    [[nodiscard]] base::Result<void> start();
+    void start();
     /// Returns the exit status of the job once all its ranks have ended.
     [[nodiscard]] int watch();
 
@@ -54,12 +51,12 @@ class Job {
     };
     enum class Source : std::uint32_t { signals, server, rank, output, written };
 
-    base::Result<void> open_files();
-    base::Result<void> start_rank(Rank rank, const SpawnOptions& spawning);
-    base::Result<void> wrap(Rank rank, SpawnOptions& own);
-    base::Result<void> make_pipes(Rank rank, SpawnOptions& own,
-                                  base::FileDescriptor (&pipe_ends)[2]);
-    base::Result<void> add_to_watched(int file, Source source, std::size_t index);
+    void open_files();
+    void start_rank(Rank rank, const SpawnOptions& spawning);
+    static void wrap(const Wrapper& wrapper, SpawnOptions& own);
+    void make_pipes(Rank rank, SpawnOptions& own, base::FileDescriptor (&pipe_ends)[2]);
+    void watch_file(int file, Source source, std::size_t index);
+    [[nodiscard]] bool try_to_watch(int file, Source source, std::size_t index);
     void end_what_ranks_left();
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool output_is_passed_on() const;
@@ -81,7 +78,7 @@ class Job {
     void check_outsiders();
     void reap_orphans();
 
-    void fail(int status, const std::string& reason);
+    void end_job(int status, const std::string& reason);
     [[nodiscard]] std::string outsiders() const;
     void tell(const std::string& text);
     void signal_ranks(int signal);
@@ -89,8 +86,8 @@ class Job {
     const JobOptions& options_;
     LauncherSignals signals_;
     base::FileDescriptor watched_;  ///< the epoll set
-    std::unique_ptr<ScratchFolder> folder_;
-    std::unique_ptr<Guardian> guardian_;
+    std::optional<ScratchFolder> folder_;
+    std::optional<Guardian> guardian_;
     PmixServer* server_ = nullptr;  ///< never destroyed: the server exists until the process ends
     std::vector<RankProcess> processes_;
     std::shared_ptr<OutputWriter> writers_[2];  ///< of standard output and error

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/launch/job_environment.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,18 +21,48 @@ bool describes_a_job(std::string_view variable) {
     return variable.starts_with("PMIX_") && !variable.starts_with("PMIX_MCA_");
 }
 
+/// Files of the launcher and its PMIx server: 14 with PMIx 4.2, and a reserve for other versions.
+constexpr rlim_t kServerFiles = 16;
+/// Files that are open briefly. Two threads may each read a folder of /proc and a file in it. While
+/// a rank starts, the write ends of its two label pipes are open.
+constexpr rlim_t kPassingFiles = 6;
+
+/// Files of the ranks: a connection and a process file for each, and two pipes for labels.
+rlim_t files_of_ranks(Rank ranks, bool label) {
+    return static_cast<rlim_t>(ranks) * (label ? 4 : 2);
+}
+
+/// Returns the number of unused file numbers below the limit, at most `enough`. Inherited files
+/// also use numbers.
+rlim_t free_files(rlim_t limit, rlim_t enough) {
+    rlim_t count = 0;
+    for (rlim_t file = 0; file < limit && count < enough; ++file) {
+        if (::fcntl(static_cast<int>(file), F_GETFD) < 0) ++count;
+    }
+    return count;
+}
+
+void check_room(Rank ranks, rlim_t needed) {
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    const rlim_t free = free_files(limit.rlim_cur, needed);
+    if (free < needed)
+        fail(
+            Status::environment,
+            "a job of {} ranks needs {} more open files here, and the limit of {} leaves {}; raise "
+            "the limit (ulimit -n)",
+            ranks, needed, limit.rlim_cur, free);
+}
+
 }  // namespace
 
-void forget_outer_job() {
+void clean_environment() {
     std::vector<std::string> names;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text = *variable;
         if (describes_a_job(text)) names.emplace_back(text.substr(0, text.find('=')));
     }
     for (const std::string& name : names) ::unsetenv(name.c_str());
-}
-
-void provide_home() {
     if (!base::has_home_folder()) ::setenv("HOME", "/", 0);
 }
 
@@ -40,9 +73,8 @@ void restrain_hwloc() {
 
 std::vector<std::string> environment_of_job(const std::vector<EnvironmentVariable>& settings) {
     std::vector<std::string> environment;
-    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
         environment.emplace_back(*variable);
-    }
     for (const EnvironmentVariable& setting : settings) set_variable(environment, setting);
     return environment;
 }
@@ -57,6 +89,21 @@ void set_variable(std::vector<std::string>& environment, const EnvironmentVariab
     } else {
         environment.push_back(start + variable.value);
     }
+}
+
+void make_room_for_files(Rank ranks, bool label) {
+    constexpr rlim_t kAmple = 128;
+    const rlim_t of_ranks = files_of_ranks(ranks, label);
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kAmple + of_ranks) {
+        limit.rlim_cur = std::min(limit.rlim_max, kAmple + of_ranks);
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    check_room(ranks, kServerFiles + kPassingFiles + of_ranks);
+}
+
+void check_room_for_ranks(Rank ranks, bool label) {
+    check_room(ranks, kPassingFiles + files_of_ranks(ranks, label));
 }
 
 }  // namespace weft::tools

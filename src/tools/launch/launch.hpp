@@ -13,17 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.hpp"
+#include "tools/launch/failure.hpp"
 
 namespace weft::tools {
 
-/// Exit status of a job that exceeded its time limit.
 inline constexpr int kTimeoutStatus = 124;
-
-enum class Binding {
-    none,  ///< ranks run on the CPUs that the system chooses
-    core,  ///< rank i runs on core i modulo the number of usable cores
-};
 
 struct EnvironmentVariable {
     std::string name;
@@ -43,14 +37,14 @@ struct JobOptions {
     std::optional<double> timeout_s;
     std::vector<EnvironmentVariable> environment;  ///< overrides the launcher's own variables
     bool label = false;                            ///< prefix every line of output with "[rank] "
-    Binding binding = Binding::none;
+    bool bind_to_cores = false;  ///< rank i runs on core i modulo the number of usable cores
     std::optional<Wrapper> wrapper;
     std::vector<std::string> command;  ///< program and its arguments
 };
 
 /// Runs the job and returns the exit status of `weft run`: 0, the status of the first failed rank
 /// (128 + signal if killed), the status of an abort, 124 after the timeout, or 128 + the launcher's
-/// signal. A failure means that the job never ran.
-[[nodiscard]] base::Result<int> run_job(const JobOptions& options);
+/// signal. An Error means that the job never ran.
+[[nodiscard]] int run_job(const JobOptions& options);
 
 }  // namespace weft::tools

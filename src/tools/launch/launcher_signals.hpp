@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launcher_signals.hpp - signals of the launcher, read from a file.
+// launcher_signals.hpp - signals of the launcher, read from a file, and loans of its terminal.
 //
 // Idea     The signals are blocked and read through a signalfd: signals that end the job, those
 //          passed on to the ranks, those of a shell's job control, and SIGCHLD.
@@ -10,6 +10,8 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 
@@ -47,6 +49,40 @@ class LauncherSignals {
   private:
     InheritedSignals inherited_;
     base::FileDescriptor file_;
+};
+
+/// Gives the terminal to one child while the job runs, and takes it back at any end of the job.
+/// Ranks have their own process groups. Only the foreground group may read the terminal, and only
+/// this group gets the terminal's interrupt key.
+class TerminalLoan {
+  public:
+    TerminalLoan() = default;
+    TerminalLoan(const TerminalLoan&) = delete;
+    TerminalLoan& operator=(const TerminalLoan&) = delete;
+    ~TerminalLoan() {
+        if (lent_) give_to(::getpgrp());
+    }
+
+    /// Lends the terminal to a child that leads its process group.
+    void lend(pid_t child) {
+        lent_ = give_to(child);
+        // The child was stopped if it read before its group was in the foreground.
+        if (lent_) ::kill(-child, SIGCONT);
+    }
+
+  private:
+    /// Ignores SIGTTOU meanwhile, which a process outside the foreground group gets for this call.
+    static bool give_to(pid_t group) {
+        struct sigaction ignore = {};
+        struct sigaction before = {};
+        ignore.sa_handler = SIG_IGN;
+        ::sigaction(SIGTTOU, &ignore, &before);
+        const bool given = ::tcsetpgrp(STDIN_FILENO, group) == 0;
+        ::sigaction(SIGTTOU, &before, nullptr);
+        return given;
+    }
+
+    bool lent_ = false;
 };
 
 }  // namespace weft::tools

@@ -6,16 +6,14 @@
 namespace weft::tools {
 
 base::Result<std::vector<Rank>> spread_over_nodes(Rank ranks, Rank nodes) {
-    if (nodes < 1 || nodes > ranks) {
+    if (nodes < 1 || nodes > ranks)
         return base::fail(Status::argument,
                           "--nodes {}: expected 1 to {}, because every node needs at least one of "
                           "the {} ranks",
                           nodes, ranks, ranks);
-    }
     std::vector<Rank> ranks_per_node(static_cast<std::size_t>(nodes), ranks / nodes);
-    for (Rank node = 0; node < ranks % nodes; ++node) {
+    for (Rank node = 0; node < ranks % nodes; ++node)
         ++ranks_per_node[static_cast<std::size_t>(node)];
-    }
     return ranks_per_node;
 }
 
@@ -31,12 +29,11 @@ base::Result<std::vector<Rank>> parse_layout(std::string_view text) {
         if (read.ec == std::errc{} && read.ptr != end && *read.ptr == 'x')
             read = std::from_chars(read.ptr + 1, end, nodes);
         const bool separated = read.ptr == end || *read.ptr == ',';
-        if (read.ec != std::errc{} || ranks < 1 || nodes < 1 || !separated) {
+        if (read.ec != std::errc{} || ranks < 1 || nodes < 1 || !separated)
             return base::fail(Status::argument,
                               "--layout {}: expected the ranks of each node, at least 1, separated "
                               "by commas (3,1,4; 18x128 for 128 nodes of 18); entry {} is not that",
                               text, entry);
-        }
         if (nodes > kNodesMax - ranks_per_node.size())
             return base::fail(Status::argument, "--layout {}: more than {} nodes", text, kNodesMax);
         ranks_per_node.insert(ranks_per_node.end(), nodes, ranks);
@@ -60,10 +57,9 @@ std::string rank_list(const std::vector<Rank>& ranks) {
 
 std::vector<Rank> node_of_ranks(const std::vector<Rank>& ranks_per_node) {
     std::vector<Rank> node_of;
-    for (std::size_t node = 0; node < ranks_per_node.size(); ++node) {
+    for (std::size_t node = 0; node < ranks_per_node.size(); ++node)
         node_of.insert(node_of.end(), static_cast<std::size_t>(ranks_per_node[node]),
                        static_cast<Rank>(node));
-    }
     return node_of;
 }
 

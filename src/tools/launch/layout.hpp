@@ -21,7 +21,6 @@ namespace weft::tools {
 /// Returns "rank 3" or "ranks 0, 2-5, 7". The ranks ascend, and there is at least one.
 [[nodiscard]] std::string rank_list(const std::vector<Rank>& ranks);
 
-/// Returns the node of each rank.
 [[nodiscard]] std::vector<Rank> node_of_ranks(const std::vector<Rank>& ranks_per_node);
 
 }  // namespace weft::tools

@@ -11,6 +11,7 @@
 
 #include <pmix.h>
 #include <pmix_server.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -19,6 +20,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <string_view>
 
 #include "base/environment.hpp"
@@ -26,7 +30,6 @@
 #include "base/random.hpp"
 #include "tools/launch/connection_gate.hpp"
 #include "tools/launch/layout.hpp"
-#include "tools/launch/own_stack.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {
@@ -37,12 +40,11 @@ constexpr Rank kRanksInMessagesMax = 16;
 /// The one server of this process. Fence callbacks carry no context that would identify it.
 std::atomic<PmixServer*> hosted_server{nullptr};
 
-base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
-    return base::fail(Status::environment, "PMIx server: {} failed: {}", what,
-                      PMIx_Error_string(status));
+void check(pmix_status_t status, std::string_view what) {
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+        fail(Status::environment, "PMIx server: {} failed: {}", what, PMIx_Error_string(status));
 }
 
-/// Attributes for the library, added one by one.
 class InfoList {
   public:
     explicit InfoList(std::size_t capacity) : list_(capacity) {}
@@ -107,14 +109,56 @@ void prepare_settings(Rank ranks) {
     if (ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeepTheUsers);
 }
 
+/// Stack size that the C library gives threads when the stack has no limit.
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;
+
+/// Raises the default of this process to kStackBytes; returns an error number.
+int raise_default_size() {
+    pthread_attr_t defaults;
+    if (const int error = ::pthread_getattr_default_np(&defaults); error != 0) return error;
+    std::size_t size = 0;
+    ::pthread_attr_getstacksize(&defaults, &size);
+    ::pthread_attr_setstacksize(&defaults, std::max(size, kStackBytes));
+    const int error = ::pthread_setattr_default_np(&defaults);
+    ::pthread_attr_destroy(&defaults);
+    return error;
+}
+
+void* call(void* work) {
+    (*static_cast<const std::function<void()>*>(work))();
+    return nullptr;
+}
+
+/// Runs `work` in a new thread and waits for its end. Its stack, and those of threads started later
+/// in this process, have at least 2 MiB whatever `ulimit -s` says: PMIx_server_setup_fork() has a
+/// stack frame of 200 KiB, and threads that PMIx starts have stacks of the limit's size. With a
+/// small limit, both would end the launcher by SIGSEGV.
+void run_on_own_stack(const std::function<void()>& work) {
+    std::exception_ptr thrown;
+    const std::function<void()> guarded = [&] {
+        try {
+            work();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    };
+    int error = raise_default_size();
+    pthread_t thread;
+    if (error == 0)
+        error =
+            ::pthread_create(&thread, nullptr, call, const_cast<std::function<void()>*>(&guarded));
+    if (error != 0)
+        fail(Status::environment, "cannot start a thread with a stack of {} bytes: {}", kStackBytes,
+             ::strerror(error));
+    ::pthread_join(thread, nullptr);
+    if (thrown) std::rethrow_exception(thrown);
+}
+
 }  // namespace
 
-base::Result<std::string> random_job_name() {
-    const auto high = base::system_entropy();
-    if (!high) return high.failure();
-    const auto low = base::system_entropy();
-    if (!low) return low.failure();
-    return fmt::format("{}{:016x}{:016x}", base::kOwnJobPrefix, *high, *low);
+std::string random_job_name() {
+    const std::uint64_t high = need(base::system_entropy());
+    return fmt::format("{}{:016x}{:016x}", base::kOwnJobPrefix, high, need(base::system_entropy()));
 }
 
 struct PmixServer::Callbacks {
@@ -139,10 +183,9 @@ struct PmixServer::Callbacks {
         PmixServer& server = server_of(object);
         {
             const std::lock_guard lock(server.mutex_);
-            if (!server.abort_request_) {
+            if (!server.abort_request_)
                 server.abort_request_ = {static_cast<Rank>(who->rank), status,
                                          message != nullptr ? message : ""};
-            }
         }
         ::eventfd_write(server.event_file_.number(), 1);
         return PMIX_OPERATION_SUCCEEDED;
@@ -180,26 +223,19 @@ PmixServer::PmixServer(const PmixServerOptions& options)
       processes_(static_cast<std::size_t>(options.ranks)),
       membership_(static_cast<std::size_t>(options.ranks)) {}
 
-base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
+PmixServer* PmixServer::start(const PmixServerOptions& options) {
     PmixServer* none = nullptr;
     std::unique_ptr<PmixServer> owner(new PmixServer(options));
-    if (!hosted_server.compare_exchange_strong(none, owner.get())) {
-        return base::fail(Status::environment, "PMIx server: this process hosts one already");
-    }
+    if (!hosted_server.compare_exchange_strong(none, owner.get()))
+        fail(Status::environment, "PMIx server: this process hosts one already");
     PmixServer* const server = owner.release();  // hosted_server keeps it from now on
     prepare_settings(options.ranks);
     keep_connection_gate();
-    base::Result<void> outcome;
-    if (auto ran = run_on_own_stack([&] { outcome = server->set_up(options); }); !ran)
-        return ran.failure();
-    if (!outcome) return outcome.failure();
+    run_on_own_stack([&] { server->set_up(options); });
     return server;
 }
 
-base::Result<void> PmixServer::set_up(const PmixServerOptions& options) {
-    // Not derived from the job's name, which must stay secret where this name is shown.
-    const auto server_name = random_job_name();
-    if (!server_name) return server_name.failure();
+void PmixServer::set_up(const PmixServerOptions& options) {
     // The library keeps the address of this table until the process ends.
     static pmix_server_module_t module = [] {
         pmix_server_module_t table = {};
@@ -212,37 +248,24 @@ base::Result<void> PmixServer::set_up(const PmixServerOptions& options) {
     }();
     InfoList info(8);
     const pmix_rank_t own_rank = 0;
-    info.add_text(PMIX_SERVER_NSPACE, *server_name);
+    // Not derived from the job's name, which must stay secret where this name is shown.
+    info.add_text(PMIX_SERVER_NSPACE, random_job_name());
     info.add(PMIX_SERVER_RANK, &own_rank, PMIX_PROC_RANK);
     info.add_text(PMIX_SERVER_TMPDIR, options.folder);
     info.add_text(PMIX_SYSTEM_TMPDIR, options.folder);
     info.add_text(PMIX_HOSTNAME, describe_nodes(options).first_host);
-    if (const pmix_status_t status = PMIx_server_init(&module, info.data(), info.count());
-        status != PMIX_SUCCESS) {
-        return pmix_failure("starting it", status);
-    }
-    if (auto done = register_job(options); !done) return done;
-    environments_.resize(static_cast<std::size_t>(options.ranks));
-    for (Rank rank = 0; rank < options.ranks; ++rank) {
-        if (auto done = register_rank(rank); !done) return done;
-        if (auto done = make_environment_of(rank); !done) return done;
-    }
-    return {};
+    check(PMIx_server_init(&module, info.data(), info.count()), "starting it");
+    register_job(options);
+    for (Rank rank = 0; rank < options.ranks; ++rank) register_rank(rank);
 }
 
-base::Result<void> PmixServer::register_job(const PmixServerOptions& options) {
+void PmixServer::register_job(const PmixServerOptions& options) {
     const Maps maps = describe_nodes(options);
     char* hosts = nullptr;
     char* ranks = nullptr;
-    if (const pmix_status_t status = PMIx_generate_regex(maps.hosts.c_str(), &hosts);
-        status != PMIX_SUCCESS) {
-        return pmix_failure("describing the nodes", status);
-    }
+    check(PMIx_generate_regex(maps.hosts.c_str(), &hosts), "describing the nodes");
     const std::unique_ptr<char, decltype(&std::free)> hosts_owner(hosts, &std::free);
-    if (const pmix_status_t status = PMIx_generate_ppn(maps.ranks.c_str(), &ranks);
-        status != PMIX_SUCCESS) {
-        return pmix_failure("describing the ranks of the nodes", status);
-    }
+    check(PMIx_generate_ppn(maps.ranks.c_str(), &ranks), "describing the ranks of the nodes");
     const std::unique_ptr<char, decltype(&std::free)> ranks_owner(ranks, &std::free);
 
     const auto size = static_cast<std::uint32_t>(options.ranks);
@@ -258,52 +281,26 @@ base::Result<void> PmixServer::register_job(const PmixServerOptions& options) {
     info.add_text(PMIX_TMPDIR, options.folder);
     info.add_text(PMIX_NSDIR, options.folder);
     // Without a callback, the call returns after the work is done.
-    const pmix_status_t status = PMIx_server_register_nspace(
-        name_.c_str(), options.ranks, info.data(), info.count(), nullptr, nullptr);
-    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) {
-        return pmix_failure("describing the job", status);
-    }
-    return {};
+    check(PMIx_server_register_nspace(name_.c_str(), options.ranks, info.data(), info.count(),
+                                      nullptr, nullptr),
+          "describing the job");
 }
 
-base::Result<void> PmixServer::register_rank(Rank rank) {
+/// Announces the rank to the library, and gets its variables.
+void PmixServer::register_rank(Rank rank) {
     pmix_proc_t who;
     PMIX_LOAD_PROCID(&who, name_.c_str(), static_cast<pmix_rank_t>(rank));
-    const pmix_status_t status =
-        PMIx_server_register_client(&who, ::getuid(), ::getgid(), this, nullptr, nullptr);
-    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) {
-        return pmix_failure(fmt::format("announcing rank {}", rank), status);
-    }
-    return {};
-}
-
-base::Result<void> PmixServer::make_environment_of(Rank rank) {
-    pmix_proc_t who;
-    PMIX_LOAD_PROCID(&who, name_.c_str(), static_cast<pmix_rank_t>(rank));
+    check(PMIx_server_register_client(&who, ::getuid(), ::getgid(), this, nullptr, nullptr),
+          fmt::format("announcing rank {}", rank));
     char** variables = nullptr;
-    const pmix_status_t status = PMIx_server_setup_fork(&who, &variables);
-    if (status != PMIX_SUCCESS) {
-        return pmix_failure(fmt::format("making the environment of rank {}", rank), status);
-    }
-    std::vector<std::string>& environment = environments_[static_cast<std::size_t>(rank)];
+    check(PMIx_server_setup_fork(&who, &variables),
+          fmt::format("making the environment of rank {}", rank));
+    std::vector<std::string>& environment = environments_.emplace_back();
     for (char** variable = variables; variable != nullptr && *variable != nullptr; ++variable) {
         environment.emplace_back(*variable);
         std::free(*variable);
     }
     std::free(variables);
-    return {};
-}
-
-const std::vector<std::string>& PmixServer::environment_of(Rank rank) const {
-    return environments_[static_cast<std::size_t>(rank)];
-}
-
-void PmixServer::set_process(Rank rank, pid_t pid) {
-    processes_[static_cast<std::size_t>(rank)] = pid;
-}
-
-Membership PmixServer::membership(Rank rank) const {
-    return membership_[static_cast<std::size_t>(rank)];
 }
 
 bool PmixServer::anyone_joined() const {

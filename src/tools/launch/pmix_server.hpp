@@ -12,14 +12,13 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "base/result.hpp"
+#include "tools/launch/failure.hpp"
 
 namespace weft::tools {
 
@@ -33,7 +32,7 @@ struct PmixServerOptions {
 /// Returns a name of 128 random bits, which is the key to the job. The library believes any TCP
 /// client that names a job and a rank, without checking its user. Only the environment of the ranks
 /// holds the name.
-[[nodiscard]] base::Result<std::string> random_job_name();
+[[nodiscard]] std::string random_job_name();
 
 struct AbortRequest {
     Rank rank = 0;
@@ -49,18 +48,22 @@ class PmixServer {
     /// Starts the server, which exists until the process ends. Stopping it is not safe. If clients
     /// have died during a call, PMIx_server_finalize() may wait forever for a lock of its ended
     /// thread (seen with 4.2.2 in one of ten such jobs).
-    [[nodiscard]] static base::Result<PmixServer*> start(const PmixServerOptions& options);
+    [[nodiscard]] static PmixServer* start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
 
     /// Returns the variables ("NAME=value") that make a process this rank.
-    [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const;
+    [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const {
+        return environments_[static_cast<std::size_t>(rank)];
+    }
 
     /// Sets the process of a rank. Fences that miss a dead rank are never answered; the launcher
     /// ends the ranks that wait in them.
-    void set_process(Rank rank, pid_t pid);
+    void set_process(Rank rank, pid_t pid) { processes_[static_cast<std::size_t>(rank)] = pid; }
 
-    [[nodiscard]] Membership membership(Rank rank) const;
+    [[nodiscard]] Membership membership(Rank rank) const {
+        return membership_[static_cast<std::size_t>(rank)];
+    }
     [[nodiscard]] bool anyone_joined() const;
     /// Makes event_file() readable also when a rank joins, from now on.
     void report_joins() { reporting_joins_ = true; }
@@ -71,10 +74,9 @@ class PmixServer {
     struct Callbacks;
     explicit PmixServer(const PmixServerOptions& options);
     /// Makes the calls of the PMIx library for start().
-    base::Result<void> set_up(const PmixServerOptions& options);
-    base::Result<void> register_job(const PmixServerOptions& options);
-    base::Result<void> register_rank(Rank rank);
-    base::Result<void> make_environment_of(Rank rank);
+    void set_up(const PmixServerOptions& options);
+    void register_job(const PmixServerOptions& options);
+    void register_rank(Rank rank);
     [[nodiscard]] bool lost_a_rank() const;
 
     std::string name_;  ///< the PMIx namespace of the job

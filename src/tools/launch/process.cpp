@@ -34,14 +34,6 @@ namespace {
 constexpr std::chrono::microseconds kFirstPause{100};
 constexpr std::chrono::microseconds kLongestPause{20'000};
 
-std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
-    std::vector<char*> pointers;
-    pointers.reserve(strings.size() + 1);
-    for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
 /// Runs in the child: executes the program. Returns only on failure, with errno.
 int become_program(const SpawnOptions& options, char* const* arguments, char* const* environment,
                    pid_t parent) {
@@ -53,9 +45,8 @@ int become_program(const SpawnOptions& options, char* const* arguments, char* co
         if (files[target] >= 0 && ::dup2(files[target], target) < 0) return errno;
     }
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-    if (options.cpus != nullptr && ::sched_setaffinity(0, sizeof(cpu_set_t), options.cpus) != 0) {
+    if (options.cpus != nullptr && ::sched_setaffinity(0, sizeof(cpu_set_t), options.cpus) != 0)
         return errno;
-    }
     if (options.signals != nullptr) options.signals->restore();
     ::execve(options.program.c_str(), arguments, environment);
     return errno;
@@ -100,11 +91,17 @@ std::optional<bool> thread_is_ending(const std::string& folder) {
 
 }  // namespace
 
-base::Result<std::vector<cpu_set_t>> usable_cores() {
-    const auto cores = topology::read_usable_cores();
-    if (!cores) return cores.failure().within("--bind core");
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    pointers.reserve(strings.size() + 1);
+    for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+std::vector<cpu_set_t> usable_cores() {
     std::vector<cpu_set_t> sets;
-    for (const topology::Core& core : *cores) {
+    for (const topology::Core& core : need(topology::read_usable_cores(), "--bind core")) {
         cpu_set_t& set = sets.emplace_back();
         CPU_ZERO(&set);
         for (const int processor : core.processors) CPU_SET(processor, &set);
@@ -112,17 +109,16 @@ base::Result<std::vector<cpu_set_t>> usable_cores() {
     return sets;
 }
 
-base::Result<void> open_missing_standard_files() {
+void open_missing_standard_files() {
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(file, F_GETFD) >= 0) continue;
         // The lowest free number is this one, because all lower ones are open.
         if (::open("/dev/null", O_RDWR) != file)
-            return base::fail(Status::environment, "cannot open /dev/null: {}", ::strerror(errno));
+            fail(Status::environment, "cannot open /dev/null: {}", ::strerror(errno));
     }
-    return {};
 }
 
-base::Result<pid_t> spawn(const SpawnOptions& options) {
+pid_t spawn(const SpawnOptions& options) {
     const std::vector<char*> arguments = pointers_to(options.arguments);
     const std::vector<char*> environment = pointers_to(options.environment);
     const pid_t parent = ::getpid();
@@ -132,13 +128,10 @@ base::Result<pid_t> spawn(const SpawnOptions& options) {
         child_error = become_program(options, arguments.data(), environment.data(), parent);
         ::_exit(127);
     }
-    if (child < 0) {
-        return base::fail(Status::environment, "cannot start a process: {}", ::strerror(errno));
-    }
+    if (child < 0) fail(Status::environment, "cannot start a process: {}", ::strerror(errno));
     if (const int error = child_error; error != 0) {
         ::waitpid(child, nullptr, 0);
-        return base::fail(Status::environment, "cannot execute {}: {}", options.program,
-                          ::strerror(error));
+        fail(Status::environment, "cannot execute {}: {}", options.program, ::strerror(error));
     }
     return child;
 }
@@ -200,10 +193,6 @@ std::optional<ProcessEnd> end_without_reaping(pid_t pid) {
     const bool by_signal = end.si_code == CLD_KILLED || end.si_code == CLD_DUMPED;
     return ProcessEnd{.failed = by_signal || end.si_status != 0,
                       .killed = by_signal && end.si_status != SIGPIPE};
-}
-
-void adopt_orphans() {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "base/result.hpp"
+#include "tools/launch/failure.hpp"
 #include "tools/launch/launcher_signals.hpp"
 
 namespace weft::tools {
@@ -27,16 +27,19 @@ struct SpawnOptions {
     const InheritedSignals* signals = nullptr;  ///< of the child; nullptr: as this process
 };
 
+/// Returns the strings as arguments of exec(), with nullptr at the end.
+[[nodiscard]] std::vector<char*> pointers_to(const std::vector<std::string>& strings);
+
 /// Returns one entry for each core that this process may use: its usable hardware threads.
-[[nodiscard]] base::Result<std::vector<cpu_set_t>> usable_cores();
+[[nodiscard]] std::vector<cpu_set_t> usable_cores();
 
 /// Opens /dev/null for each closed standard file, so that no other file takes their numbers, here
 /// or in a child.
-[[nodiscard]] base::Result<void> open_missing_standard_files();
+void open_missing_standard_files();
 
 /// Starts a child in a new process group. It gets SIGKILL when this thread ends, and inherits only
 /// the three standard files.
-[[nodiscard]] base::Result<pid_t> spawn(const SpawnOptions& options);
+[[nodiscard]] pid_t spawn(const SpawnOptions& options);
 
 /// Opens a file that becomes readable when the process ends.
 [[nodiscard]] base::FileDescriptor open_process_file(pid_t pid);
@@ -60,9 +63,6 @@ struct ProcessEnd {
 
 /// Returns how a child has ended, if it has; does not reap it.
 [[nodiscard]] std::optional<ProcessEnd> end_without_reaping(pid_t pid);
-
-/// Makes orphans of descendants children of this process, so that end_descendants() finds them.
-void adopt_orphans();
 
 /// Kills and reaps all children of this process except `spared`, and children that it
 /// then inherits. Without /proc, only reaps ended ones. Returns the processes that still

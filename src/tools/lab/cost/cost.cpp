@@ -5,7 +5,6 @@
 #include <array>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "plan/schedule/stage_steps.hpp"
 #include "plan/select/put_models.hpp"

@@ -12,26 +12,6 @@ namespace weft::lab {
 
 namespace {
 
-std::array<CostParameters, 3> make_named() {
-    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of
-    // 2048 bytes, which would be femtojoules per byte. The printed value is used here, as in
-    // their figure 5.
-    CostParameters infiniband{.name = "infiniband-2007",
-                              .wire = {.model = WireModel::loggp,
-                                       .latency = 6'000'000,
-                                       .overhead = 4'700'000,
-                                       .byte_fs = 730'000},
-                              .message_pj = 16.5,
-                              .byte_pj = 8100,
-                              .static_w = 0.5};
-    // Ruefenacht et al., table 1: alpha_p and alpha_r of non-blocking puts on ARCHER.
-    CostParameters least{.name = "archer-xc30-min",
-                         .wire = {.latency = 1'340'000, .issue = 340'000}};
-    CostParameters median{.name = "archer-xc30-median",
-                          .wire = {.latency = 1'510'000, .issue = 380'000}};
-    return {std::move(infiniband), std::move(least), std::move(median)};
-}
-
 base::Result<double> parse_amount(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -47,18 +27,28 @@ base::Result<void> keep(const base::Result<Value>& parsed, T& field) {
     return base::Done{};
 }
 
-base::Result<void> set(CostParameters& parameters, std::string_view key, std::string_view value) {
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+}  // namespace
+
+base::Result<void> set_parameter(CostParameters& parameters, std::string_view key,
+                                 std::string_view value) {
     ModelParameters& wire = parameters.wire;
     // Both models use the same costs of reductions.
     const base::Result<bool> of_machine = parameters.measured.set(key, value);
     if (!of_machine) return of_machine.failure();
+    for (const auto& [name, field] : {std::pair{"latency_ns", &wire.latency},
+                                      {"issue_ns", &wire.issue},
+                                      {"overhead_ns", &wire.overhead},
+                                      {"gap_ns", &wire.gap},
+                                      {"turn_ns", &wire.turn},
+                                      {"reduce_ns", &wire.reduce}})
+        if (key == name) return keep(plan::parse_nanoseconds(value), *field);
     if (key == "model") return keep(parse_wire_model(value), wire.model);
-    if (key == "latency_ns") return keep(plan::parse_nanoseconds(value), wire.latency);
-    if (key == "issue_ns") return keep(plan::parse_nanoseconds(value), wire.issue);
-    if (key == "overhead_ns") return keep(plan::parse_nanoseconds(value), wire.overhead);
-    if (key == "gap_ns") return keep(plan::parse_nanoseconds(value), wire.gap);
-    if (key == "turn_ns") return keep(plan::parse_nanoseconds(value), wire.turn);
-    if (key == "reduce_ns") return keep(plan::parse_nanoseconds(value), wire.reduce);
     if (key == "ns_per_byte") return keep(plan::parse_nanoseconds_per_byte(value), wire.byte_fs);
     if (key == "reduce_ns_per_byte")
         return keep(plan::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
@@ -69,19 +59,6 @@ base::Result<void> set(CostParameters& parameters, std::string_view key, std::st
         return keep(base::parse_bytes(value), parameters.descriptor_bytes);
     if (!*of_machine) return base::fail(Status::argument, "unknown key");
     return base::Done{};
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-}  // namespace
-
-std::span<const CostParameters> named_parameters() {
-    static const auto named = make_named();
-    return named;
 }
 
 base::Result<CostParameters> parse_parameters(std::string_view name, std::string_view text) {
@@ -98,12 +75,26 @@ base::Result<CostParameters> parse_parameters(std::string_view name, std::string
         const auto where = fmt::format("{} line {}: {}", name, number, key);
         if (!seen.emplace(key).second)
             return base::fail(Status::argument, "{}: is given twice", where);
-        const base::Result<void> done = set(parameters, key, trimmed(line.substr(blank)));
+        const base::Result<void> done = set_parameter(parameters, key, trimmed(line.substr(blank)));
         if (!done) return done.failure().within(where);
     }
     if (parameters.measured.any())
         parameters.machine = parameters.measured.over(plan::usual_memory());
     return parameters;
+}
+
+std::span<const CostParameters> named_parameters() {
+    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of 2048
+    // bytes, which would be femtojoules per byte. The printed value is used here, as in their
+    // figure 5. Ruefenacht et al., table 1: alpha_p and alpha_r of non-blocking puts on ARCHER.
+    static const std::array named{
+        parse_parameters("infiniband-2007",
+                         "model loggp\nlatency_ns 6000\noverhead_ns 4700\nns_per_byte 0.73\n"
+                         "message_pj 16.5\nbyte_pj 8100\nstatic_w 0.5\n")
+            .value(),
+        parse_parameters("archer-xc30-min", "latency_ns 1340\nissue_ns 340\n").value(),
+        parse_parameters("archer-xc30-median", "latency_ns 1510\nissue_ns 380\n").value()};
+    return named;
 }
 
 }  // namespace weft::lab

@@ -35,6 +35,10 @@ struct CostParameters {
 /// Returns the named sets: infiniband-2007, archer-xc30-min, archer-xc30-median.
 [[nodiscard]] std::span<const CostParameters> named_parameters();
 
+/// Sets one of the keys below from its text.
+[[nodiscard]] base::Result<void> set_parameter(CostParameters& parameters, std::string_view key,
+                                               std::string_view value);
+
 /// Parses lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns,
 /// gap_ns, turn_ns, ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w,
 /// descriptor_bytes, and for machines with local and remote costs those of

@@ -40,7 +40,6 @@ struct Samples {
 };
 inline constexpr std::size_t kSampleBytesMax = 32;
 
-/// Returns the samples of a built-in type.
 [[nodiscard]] const Samples& samples_of(Type type);
 /// Returns true if the operation is defined on the type; both are built in.
 [[nodiscard]] bool has_operation(Type type, Op op);

@@ -28,6 +28,17 @@ struct OneOf : CLI::Validator {
     }
 };
 
+/// Returns true if the help has a default to show: not an empty text or list, nor a missing value.
+template <class T>
+bool has_default(const T& value) {
+    if constexpr (requires { value.empty(); })
+        return !value.empty();
+    else
+        return !requires {
+            value.has_value();
+        };
+}
+
 std::string unexpected(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
     const std::vector<std::string> words = app.remaining(true);
@@ -49,11 +60,7 @@ std::string unexpected(const CLI::App& app) {
 }  // namespace
 
 Option& Option::required() {
-    option_->required();
-    return *this;
-}
-Option& Option::shows_default() {
-    option_->capture_default_str();
+    option_->required()->default_str("");
     return *this;
 }
 Option& Option::one_of(std::vector<std::string> words) {
@@ -66,10 +73,6 @@ Option& Option::within(int least, int most) {
 }
 Option& Option::within(double least, double most) {
     option_->check(CLI::Range(least, most));
-    return *this;
-}
-Option& Option::existing_file() {
-    option_->check(CLI::ExistingFile);
     return *this;
 }
 Option& Option::one_value_each() {
@@ -87,7 +90,9 @@ Option& Option::excludes(CLI::App& command, std::initializer_list<const char*> n
 
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help) {
-    return Option(command.add_option(name, value, help));
+    CLI::Option* const option = command.add_option(name, value, help);
+    if (has_default(value)) option->capture_default_str();
+    return Option(option);
 }
 template Option add_option(CLI::App&, const char*, std::string&, const char*);
 template Option add_option(CLI::App&, const char*, std::vector<std::string>&, const char*);
@@ -204,10 +209,6 @@ CommandLine::CommandLine(std::string name, std::string summary)
     : name_(std::move(name)), app_(std::make_unique<CLI::App>(std::move(summary), name_)) {}
 
 CommandLine::~CommandLine() = default;
-
-void CommandLine::flag(const char* name, bool& value, const char* help) {
-    add_flag(*app_, name, value, help);
-}
 
 std::optional<int> CommandLine::read(int argc, char** argv, bool speaks) {
     constexpr int kUnusable = 2;

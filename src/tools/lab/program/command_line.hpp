@@ -22,18 +22,14 @@ class ParseError;
 
 namespace weft::lab {
 
-/// An option that is being declared.
 class Option {
   public:
     explicit Option(CLI::Option* option) : option_(option) {}
 
     Option& required();
-    /// Shows the value's default in the help.
-    Option& shows_default();
     Option& one_of(std::vector<std::string> words);
     Option& within(int least, int most);
     Option& within(double least, double most);
-    Option& existing_file();
     /// Permits several occurrences, with one value each.
     Option& one_value_each();
     /// Permits several values in one word, as in 1,2,3.
@@ -45,8 +41,9 @@ class Option {
     CLI::Option* option_;
 };
 
-/// Adds an option if the name begins with a dash, else a positional argument. T: std::string, a
-/// number, or an std::optional or a container of these (instantiated in command_line.cpp).
+/// Adds an option if the name begins with a dash, else a positional argument. The help shows the
+/// present value as its default. T: std::string, a number, or an std::optional or a container of
+/// these (instantiated in command_line.cpp).
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help);
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
@@ -90,7 +87,9 @@ class CommandLine {
     Option option(const char* name, T& value, const char* help) {
         return add_option(*app_, name, value, help);
     }
-    void flag(const char* name, bool& value, const char* help);
+    void flag(const char* name, bool& value, const char* help) {
+        add_flag(*app_, name, value, help);
+    }
     /// Reads the arguments. Returns nothing if the program can run, otherwise its exit status: 0
     /// after --help, 2 for unusable arguments. Prints help and messages only if `speaks` (in a job:
     /// on rank 0).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_measure.hpp - measurements of `weft fit` on the ranks of a job.
+// fit.hpp - `weft fit`: its ranks, its measurements, and the costs that it derives from these.
 //
 // Idea     Local and remote peers are measured separately:
 //          - Multicasts: rank 0 puts 8 bytes to 1 to 8 distinct peers at once, blocking and
@@ -16,9 +16,19 @@
 //            time of a call and of its messages. Calls of up to 256 KiB with a remote peer give the
 //            time per byte.
 //          A flag is timed in between, which shows the mode of the machine.
+// Why      A waiting rank would take processors from the timed ones. Launchers may bind each rank
+//          to its own processors. Then the ranks of a host share none, and cannot be made to share
+//          one.
 // Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
-// Next     fit_ranks.hpp for the phases; fit_command.cpp, which uses the results.
+//          The time of a message is issue + latency + receive. Locally, this is the time of a flag
+//          between two ranks, and of a call. Remotely, it is the mean of a one-way call and an
+//          exchange, because in an exchange each rank must send before it receives. A local put
+//          costs its sender and receiver the time of a call in a stream, without entering it. All
+//          times of a cost come from one pass.
+// Next     tools/measure/passes.hpp for the choice among passes; docs/selection.md for the file.
 #pragma once
+
+#include <sched.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,12 +38,74 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "tools/cli/fit_ranks.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/measure/line.hpp"
 #include "tools/measure/statistics.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::tools {
+
+/// Ranks and processors of the host with the most ranks per processor.
+struct Crowd {
+    int ranks = 1;
+    int processors = 1;
+
+    [[nodiscard]] bool shares() const { return ranks > processors; }
+};
+
+class RankProcessors {
+  public:
+    /// Collective: asks all ranks.
+    explicit RankProcessors(Team world);
+
+    [[nodiscard]] const Crowd& crowd() const { return crowd_; }
+    /// Returns a processor that both may use, if there is one.
+    [[nodiscard]] std::optional<int> common(Rank a, Rank b) const;
+    /// Returns a processor for `rank` that leaves another one for `other`; nothing if impossible.
+    [[nodiscard]] std::optional<int> apart(Rank rank, Rank other) const;
+
+  private:
+    [[nodiscard]] const cpu_set_t& of(Rank rank) const {
+        return allowed_[static_cast<std::size_t>(rank)];
+    }
+
+    std::vector<cpu_set_t> allowed_;  ///< by rank; empty set: unknown
+    Crowd crowd_;
+};
+
+/// The ranks of the job, with peers of rank 0.
+class FitRanks {
+  public:
+    explicit FitRanks(Team world);
+
+    [[nodiscard]] Team world() const { return world_; }
+    [[nodiscard]] const RankProcessors& processors() const { return processors_; }
+    /// Local peers of rank 0, and ranks of other nodes, with a different node for each if possible.
+    [[nodiscard]] const std::vector<Rank>& local_peers() const { return local_peers_; }
+    [[nodiscard]] const std::vector<Rank>& remote_peers() const { return remote_peers_; }
+    /// Count of exchanges; equal on all ranks between phases.
+    [[nodiscard]] std::uint64_t& turn() { return turn_; }
+
+    /// Runs `work` on rank 0 and these peers; the others poll for the end only from time to time.
+    /// shared: the processor of both ranks.
+    void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
+                            std::optional<int> shared = {});
+    /// Runs `work` on rank 0 and the peer, if there is one, with a team of the two.
+    void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
+    void pause(double seconds);
+
+  private:
+    void find_peers();
+
+    Team world_;
+    Memory memory_;
+    std::uint64_t* wake_;  ///< of sleeping ranks
+    std::uint64_t turn_ = 0;
+    std::uint64_t phase_ = 0;
+    RankProcessors processors_;
+    std::vector<Rank> local_peers_;
+    std::vector<Rank> remote_peers_;
+};
 
 /// Times of a kind of multicast, by the number of peers.
 struct Multicast {
@@ -58,7 +130,7 @@ struct Calls {
 };
 
 /// Results with the peers of one kind.
-struct Way {
+struct PeerTimes {
     const char* name = "";  ///< "near" (local) or "far" (remote)
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
@@ -82,7 +154,6 @@ struct NearCopies {
     std::optional<double> expose_us;  ///< time of the owner to expose a remapped buffer
 };
 
-/// Copies of a rank between its own buffers.
 struct OwnMemory {
     std::size_t cache_bytes = std::size_t{1}
                               << 20;  ///< cache of its processor; this default if unknown
@@ -93,15 +164,13 @@ struct OwnMemory {
     double reduce_ns_per_byte = 0;  ///< of doubles added to others in a cache
 };
 
-/// Times over pages.
 struct Adoption {
     lab::Points adopt;
     lab::Points window;
 };
 
-/// Results of one pass.
 struct FitPass {
-    std::vector<Way> ways;
+    std::vector<PeerTimes> ways;
     std::optional<NearCopies> copies;  ///< if rank 0 can access a local peer's buffers
     OwnMemory memory;
     std::optional<Adoption> adoption;  ///< if buffers are remapped
@@ -112,7 +181,6 @@ struct FitPass {
 /// Percentile for times with few disturbances.
 inline constexpr double kQuick = 10;
 
-/// Returns the time since begin_ns.
 [[nodiscard]] inline double elapsed_us(std::uint64_t begin_ns) {
     return static_cast<double>(base::monotonic_ns() - begin_ns) * 1e-3;
 }
@@ -134,13 +202,12 @@ template <class Work>
     return lab::median(times_us(repetitions, work, [] {}));
 }
 
-/// Measures puts and short calls.
 class PutMeasure {
   public:
     PutMeasure(FitRanks& ranks, int repetitions);
 
     /// Measures with these peers, which are not empty.
-    [[nodiscard]] Way measure(const char* name, const std::vector<Rank>& peers);
+    [[nodiscard]] PeerTimes measure(const char* name, const std::vector<Rank>& peers);
     /// Times a flag to the local peer, if it has its own processor.
     void time_flag();
     /// Returns the times of flags since the last call.
@@ -151,11 +218,11 @@ class PutMeasure {
     /// their own processor.
     enum class Waits : std::uint8_t { usual, spinning, yielding };
 
-    void multicast(Way& way, bool blocking);
+    void multicast(PeerTimes& way, bool blocking);
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
-    [[nodiscard]] std::optional<double> measure_shared(Way& way);
-    [[nodiscard]] double measure_receptions(const Way& way);
+    [[nodiscard]] std::optional<double> measure_shared(PeerTimes& way);
+    [[nodiscard]] double measure_receptions(const PeerTimes& way);
     [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
     [[nodiscard]] Waits waits_apart() const;
     void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
