@@ -15,9 +15,9 @@
 #include <random>
 
 #include "base/clock.hpp"
+#include "tests/support/full_mode.hpp"
 #include "tests/system/ranks/leftovers.hpp"
 #include "tests/system/ranks/ranks_job.hpp"
-#include "tests/support/full_mode.hpp"
 
 namespace weft::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tests/system/regress_ranks/play.hpp"
 #include "tests/support/resident_bytes.hpp"
+#include "tests/system/regress_ranks/play.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {

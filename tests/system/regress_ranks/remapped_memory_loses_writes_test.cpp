@@ -21,9 +21,9 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/support/shared_object.hpp"
 #include "tests/system/regress_ranks/mappings.hpp"
 #include "tests/system/regress_ranks/play.hpp"
-#include "tests/support/shared_object.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
