@@ -332,6 +332,21 @@ class NeighborWriter {
         if (in_lanes_) writer_.begin_lane(for_each_segment);
     }
 
+    /// Joins consecutive blocks to one, unless a block is cut into segments.
+    [[nodiscard]] std::vector<plan::Block> joined(std::vector<plan::Block> list) const {
+        std::size_t runs = 0;
+        for (const plan::Block& block : list) {
+            plan::Block& last = list[runs == 0 ? 0 : runs - 1];
+            if (runs > 0 && segments_ == 1 && block.buffer == last.buffer &&
+                block.index == last.index && block.first == last.first + last.count)
+                ++last.count;
+            else
+                list[runs++] = block;
+        }
+        list.resize(runs);
+        return list;
+    }
+
     bool send(const Round& round, const RoundMessage& message) {
         const auto from = places(message, round.first, round.first);
         if (from.empty() || message.stays()) return false;
@@ -346,7 +361,7 @@ class NeighborWriter {
             return true;
         }
         writer_.await_credit(to, credit_of(message, to));
-        writer_->put(to, number, from);
+        writer_->put(to, number, joined(from));
         return true;
     }
 
@@ -377,7 +392,7 @@ class NeighborWriter {
         }
         if (maps)
             for (plan::Block& block : into) block = plan::output(block.first, segments_);
-        writer_->copy(into, sent);
+        writer_->copy(joined(into), joined(sent));
         if (maps)
             writer_->signal(from, credit_of(message, rank_));
         else
@@ -391,7 +406,7 @@ class NeighborWriter {
             into.erase(into.begin() + static_cast<std::ptrdiff_t>(i));
             from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
         }
-        if (!into.empty()) writer_->copy(into, from);
+        if (!into.empty()) writer_->copy(joined(into), joined(from));
     }
 
     BlockWriter& writer_;
