@@ -136,9 +136,4 @@ struct Plan {
 /// read in place.
 [[nodiscard]] std::uint64_t mapped_bytes_min(const plan::Machine& machine);
 
-/// Binds a call whose counts only the two ends of each message know (pairwise.cpp).
-[[nodiscard]] base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call& call,
-                                                       const ChosenAlgorithm& algorithm,
-                                                       BindOptions options);
-
 }  // namespace weft::run
