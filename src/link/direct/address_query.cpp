@@ -37,7 +37,7 @@ constexpr std::uint64_t kExecutable = 4;
 constexpr std::uint64_t kShared = 8;
 constexpr std::uint64_t kCoveringOrNext = 16;
 
-/// PATH_MAX: the query fails if the name does not fit.
+/// Equal to PATH_MAX, because the query fails if the name does not fit.
 constexpr std::size_t kNameBytesMax = 4096;
 
 Mapping mapping_of(const ProcmapQuery& answer) {

@@ -17,14 +17,14 @@ struct Mapping {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t page_bytes = 0;
-    std::uint64_t offset = 0;  ///< of `begin`, in the file
+    std::uint64_t offset = 0;  ///< offset in the file that is mapped at `begin`
     std::uint64_t inode = 0;   ///< 0: no file
-    std::uint64_t device = 0;  ///< a dev_t
+    std::uint64_t device = 0;  ///< device of the file, as a dev_t
     bool readable = false;
     bool writable = false;
     bool executable = false;
     bool shared = false;
-    char name[48] = {};  ///< truncated; empty unless requested
+    char name[48] = {};  ///< name in /proc/self/maps, truncated; empty unless requested
 
     /// Returns the PROT_* bits for mmap() and mprotect().
     [[nodiscard]] int protection() const noexcept;
@@ -36,12 +36,13 @@ class AddressQuery {
 
     AddressQuery() noexcept;
 
+    /// Returns true if the kernel answered a first query in the constructor.
     [[nodiscard]] bool available() const noexcept { return available_; }
     /// Fills in the mapping that covers the address or, if none does, the next one above it.
-    /// Returns false if there is no such mapping, or if the kernel did not answer.
+    /// Returns false if there is no such mapping, or if the query failed (see unanswered()).
     [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping,
                            Names names = Names::no) noexcept;
-    /// Returns true if the kernel did not answer the last ask().
+    /// Returns true if the last ask() failed for another reason than the lack of such a mapping.
     [[nodiscard]] bool unanswered() const noexcept { return unanswered_; }
 
   private:

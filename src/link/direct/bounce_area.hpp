@@ -4,9 +4,9 @@
 //
 // Idea     The owner copies a buffer to a piece of this area before a call, and back after it if
 //          peers may have written to the piece. Peers have the segment mapped.
-// Holds    No allocation. The lowest free piece is used first, so that few pages are touched. A
-//          piece of a failed call is never given back, because peers may still write to it.
-// Next     direct_memory.hpp for when a copy pays.
+// Holds    No allocation. New pieces are at the lowest free address, so that few pages are touched.
+//          The piece of a failed call is never given back, because peers may still write to it.
+// Next     direct_memory.cpp for when a copy to this area is cheaper than other methods.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,12 @@ namespace weft::link {
 
 class BounceArea {
   public:
-    static constexpr std::size_t kPieces = 8;  ///< in use at the same time, at most
+    static constexpr std::size_t kPieces = 8;  ///< largest number of pieces in use at a time
 
     explicit BounceArea(std::span<std::byte> memory) : memory_(memory) {}
 
-    /// Returns the largest size of a piece: half of the area, because a call may have two buffers.
+    /// Returns the largest size of a piece: half of the area, because a call may have an input and
+    /// an output.
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
     /// Returns a piece of at least `bytes` bytes, or nullptr if there is no room.
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
@@ -33,10 +34,10 @@ class BounceArea {
         if (begin == kNowhere) return nullptr;
         const auto lent = pieces_.begin() + count_++;
         std::copy_backward(pieces_.begin() + at, lent, lent + 1);
-        pieces_[at] = {begin, begin + in_pages(bytes)};
+        pieces_[at] = {begin, begin + round_to_pages(bytes)};
         return memory_.data() + begin;
     }
-    /// Frees a piece; ignores an address that take() did not return.
+    /// Frees a piece. Ignores an address that is not the start of a piece in use.
     void give_back(const std::byte* piece) noexcept {
         const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
         const auto lent = pieces_.begin() + count_;
@@ -52,22 +53,22 @@ class BounceArea {
 
   private:
     struct Piece {
-        std::uint64_t begin = 0;
+        std::uint64_t begin = 0;  ///< offset in the area
         std::uint64_t end = 0;
     };
-    /// Free room before, between or after pieces. `at` is the index of a new piece in `pieces_`.
+    /// Free room before, between or after pieces.
     struct Gap {
-        std::uint64_t begin = kNowhere;
-        std::size_t at = 0;
+        std::uint64_t begin = kNowhere;  ///< offset in the area; kNowhere: no room
+        std::size_t at = 0;              ///< index in `pieces_` for a piece in the gap
     };
     static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
-    static std::uint64_t in_pages(std::uint64_t bytes) {
+    static std::uint64_t round_to_pages(std::uint64_t bytes) {
         return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
     }
     [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept {
         if (bytes > bytes_max() || count_ == kPieces) return {};
-        const std::uint64_t wanted = in_pages(bytes);
+        const std::uint64_t wanted = round_to_pages(bytes);
         std::uint64_t begin = 0;
         std::size_t at = 0;
         while (at < count_ && pieces_[at].begin - begin < wanted) begin = pieces_[at++].end;
@@ -76,7 +77,7 @@ class BounceArea {
     }
 
     std::span<std::byte> memory_;
-    std::array<Piece, kPieces> pieces_{};  ///< in use, by address
+    std::array<Piece, kPieces> pieces_{};  ///< the first count_ are in use, by ascending offset
     std::size_t count_ = 0;
 };
 

@@ -14,8 +14,8 @@
 namespace weft::link {
 namespace {
 
-/// Copies until all is done: one call of the kernel may copy only a part. Returns false at a page
-/// that the kernel cannot access.
+/// Copies all bytes; one system call may copy only a part of them. Returns false at a page that the
+/// kernel cannot access.
 bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, std::uint64_t there,
               std::uint64_t bytes) {
     while (bytes > 0) {
@@ -31,17 +31,18 @@ bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, st
     return true;
 }
 
-/// Size of a piece of a copy through detour(): it stays in the processor's own cache.
+/// Bytes of one piece of a copy through detour(). A piece stays in the processor's own cache.
 constexpr std::size_t kDetourBytes = 8 * kPageBytes;
 
+/// Returns the limits with defaults filled in. `peers` of the options includes the calling rank.
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
-    const auto near = std::count_if(options.peers.begin(), options.peers.end(),
-                                    [](const DirectPeer& peer) { return peer.pid != 0; });
-    limits.peers = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(near - 1, 1));
+    const auto local = std::count_if(options.peers.begin(), options.peers.end(),
+                                     [](const DirectPeer& peer) { return peer.pid != 0; });
+    limits.peers = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(local - 1, 1));
     if (limits.bytes_max != 0) return limits;
     limits.bytes_max = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes / 4 /
-                       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(near, 1));
+                       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(local, 1));
     return limits;
 }
 
@@ -76,26 +77,27 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     const AdoptionPrices& prices = options_.limits.prices;
     const std::uint64_t copies_ns = prices.of_copies(copies);
     const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
-    // Several peers copy at the same time; a bounced buffer is copied by its owner alone.
-    const std::uint64_t taken_ns = copies_ns / std::min(copies.at_once, options_.processors);
-    const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < taken_ns;
+    // Several peers copy at the same time; only its owner copies a bounced buffer.
+    const std::uint64_t elapsed_ns = copies_ns / std::min(copies.at_once, options_.processors);
+    const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < elapsed_ns;
     if (adopted_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
     if (bounces) bounce(exposure);
     return exposure;
 }
 
-/// Leaves the exposure unchanged if the area has no room.
+/// Copies the buffer to the bounce area. Leaves the exposure unchanged if the area has no room.
 void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     std::byte* const piece = bounce_.take(exposure.bytes);
     if (piece == nullptr) return;
-    // conceal() copies all bytes back, so those that no rank writes must have their old values.
+    // conceal() copies all bytes back, so bytes that no rank writes must have their old values.
     if (exposure.access != base::Access::overwrite)
         base::copy_bytes(piece, exposure.data, exposure.bytes);
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
     exposure.reach.way = base::AccessMethod::bounced;
-    // The owner continues before its peers only if its next buffer will find room.
+    // While peers still read the copy, the owner may start its next call, so the area must have
+    // room for that call's buffer.
     exposure.apart = exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
@@ -121,8 +123,9 @@ std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t 
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
-/// Returns memory for kDetourBytes at the same offset within a page as `there`. Returns nullptr if
-/// a copy over that distance is fast (base/copy.hpp), or if no memory can be allocated.
+/// Returns memory for kDetourBytes at the same offset within a page as address `there`. Returns
+/// nullptr if a direct copy is fast, because `distance` from source to target is not one of the
+/// slow ones (base/copy.hpp), or if no memory can be allocated.
 std::byte* DirectMemory::detour(std::uint64_t there, std::uint64_t distance,
                                 std::uint64_t bytes) noexcept {
     if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(distance, 0) ||

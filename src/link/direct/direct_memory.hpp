@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // direct_memory.hpp - access to buffers in the memory of local peers, without put targets.
 //
-// Idea     Before a call the owner exposes its buffer and sends a base::Reach, which tells local
-//          peers how to access it:
+// Idea     Before a call the owner exposes its buffer and sends a base::Reach, which states how
+//          local peers can access it:
 //          - segment: the buffer is in the owner's segment, which peers have mapped.
 //          - adopted: its pages belong to an object that peers can map (remapped_memory.hpp).
 //          - bounced: the owner keeps a copy of the buffer in its segment (bounce_area.hpp).
 //          - copied: the kernel copies between the two processes.
-// Holds    Every buffer can be exposed. expose() and conceal() of a known buffer allocate nothing
-//          and make at most one system call; map() of a known block makes none.
+// Holds    Every buffer can be exposed. expose() and conceal() of a buffer in the segment or in
+//          adopted memory allocate nothing and make at most one system call. map() of a block whose
+//          pages it has mapped before makes none.
 // Next     remapped_memory.hpp for the owner's side, peer_windows.hpp for the peer's.
 #pragma once
 
@@ -33,21 +34,21 @@ namespace weft::link {
 /// A rank of the job, as the calling rank sees it.
 struct DirectPeer {
     pid_t pid = 0;                 ///< 0: not on this node
-    std::byte* segment = nullptr;  ///< its segment, mapped here; may be nullptr
+    std::byte* segment = nullptr;  ///< the peer's segment in this process; nullptr: not mapped
 };
 
 struct DirectOptions {
-    std::span<std::byte> segment;   ///< the calling rank's own; may be empty
-    std::span<std::byte> bounce;    ///< its part for BounceArea; may be empty
-    std::vector<DirectPeer> peers;  ///< by rank in the job
-    std::uint32_t processors = 1;   ///< that the ranks of this host may use; at least 1
+    std::span<std::byte> segment;   ///< the calling rank's segment; may be empty
+    std::span<std::byte> bounce;    ///< part of `segment` for BounceArea; may be empty
+    std::vector<DirectPeer> peers;  ///< all ranks of the job, by rank
+    std::uint32_t processors = 1;   ///< processors that the host's ranks may use; at least 1
     DirectMode mode = DirectMode::automatic;
     /// `bytes_max` 0: this rank's share of a quarter of the machine's memory.
     AdoptionLimits limits = {.bytes_max = 0};
 };
 
-/// One thread at a time may use an object. Exposed memory must stay allocated until conceal() or
-/// withdraw().
+/// Exposes buffers of the calling rank and accesses exposed buffers of local peers. One thread at a
+/// time may use an object. Exposed memory must stay allocated until conceal() or withdraw().
 class DirectMemory {
   public:
     explicit DirectMemory(DirectOptions options);
@@ -56,7 +57,7 @@ class DirectMemory {
 
     /// Makes [data, data + bytes) accessible to local peers until conceal(). Until then the owner
     /// must use `alias` of the result instead of `data`. `copies` describes the copies that the
-    /// kernel has to make if peers cannot map the buffer.
+    /// kernel has to make if peers cannot map the buffer. expose() compares their cost.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
     /// Exposes a buffer that one peer needs as a whole.
@@ -66,17 +67,18 @@ class DirectMemory {
     }
     /// Ends an exposure that no peer uses any more. Data that peers wrote is at `data` afterwards.
     void conceal(const base::Exposure& exposure) noexcept;
-    /// Ends an exposure of a failed call, which peers may still be executing. Adopted and bounced
-    /// buffers do not receive their later writes; buffers with other methods still do.
+    /// Ends an exposure of a failed call, which peers may still be executing. Later writes of peers
+    /// do not change an adopted or bounced buffer, but may change one with another method.
     void withdraw(const base::Exposure& exposure) noexcept;
 
     /// Returns the address of a local peer's exposed block in the calling rank, or nullptr if only
-    /// read() and write() can access it. The pointer is valid until the peer conceals the block or
-    /// PeerWindows::kKept - 1 other objects have been requested.
+    /// read() and write() can access it. `bytes` is the size of the part whose pages are mapped now
+    /// instead of at the first access. The pointer is valid until the peer conceals the block or
+    /// PeerWindows::kWindowsMax - 1 other objects have been requested.
     [[nodiscard]] std::byte* map(Rank peer, const base::Reach& reach,
                                  std::uint64_t bytes = 0) noexcept;
 
-    /// Has the kernel copy between `address` in a local peer and the calling rank's memory. Returns
+    /// Have the kernel copy between `address` in a local peer and the calling rank's memory. Return
     /// false if the kernel refuses; it may have copied some of the bytes.
     [[nodiscard]] bool read(Rank peer, std::uint64_t address, std::byte* to,
                             std::uint64_t bytes) noexcept {
@@ -90,16 +92,17 @@ class DirectMemory {
     [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
         return adopted_.counters();
     }
-    /// Returns the reason why this process adopts no buffer; empty if it may.
+    /// Returns the reason why this process adopts no buffer; empty if it adopts buffers.
     [[nodiscard]] std::string_view adoption_off() const noexcept { return adopted_.off(); }
     [[nodiscard]] const PeerWindows::Counters& window_counters() const noexcept {
         return windows_.counters();
     }
 
-    /// Permits other processes of the user to copy this one's memory, which Yama may restrict to
-    /// its parents. Must precede their first copy.
+    /// Permits other processes of the user to copy this process's memory, which the security module
+    /// Yama may restrict to its parents. Must precede the first copy.
     static void allow_copying() noexcept;
-    /// Returns true if the kernel copies from that process: reads `expected` at the address.
+    /// Returns true if the kernel copies from process `pid`: reads a word at `address` there and
+    /// compares it with `expected`.
     [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
                                        std::uint64_t expected) noexcept;
 

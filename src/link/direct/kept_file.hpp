@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kept_file.hpp - a long-lived file descriptor in a program that does not know of it.
+// kept_file.hpp - a long-lived file descriptor that the program might close.
 //
 // Why      A program may close all descriptors, and then open its own files under the same numbers.
-//          intact() compares the file behind the number with the one opened.
+//          intact() compares the inode and device of the open file with the original ones.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace weft::link {
 class KeptFile {
   public:
     KeptFile() = default;
-    /// Takes ownership of an open descriptor, or of none if `number` is negative.
+    /// Owns the open descriptor `number`. A negative number means no descriptor.
     explicit KeptFile(int number) noexcept : number_(number) {
         struct stat status {};
         if (number < 0 || ::fstat(number, &status) != 0) return;
@@ -32,13 +32,13 @@ class KeptFile {
     }
     ~KeptFile() { close(); }
 
-    /// Closes the descriptor. The file's inode and device stay known.
+    /// Closes the descriptor unless the program has closed it. inode() and device() stay valid.
     void close() noexcept {
         if (intact()) ::close(number_);
         number_ = -1;
     }
 
-    [[nodiscard]] int number() const noexcept { return number_; }
+    [[nodiscard]] int number() const noexcept { return number_; }  ///< negative: no descriptor
     [[nodiscard]] std::uint64_t inode() const noexcept { return inode_; }
     [[nodiscard]] std::uint64_t device() const noexcept { return device_; }  ///< a dev_t
     /// Returns true if the descriptor is open and refers to the file that it was opened for.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// large_pages.hpp - decides whether to ask the kernel for large pages of an object.
+// large_pages.hpp - decides whether to request large pages for an object.
 //
 // Idea     A page of 2 MiB takes less than half the time of 512 small ones to make, fill and map.
-//          But it takes several times as long if the kernel or the hypervisor has to find memory
-//          for it first. So each attempt is timed. After a failed or slow one, the next kPauseMin
-//          large pages are not tried; the number doubles with each further failure.
-// Holds    Slow attempts cost a small part of the time of remapping. None is made if the system has
-//          large pages switched off.
+//          But it takes several times as long if the kernel or the hypervisor has to free or move
+//          memory for it first. So each attempt is timed. After a failed or slow attempt, the next
+//          kPauseMin large pages are not tried; the number doubles with each further failure, up to
+//          kPauseMax. A fast success resets it.
+// Holds    Slow attempts cost a small part of the time of remapping. No attempt is made if large
+//          pages are disabled in the system.
 #pragma once
 
 #include <fcntl.h>
@@ -23,18 +24,18 @@ namespace weft::link {
 
 class LargePages {
   public:
-    LargePages() noexcept : allowed_(switched_on()) {}
+    LargePages() noexcept : allowed_(enabled_in_system()) {}
 
     /// Returns true if the next large page would be tried.
     [[nodiscard]] bool expected() const noexcept { return allowed_ && left_out_ == 0; }
-    /// Returns true if the next large page should be tried; counts it otherwise.
+    /// Returns true if the next large page should be tried. Otherwise counts it as left out.
     [[nodiscard]] bool worth_trying() noexcept {
         if (!allowed_) return false;
         if (left_out_ == 0) return true;
         --left_out_;
         return false;
     }
-    /// Reports whether the kernel made a large page, and the processor time that it took.
+    /// Records an attempt: whether the kernel made the page, and the processor time that it took.
     void tried(bool made, std::chrono::nanoseconds took) noexcept {
         if (made && took < kSmallPagesTake) {
             pause_ = kPauseMin;
@@ -45,12 +46,12 @@ class LargePages {
     }
 
   private:
-    /// Time of 512 small pages, less that of an existing large page.
+    /// Limit of a fast attempt: the time that 512 small pages take beyond a ready large page.
     static constexpr std::chrono::microseconds kSmallPagesTake{600};
     static constexpr std::uint32_t kPauseMin = 32;
     static constexpr std::uint32_t kPauseMax = 1024;
 
-    static bool switched_on() noexcept {
+    static bool enabled_in_system() noexcept {
         const base::FileDescriptor file(
             ::open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC));
         char text[64];
@@ -61,8 +62,8 @@ class LargePages {
     }
 
     bool allowed_;
-    std::uint32_t left_out_ = 0;  ///< large pages not to try
-    std::uint32_t pause_ = kPauseMin;
+    std::uint32_t left_out_ = 0;       ///< number of large pages still to leave out
+    std::uint32_t pause_ = kPauseMin;  ///< large pages to leave out after the next failure
 };
 
 }  // namespace weft::link

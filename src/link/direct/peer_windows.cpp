@@ -17,25 +17,25 @@
 namespace weft::link {
 namespace {
 
-/// Returns true if the open file is the described object, so that accesses cannot fault.
+/// Returns true if the open file is the described object: accesses below its size cannot fault.
 bool is_object(int file, const base::Reach& reach) noexcept {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     struct stat status;
     const int seals = ::fcntl(file, F_GET_SEALS);
-    return leads_to(link, reach.generation) && ::fstat(file, &status) == 0 &&
+    return links_to_object(link, reach.generation) && ::fstat(file, &status) == 0 &&
            status.st_uid == ::geteuid() &&
            static_cast<std::uint64_t>(status.st_size) == reach.object_bytes && seals >= 0 &&
            (seals & F_SEAL_SHRINK) != 0;
 }
 
-/// Maps the window of a local peer's object; empty if that is not possible.
+/// Maps a local peer's object. Returns an empty range if that is not possible.
 AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     char link[64];
     std::snprintf(link, sizeof link, "/proc/%d/fd/%u", static_cast<int>(pid),
                   static_cast<unsigned>(reach.object));
-    // Checked before it is opened: opening another device or a pipe could have effects.
-    if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
+    // The name is checked before open(), because opening a device or a pipe could have effects.
+    if (!links_to_object(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
         reach.object_bytes < 2 * kPageBytes)
         return {};
     const base::FileDescriptor file(::open(link, O_RDWR | O_CLOEXEC));
@@ -43,8 +43,8 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     return map_object(file.number(), reach.object_bytes);
 }
 
-/// Maps pages five times faster than single faults would. Read faults map shared pages writable,
-/// and several at once.
+/// Maps pages into the page table, five times faster than single faults would. For reading: a read
+/// fault maps several shared pages at once, and maps them writable.
 void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end) noexcept {
     if (begin < end)
         ::syscall(SYS_madvise, window.start() + begin, end - begin, MADV_POPULATE_READ);
@@ -52,9 +52,9 @@ void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end
 
 }  // namespace
 
-/// Returns true if the kernel's copies have cost as much as mapping such a block, and mapping the
-/// evicted one again.
-bool PeerWindows::is_due(std::uint64_t bytes) noexcept {
+/// Adds the cost of a copy by the kernel to the debt. Returns true if the debt has reached the cost
+/// of mapping a block of this size, and later the evicted one again.
+bool PeerWindows::is_eviction_due(std::uint64_t bytes) noexcept {
     debt_ns_ += prices_.of_copies({1, bytes});
     if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {
         ++counters_.passed_over;
@@ -64,9 +64,10 @@ bool PeerWindows::is_due(std::uint64_t bytes) noexcept {
     return true;
 }
 
-/// Also populates the pages between two blocks, so that each page is populated at most once.
-std::byte* PeerWindows::show(Window& window, const base::Reach& reach,
-                             std::uint64_t bytes) noexcept {
+/// Also populates the pages between this block and earlier ones: the populated bytes are one range,
+/// so that each page is populated at most once.
+std::byte* PeerWindows::populate_block(Window& window, const base::Reach& reach,
+                                       std::uint64_t bytes) noexcept {
     if (reach.offset >= window.begin && reach.offset + bytes <= window.end)
         return window.range.start();
     const std::uint64_t begin = reach.offset / kPageBytes * kPageBytes;
@@ -87,7 +88,7 @@ std::byte* PeerWindows::find(Rank peer, pid_t pid, const base::Reach& reach,
                                           keys_.begin());
     const bool is_new = index == used_;
     if (is_new && used_ == windows_.size()) {
-        if (!is_due(bytes)) return nullptr;
+        if (!is_eviction_due(bytes)) return nullptr;
         const auto oldest = std::ranges::min_element(windows_, {}, &Window::last_use);
         index = static_cast<std::size_t>(oldest - windows_.begin());
     } else if (is_new) {
@@ -103,7 +104,8 @@ std::byte* PeerWindows::find(Rank peer, pid_t pid, const base::Reach& reach,
         window.begin = window.end = 0;
         ++(window.range.start() != nullptr ? counters_.mapped : counters_.refused);
     }
-    return window.range.bytes() == reach.object_bytes ? show(window, reach, bytes) : nullptr;
+    return window.range.bytes() == reach.object_bytes ? populate_block(window, reach, bytes)
+                                                      : nullptr;
 }
 
 }  // namespace weft::link

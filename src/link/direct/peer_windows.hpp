@@ -2,13 +2,14 @@
 // peer_windows.hpp - objects of local peers, mapped into the calling rank.
 //
 // Idea     The first use of an object maps all of it, but only the pages of the requested block are
-//          populated. The key of a window is the peer and the object's file descriptor there. A new
-//          generation under the same key means that the old object is gone. Objects that cannot be
-//          mapped have a window, too, so that they are not tried again.
-// Holds    At most kKept objects; no allocation after construction. In a full set, a new object
-//          evicts the least recently used one. Ranks often use objects in a cycle, where that is
-//          the object needed next. So the kernel copies from a new object until its copies have
-//          cost as much as mapping (ski rental, as in seen_buffers.hpp).
+//          populated. The key of a window is the peer and the number of the object's file
+//          descriptor in the peer. Another generation under the same key means that the peer has
+//          closed the old object. Objects that cannot be mapped have an empty window, so that they
+//          are not tried again.
+// Holds    At most kWindowsMax objects; no allocation after construction. In a full table, a new
+//          object evicts the least recently used one. Ranks often use objects in a cycle, where the
+//          evicted object is the one needed next. So the kernel copies from new objects until these
+//          copies have cost as much as mapping (ski rental, as in seen_buffers.hpp).
 // Why      Mapping costs 50 us, finding a window some ns. Name, size, user and seals of an opened
 //          object are checked, so that an error of a peer cannot map another file or cause SIGBUS.
 // Next     remapped_range.hpp for how an object is made.
@@ -30,19 +31,20 @@ namespace weft::link {
 
 class PeerWindows {
   public:
-    static constexpr int kKept = 256;
+    static constexpr int kWindowsMax = 256;
 
     struct Counters {
-        std::uint64_t mapped = 0;
-        std::uint64_t refused = 0;
-        std::uint64_t passed_over = 0;  ///< uses of objects that had no window
+        std::uint64_t mapped = 0;       ///< objects that were mapped
+        std::uint64_t refused = 0;      ///< objects that could not be mapped
+        std::uint64_t passed_over = 0;  ///< uses of objects that got no window: the table was full
     };
 
-    explicit PeerWindows(const AdoptionPrices& prices = {}) : prices_(prices), windows_(kKept) {}
+    explicit PeerWindows(const AdoptionPrices& prices = {})
+        : prices_(prices), windows_(kWindowsMax) {}
 
-    /// Returns the window of an adopted block's object, or nullptr if the kernel has to copy. The
-    /// pages of `bytes` bytes at `reach.offset` are populated. The window is valid until the peer
-    /// closes the object or kKept - 1 others have been requested.
+    /// Returns the start of the window of an adopted block's object, or nullptr if the kernel has
+    /// to copy. The pages of `bytes` bytes at `reach.offset` are populated. The window is valid
+    /// until the peer closes the object or kWindowsMax - 1 others have been requested.
     [[nodiscard]] std::byte* find(Rank peer, pid_t pid, const base::Reach& reach,
                                   std::uint64_t bytes) noexcept;
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
@@ -51,21 +53,21 @@ class PeerWindows {
     struct Window {
         std::uint32_t generation = 0;
         AddressRange range;
-        std::uint64_t begin = 0;  ///< first populated byte
-        std::uint64_t end = 0;    ///< end of the populated bytes
-        std::uint64_t last_use = 0;
+        std::uint64_t begin = 0;     ///< offset of the first populated byte
+        std::uint64_t end = 0;       ///< end of the populated bytes
+        std::uint64_t last_use = 0;  ///< value of uses_ at the last use
     };
 
     /// Populates the pages of a block and returns the start of the window.
-    [[nodiscard]] static std::byte* show(Window& window, const base::Reach& reach,
-                                         std::uint64_t bytes) noexcept;
-    [[nodiscard]] bool is_due(std::uint64_t bytes) noexcept;
+    [[nodiscard]] static std::byte* populate_block(Window& window, const base::Reach& reach,
+                                                   std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool is_eviction_due(std::uint64_t bytes) noexcept;
 
     AdoptionPrices prices_;
-    std::array<std::uint64_t, kKept> keys_{};  ///< peer and descriptor of each window
+    std::array<std::uint64_t, kWindowsMax> keys_{};  ///< peer and descriptor of each window
     std::vector<Window> windows_;
-    std::size_t used_ = 0;
-    std::uint64_t uses_ = 0;
+    std::size_t used_ = 0;       ///< number of windows in use, the first ones
+    std::uint64_t uses_ = 0;     ///< number of find() calls that returned or made a window
     std::uint64_t debt_ns_ = 0;  ///< cost of copies since the last eviction
     Counters counters_;
 };

@@ -24,7 +24,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns the load address of the object file that contains the address, or nullptr.
+/// Returns the load address of the library or program that contains the address, or nullptr.
 void* base_of(const void* address) noexcept {
     Dl_info info{};
     return address != nullptr && ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
@@ -36,8 +36,8 @@ class Lines {
     explicit Lines(const char* path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
 
     [[nodiscard]] bool open() const noexcept { return file_.open(); }
-    /// Returns the next line, without its end, until the next call. Returns nullptr at the end, or
-    /// at a line that does not fit.
+    /// Returns the next line without its newline, valid until the next call. Returns nullptr at the
+    /// end, or at a line that exceeds the buffer.
     [[nodiscard]] const char* next() noexcept {
         while (true) {
             char* const line = text_ + start_;
@@ -57,11 +57,12 @@ class Lines {
   private:
     base::FileDescriptor file_;
     char text_[8192];
-    std::size_t start_ = 0;
+    std::size_t start_ = 0;  ///< of the unread bytes in text_
     std::size_t end_ = 0;
 };
 
-/// Returns true if a device may write memory for this descriptor after a system call returned.
+/// Returns true if a device may write to memory through this descriptor after a system call has
+/// returned. `path`: the target of the descriptor's link in /proc.
 bool is_of_device(const char* number, std::string_view path) noexcept {
     for (const std::string_view device :
          {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd", "/dev/dri/", "anon_inode:[io_uring]"})
@@ -70,8 +71,9 @@ bool is_of_device(const char* number, std::string_view path) noexcept {
     return flags >= 0 && (flags & O_DIRECT) != 0;
 }
 
-/// Returns true if all flags of smaps are harmless: access, sharing, accounting, and advice about
-/// large pages. Any other flag, even of a later kernel, is a property that remapping may lose.
+/// Returns true if all flags of a VmFlags line in smaps are harmless: access, sharing, accounting,
+/// and advice about large pages. Remapping might lose the property behind any other flag, including
+/// flags of later kernels.
 bool is_usual(const char* flags) noexcept {
     constexpr std::array<std::string_view, 13> kUsual{"rd", "wr", "sh", "mr", "mw", "me", "ms",
                                                       "ac", "nr", "sd", "hg", "nh", ""};
@@ -85,11 +87,11 @@ bool is_usual(const char* flags) noexcept {
 }
 
 /// Calls `body(begin, end, usual)` for each mapping, by ascending address, until it returns false.
-/// Returns false if the kernel did not list the mappings.
+/// `usual`: the mapping has no unusual property. Returns false if the kernel listed no mapping.
 template <class Body>
 bool for_each_flagged_mapping(Body body) noexcept {
     Lines smaps("/proc/self/smaps");
-    bool told = false;
+    bool listed = false;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     bool has_key = false;
@@ -102,11 +104,11 @@ bool for_each_flagged_mapping(Body body) noexcept {
         } else if (std::strncmp(line, "ProtectionKey:", 14) == 0) {
             has_key = std::strtoul(line + 14, nullptr, 10) != 0;
         } else if (std::strncmp(line, "VmFlags:", 8) == 0) {
-            told = true;
+            listed = true;
             if (!body(begin, end, !has_key && is_usual(line + 8))) break;
         }
     }
-    return told;
+    return listed;
 }
 
 }  // namespace
@@ -129,11 +131,11 @@ std::optional<std::uint64_t> pinned_bytes() noexcept {
 
 bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept {
     bool usual = true;
-    const bool told = for_each_flagged_mapping([&](auto from, auto to, bool is_usual_here) {
+    const bool listed = for_each_flagged_mapping([&](auto from, auto to, bool is_usual_here) {
         usual = usual && (is_usual_here || to <= begin || from >= end);
         return usual && to < end;
     });
-    return told && usual;
+    return listed && usual;
 }
 
 bool for_each_unusual_mapping(
@@ -150,9 +152,10 @@ bool has_own_policy(std::uint64_t address) noexcept {
            mode != MPOL_DEFAULT;
 }
 
-bool lies_elsewhere(std::uint64_t begin, std::uint64_t end) noexcept {
+bool is_on_other_memory_node(std::uint64_t begin, std::uint64_t end) noexcept {
     Lines nodes("/sys/devices/system/node/has_memory");
     const char* const list = nodes.open() ? nodes.next() : nullptr;
+    // The list of NUMA nodes with memory is "0" on most machines, else such as "0-1".
     if (list == nullptr || std::strpbrk(list, "-,") == nullptr) return false;
     unsigned here = 0;
     if (::getcpu(nullptr, &here) != 0) return true;
@@ -164,7 +167,7 @@ bool lies_elsewhere(std::uint64_t begin, std::uint64_t end) noexcept {
             pages[count++] = reinterpret_cast<void*>(at);
         if (::syscall(SYS_move_pages, 0, count, pages.data(), nullptr, node_of.data(), 0) != 0)
             return true;
-        // Negative: the address has no page yet.
+        // A negative number means that the address has no page yet.
         if (std::any_of(node_of.begin(), node_of.begin() + count,
                         [&](int node) { return node >= 0 && node != static_cast<int>(here); }))
             return true;

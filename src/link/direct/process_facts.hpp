@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process_facts.hpp - facts of a process that rule out remapping its memory.
+// process_facts.hpp - facts of the calling process that forbid the remapping of its memory.
 //
-// Holds    No function allocates: they are called under the lock of remapped_ranges.hpp.
+// Holds    No function allocates, because some are called under the lock of remapped_ranges.hpp.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,35 @@
 
 namespace weft::link {
 
-/// Returns true if malloc and mmap are the C library's, which does not rely on madvise() giving
-/// zeros.
+/// Returns true if malloc and mmap are the C library's. Other allocators may rely on madvise() to
+/// clear memory, which it does not do for remapped memory.
 [[nodiscard]] bool has_library_allocator() noexcept;
 
-/// Returns the number of bytes that are pinned for devices and io_uring; nothing if unknown.
+/// Returns the bytes that are pinned for devices and io_uring, or nullopt if unknown.
 [[nodiscard]] std::optional<std::uint64_t> pinned_bytes() noexcept;
 
 /// Returns true if no mapping between two addresses has an unusual property according to
-/// /proc/self/smaps, such as lasting advice, a lock, a userfaultfd or a protection key. False if
-/// unknown. Takes milliseconds in a process with many mappings or much memory.
+/// /proc/self/smaps, such as advice that the kernel stores, a memory lock, a userfaultfd or a
+/// protection key. Returns false if unknown. Takes milliseconds in a process with many mappings or
+/// much memory.
 [[nodiscard]] bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept;
-/// Calls `body(begin, end)` for each mapping of the process that has such a property. Returns false
+/// Calls `body(begin, end)` for each mapping of the process with an unusual property. Returns false
 /// if the kernel did not list the mappings.
 [[nodiscard]] bool for_each_unusual_mapping(
     const std::function<void(std::uint64_t, std::uint64_t)>& body) noexcept;
 
-/// Returns true if the mapping at the address has a memory policy of its own (mbind()).
+/// Returns true if the mapping at the address has its own NUMA policy, set with mbind().
 [[nodiscard]] bool has_own_policy(std::uint64_t address) noexcept;
-/// Returns true if a page between two addresses is on another memory node than the calling thread,
-/// or if that is unknown on a machine with several nodes.
-[[nodiscard]] bool lies_elsewhere(std::uint64_t begin, std::uint64_t end) noexcept;
+/// Returns true if a page between two addresses is on another NUMA node than the calling thread, or
+/// if that is unknown on a machine with several nodes.
+[[nodiscard]] bool is_on_other_memory_node(std::uint64_t begin, std::uint64_t end) noexcept;
 
-/// Returns true if the process may write files of any size. A memfd is a file, and a process that
-/// exceeds the limit ends.
+/// Returns true if RLIMIT_FSIZE does not limit the size of files. The limit also applies to a
+/// memfd, and a signal ends a process that exceeds the limit.
 [[nodiscard]] bool may_write_large_files() noexcept;
 
-/// Returns true if the process has a device, a file with O_DIRECT or an io_uring open, which may be
-/// writing its memory, or if that is unknown.
+/// Returns true if the process has an RDMA or GPU device, a file with O_DIRECT or an io_uring open,
+/// through which a device may write to the process's memory, or if that is unknown.
 [[nodiscard]] bool has_device_open() noexcept;
 
 }  // namespace weft::link

@@ -30,17 +30,18 @@ int RemappedCalls::clear_part(const Mapping& mapping, RemappedRange::Pages part,
     auto* const at = reinterpret_cast<void*>(part.begin);
     if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
     if (mapping.shared && advice != kGuardInstall) {
-        // The kernel refuses locked memory. MADV_FREE may free at once.
+        // This call checks the pages: the kernel refuses locked ones. It refuses MADV_FREE of
+        // shared memory; MADV_DONTNEED, which frees without delay, satisfies MADV_FREE, too.
         if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0) return -1;
         const RemappedRanges::Change change(ranges_);
         RemappedRange* const range = ranges_.owner(mapping);
-        // A child may be copying the pages.
+        // During a fork the object's pages must stay, because the child may be copying them.
         if (range != nullptr && ranges_.forks_ == 0 &&
             range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes()))
             return 0;
     }
-    // In memory that a fork made private, the advice could restore old pages of the object. Guards
-    // need private memory, so that a child inherits them.
+    // In memory that a fork made private, the advice would show the object's old pages again.
+    // Guards need private memory, so that a child inherits them.
     void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) return next(at, part.bytes(), MADV_DONTNEED);
@@ -51,10 +52,11 @@ int RemappedCalls::clear(RemappedRange::Pages pages, int advice, Madvise next) n
     auto* const start = reinterpret_cast<void*>(pages.begin);
     if (!has_remapped(pages)) return next(start, pages.bytes(), advice);
     if (advice == MADV_REMOVE) {
-        errno = EINVAL;  // as for all private memory
+        errno = EINVAL;  // as the kernel does for private memory
         return -1;
     }
-    if (advice == kGuardInstall && next(start, 0, advice) != 0) return -1;  // before Linux 6.13
+    // Before Linux 6.13 the kernel refuses guards. A call for 0 bytes detects that.
+    if (advice == kGuardInstall && next(start, 0, advice) != 0) return -1;
     int error = 0;
     Mapping mapping;
     std::uint64_t at = pages.begin;
@@ -89,7 +91,7 @@ void* RemappedCalls::move(RemappedRange::Pages from, std::uint64_t bytes, int fl
         remapped = remapped || object;
     }
     if (!remapped) return refuse(EFAULT);
-    // New pages are private: other memory may show the object's next ones.
+    // New pages are private, because the object's next pages may be mapped at another address.
     const std::uint64_t more = bytes - kept.bytes();
     const auto map = [&](void* at, std::uint64_t size, int how) {
         return ::mmap(at, size, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
@@ -107,7 +109,7 @@ void* RemappedCalls::move(RemappedRange::Pages from, std::uint64_t bytes, int fl
     void* const to = map(fixed, bytes, is_fixed ? MAP_FIXED : 0);
     if (to == MAP_FAILED) return MAP_FAILED;
     const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(to) - from.begin;
-    /// Moves all mappings that begin within pages, and returns the end of the last one moved.
+    /// Moves all mappings within `pages` by `by` bytes. Returns the end of the last one moved.
     const auto move_all = [&](RemappedRange::Pages pages, std::uint64_t by) {
         constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
         std::uint64_t at = pages.begin;
@@ -119,7 +121,7 @@ void* RemappedCalls::move(RemappedRange::Pages from, std::uint64_t bytes, int fl
         return at;
     };
     if (const std::uint64_t moved = move_all(kept, distance); moved < kept.end) {
-        // The system has no room for a mapping: move the earlier ones back.
+        // The process has too many mappings: return earlier mappings to their old addresses.
         static_cast<void>(move_all({from.begin + distance, moved + distance}, 0 - distance));
         ::munmap(to, bytes);
         return refuse(ENOMEM);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remapped_calls.hpp - madvise() and mremap() of memory of which a part is remapped.
+// remapped_calls.hpp - madvise() and mremap() of memory that is partly remapped.
 //
-// Idea     The memory may have several mappings, and each is handled separately. Pages of an object
-//          are freed in the object, replaced by zeros, or moved. The kernel handles other pages.
+// Idea     The memory may have several mappings, and each is handled separately. Remapped pages are
+//          freed in their object, replaced by zeros, or moved. The kernel handles other pages.
 // Next     interposers.cpp for the functions that the program calls.
 #pragma once
 
@@ -19,14 +19,14 @@ class RemappedCalls {
   public:
     explicit RemappedCalls(RemappedRanges& ranges) noexcept : ranges_(ranges) {}
 
-    /// Does the work of madvise() for advice that clears pages, some of which may be remapped.
-    /// `next` is the function that the program would have called.
+    /// Performs madvise() for advice that clears pages or installs guards in pages, some of which
+    /// may be remapped. `next` is the madvise() that would have been called without this library.
     using Madvise = int (*)(void*, std::size_t, int);
     [[nodiscard]] int clear(RemappedRange::Pages pages, int advice, Madvise next) noexcept;
-    /// Returns true if a page is remapped, or was before a fork.
+    /// Returns true if a page is remapped, or was remapped before a fork made it private.
     [[nodiscard]] bool has_remapped(RemappedRange::Pages pages) noexcept;
-    /// Does the work of mremap() for memory of which a part is remapped: moves its mappings one by
-    /// one, and adds private pages. Sets errno as for a single private mapping.
+    /// Performs mremap() for memory that is partly remapped: moves its mappings one by one, and
+    /// adds private pages if the size grows. Sets errno as for a single private mapping.
     [[nodiscard]] void* move(RemappedRange::Pages from, std::uint64_t bytes, int flags,
                              void* fixed) noexcept;
 

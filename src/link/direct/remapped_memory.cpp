@@ -16,7 +16,7 @@ namespace {
 
 /// Buffers with fewer whole pages are not remapped.
 constexpr std::uint64_t kPagesMin = 4;
-/// Every so many uses of a known buffer check another range.
+/// Number of uses of remapped buffers after which one more range is checked.
 constexpr std::uint64_t kUsesPerRecheck = 64;
 
 RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -24,6 +24,7 @@ RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noe
     return {begin, std::max(begin, (address + bytes) / kPageBytes * kPageBytes)};
 }
 
+/// Returns the reason why no buffer can be remapped; empty if buffers can.
 std::string_view reason_against(DirectMode mode, const AddressQuery& query) noexcept {
     if (mode == DirectMode::copy) return "WEFT_DIRECT is copy";
     if (!query.available()) return "the kernel does not answer PROCMAP_QUERY";
@@ -36,7 +37,7 @@ std::string_view reason_against(DirectMode mode, const AddressQuery& query) noex
     return {};
 }
 
-/// Limits ranges to a quarter of the descriptors that the process may open: each keeps one.
+/// Limits ranges to a quarter of the descriptors that the process may open: a range keeps one open.
 std::size_t ranges_allowed(std::size_t wanted) noexcept {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
@@ -65,15 +66,15 @@ bool RemappedMemory::expose(base::Exposure& exposure, const base::Copies& copies
     if (ranges_ == nullptr || pages.count() < kPagesMin || ranges_->forked() != forked_)
         return false;
     SeenBuffer& buffer = seen_.find(address, exposure.bytes);
-    RemappedRange* range = use_known(buffer, exposure.access);
+    RemappedRange* range = try_use_range(buffer, exposure.access);
     if (range == nullptr) {
-        recheck_another();
+        recheck_next_range();
         if (mode_ == DirectMode::automatic && !is_due(buffer, pages, copies, use_ns)) return false;
         range = remap(buffer, pages);
         if (range == nullptr) return false;
     }
     range->expose(exposure);
-    if (++uses_ % kUsesPerRecheck == 0) recheck_another();
+    if (++uses_ % kUsesPerRecheck == 0) recheck_next_range();
     return true;
 }
 
@@ -100,7 +101,8 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
     return counters;
 }
 
-/// Returns true if the cost of the buffer's uses has reached the price of remapping it.
+/// Adds the cost of this use to the buffer's debt. Returns true if the debt has reached the price
+/// of remapping the buffer.
 bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;
@@ -115,7 +117,7 @@ bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies&
 
 /// Begins a use of the range that contains the buffer. Returns nullptr if there is no such range,
 /// or if its pages are not mapped any more.
-RemappedRange* RemappedMemory::use_known(SeenBuffer& buffer, base::Access access) noexcept {
+RemappedRange* RemappedMemory::try_use_range(SeenBuffer& buffer, base::Access access) noexcept {
     RemappedRange* range = ranges_->try_use(buffer.generation);
     if (range == nullptr) {
         buffer.generation = ranges_->find(buffer.address, buffer.address + buffer.bytes);
@@ -145,7 +147,8 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     return ranges_->try_use(buffer.generation);
 }
 
-/// Permits memory that has no other user: anonymous, or remapped by this process now or before.
+/// Returns the reason why the pages must not be remapped, or nullopt. Permits only memory that no
+/// other process shares on purpose: anonymous, or remapped by this process now or earlier.
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
@@ -161,13 +164,14 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
     if (!usual) return Refusal::property;
     if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;
-    if (lies_elsewhere(pages.begin, pages.end)) return Refusal::placed;
+    if (is_on_other_memory_node(pages.begin, pages.end)) return Refusal::placed;
     if (!may_write_large_files()) return Refusal::system;
     return std::nullopt;
 }
 
-/// Checks the next range of the process, so that memory that the program has freed is released.
-void RemappedMemory::recheck_another() noexcept {
+/// Checks the next usable range of the process. If the program has freed its memory, releases the
+/// object's pages.
+void RemappedMemory::recheck_next_range() noexcept {
     for (std::size_t i = 0; i < RemappedRanges::kRangesMax; ++i) {
         const std::uint32_t generation = ranges_->usable_at(++rechecked_);
         RemappedRange* const range = ranges_->try_use(generation);

@@ -4,12 +4,12 @@
 //
 // Idea     A buffer that is used often enough (seen_buffers.hpp) is remapped: the whole pages
 //          inside it become a range (remapped_ranges.hpp). Later calls expose the buffer through
-//          the range if the kernel confirms that it is still mapped there. Otherwise the buffer
-//          counts as new.
-// Holds    The running call owns all memory that it remaps. All properties of the memory's mappings
-//          are known to be harmless. The process's madvise() and mremap() reach the library
-//          (docs/direct-memory.md lists the promises). Memory stays remapped. A known buffer costs
-//          one query of the kernel, no lock and no allocation.
+//          the range if the kernel confirms that the range is still mapped at these addresses.
+//          Otherwise the buffer counts as new.
+// Holds    A buffer is remapped only in a call that owns it, only if all properties of its mappings
+//          are harmless, and only if the process's madvise() and mremap() reach this library
+//          (docs/direct-memory.md lists the promises). Memory stays remapped after the call. Use of
+//          a remapped buffer costs one query of the kernel, no lock and no allocation.
 // Next     remapped_ranges.hpp for forks.
 #pragma once
 
@@ -26,18 +26,21 @@
 
 namespace weft::link {
 
+/// Time at which a buffer is remapped.
 enum class DirectMode : std::uint8_t {
     automatic,  ///< when its copies have cost as much as remapping would
-    adopt,      ///< at its first use, with any allocator
-    copy,       ///< never
+    adopt,      ///< at its first use, also if malloc() is not the C library's
+    copy,       ///< never; nor are buffers copied to the bounce area
 };
 
 struct AdoptionLimits {
-    std::size_t ranges_max = RemappedRanges::kRangesMax;  ///< fewer if few files may be open
-    std::uint64_t bytes_max = ~std::uint64_t{0};          ///< in ranges of the process, at most
-    std::uint32_t peers = 1;                              ///< local peers, which map the range
+    /// Ranges of the process. RemappedMemory lowers it to a quarter of the descriptors allowed.
+    std::size_t ranges_max = RemappedRanges::kRangesMax;
+    std::uint64_t bytes_max = ~std::uint64_t{0};  ///< bytes in all ranges of the process
+    std::uint32_t peers = 1;                      ///< number of local peers that may map a range
     AdoptionPrices prices = {};
-    /// False only in a test, which shows that the query is necessary.
+    /// Query the kernel before each use of a range. False only in a test, which shows that the
+    /// query is necessary.
     bool ask_before_use = true;
 };
 
@@ -46,11 +49,11 @@ class RemappedMemory {
   public:
     struct Counters {
         std::uint64_t adoptions = 0;      ///< buffers that were remapped
-        std::uint64_t adopted_bytes = 0;  ///< in ranges of the process now
-        std::uint64_t given_back = 0;     ///< ranges that became private memory, at a fork
-        std::uint64_t questions = 0;      ///< queries whether a range is still mapped
-        std::uint64_t lost = 0;           ///< ranges found to be no longer mapped
-        std::array<std::uint64_t, kRefusals> refusals{};
+        std::uint64_t adopted_bytes = 0;  ///< bytes in ranges of the process now
+        std::uint64_t given_back = 0;     ///< ranges that became private memory at forks
+        std::uint64_t questions = 0;      ///< queries whether a range of a buffer is still mapped
+        std::uint64_t lost = 0;           ///< ranges that the program had unmapped or changed
+        std::array<std::uint64_t, kRefusals> refusals{};  ///< by Refusal
     };
 
     RemappedMemory(DirectMode mode, AdoptionLimits limits);
@@ -58,15 +61,16 @@ class RemappedMemory {
     RemappedMemory& operator=(const RemappedMemory&) = delete;
     ~RemappedMemory();
 
-    /// Returns the reason why no buffer is remapped; empty if buffers may be.
+    /// Returns the reason why no buffer can be remapped; empty if buffers can.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
     /// Fills in the exposure if its buffer is remapped, by this call or an earlier one. Returns
-    /// false if the caller has to use another method, which costs `use_ns`.
+    /// false if the caller has to use its other method, which costs `use_ns`.
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
+    /// Ends an exposure that expose() filled in and that no peer uses any more.
     void conceal(const base::Exposure& exposure) noexcept;
-    /// Ends an exposure of a failed call. Peers that do not know of the failure may continue, but
-    /// cannot access the buffer's pages any more.
+    /// Ends an exposure of a failed call. Peers may not have noticed the failure and may continue,
+    /// but cannot access the buffer's pages any more.
     void withdraw(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
 
@@ -75,10 +79,10 @@ class RemappedMemory {
 
     [[nodiscard]] bool is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                               std::uint64_t use_ns) const noexcept;
-    [[nodiscard]] RemappedRange* use_known(SeenBuffer& buffer, base::Access access) noexcept;
+    [[nodiscard]] RemappedRange* try_use_range(SeenBuffer& buffer, base::Access access) noexcept;
     [[nodiscard]] RemappedRange* remap(SeenBuffer& buffer, Pages pages) noexcept;
     [[nodiscard]] std::optional<Refusal> refusal(Pages pages) noexcept;
-    void recheck_another() noexcept;
+    void recheck_next_range() noexcept;
 
     DirectMode mode_;
     AdoptionLimits limits_;
@@ -86,11 +90,11 @@ class RemappedMemory {
     LargePages large_;
     RemappedRanges* ranges_ = nullptr;  ///< nullptr: no buffer is remapped
     int forked_ = 0;                    ///< forked() of the process that made this object
-    std::string_view off_;
+    std::string_view off_;              ///< see off()
     SeenBuffers seen_;
-    std::size_t rechecked_ = 0;
-    std::uint64_t uses_ = 0;
-    std::uint64_t properties_ns_ = 0;  ///< duration of the last query of properties
+    std::size_t rechecked_ = 0;        ///< entry of the last recheck, modulo kRangesMax
+    std::uint64_t uses_ = 0;           ///< number of exposures through ranges
+    std::uint64_t properties_ns_ = 0;  ///< processor time of the last query of properties
     Counters counters_;
 };
 

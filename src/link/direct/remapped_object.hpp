@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remapped_object.hpp - the name, the layout and the windows of an object with remapped pages.
+// remapped_object.hpp - names and windows of the objects (memfds) that hold remapped pages.
 //
 // Why      A process reuses numbers of file descriptors. So the name of an object contains its
-//          generation, and a peer that opens the descriptor can check it. The kernel uses a large
-//          page only if the address and the offset in the file are equal modulo 2 MiB.
+//          generation, and a peer that opens the descriptor through /proc can check the name. The
+//          kernel uses a large page only if the address and the offset in the file are equal modulo
+//          2 MiB. So windows are aligned.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,7 +23,7 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
 
-/// The argument of memfd_create().
+/// Name of an object, as passed to memfd_create().
 struct ObjectName {
     explicit ObjectName(std::uint32_t generation) noexcept {
         std::snprintf(text, sizeof text, "weft-adopted-%u", static_cast<unsigned>(generation));
@@ -30,14 +31,15 @@ struct ObjectName {
     char text[32];
 };
 
-/// Returns true if a mapping with this name maps an object, of any generation and process.
+/// Returns true if `mapping`, a name in /proc/self/maps, is that of an object. The object may have
+/// any generation and be another process's.
 [[nodiscard]] inline bool names_object(const char* mapping) noexcept {
     constexpr char kStart[] = "/memfd:weft-adopted-";
     return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
 }
 
-/// Returns true if the link in /proc leads to the object of that generation.
-[[nodiscard]] inline bool leads_to(const char* link, std::uint32_t generation) noexcept {
+/// Returns true if `link`, a descriptor in /proc, refers to an object of that generation.
+[[nodiscard]] inline bool links_to_object(const char* link, std::uint32_t generation) noexcept {
     char expected[64];
     char found[64];
     const int length = std::snprintf(expected, sizeof expected, "/memfd:%s (deleted)",
@@ -46,8 +48,8 @@ struct ObjectName {
            std::memcmp(found, expected, static_cast<std::size_t>(length)) == 0;
 }
 
-/// Maps an object of `bytes` bytes as a window. A window of kLargePageBytes or more is aligned to
-/// them. Core dumps omit windows. Returns an empty range if the system has no room.
+/// Maps an object of `bytes` bytes as a window. A window of at least kLargePageBytes is aligned to
+/// kLargePageBytes. Core dumps omit windows. Returns an empty range if the system has no room.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
     const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
     void* const room = ::mmap(nullptr, bytes + spare, PROT_NONE,
@@ -62,7 +64,8 @@ struct ObjectName {
     AddressRange window(start, bytes);
     constexpr int kProtection = PROT_READ | PROT_WRITE;
     if (::mmap(start, bytes, kProtection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return {};
-    // The owner's core dump has these pages. A system call: the library replaces the function.
+    // The owner's core dump has these pages at the program's addresses. A system call, because this
+    // library replaces the function madvise().
     ::syscall(SYS_madvise, start, bytes, MADV_DONTDUMP);
     return window;
 }

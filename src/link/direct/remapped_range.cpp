@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kCollapse = 25;  ///< MADV_COLLAPSE, since Linux 6.1
 
-std::byte* pointer(std::uint64_t address) noexcept {
+std::byte* pointer_to(std::uint64_t address) noexcept {
     return reinterpret_cast<std::byte*>(address);
 }
 
@@ -26,7 +26,7 @@ std::uint64_t address_of(const std::byte* at) noexcept {
     return reinterpret_cast<std::uintptr_t>(at);
 }
 
-/// Makes the system call: the library replaces the function madvise() (interposers.cpp).
+/// Makes the system call, because this library replaces the function madvise() (interposers.cpp).
 bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
     long rc = 0;
     do rc = ::syscall(SYS_madvise, address, bytes, advice);
@@ -36,7 +36,7 @@ bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
 
 bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flags, int file,
             std::uint64_t offset) noexcept {
-    return ::mmap(pointer(address), bytes, protection, flags | MAP_FIXED, file,
+    return ::mmap(pointer_to(address), bytes, protection, flags | MAP_FIXED, file,
                   static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
@@ -68,7 +68,8 @@ void RemappedRange::expose(base::Exposure& exposure) noexcept {
     exposure.reach.way = base::AccessMethod::adopted;
     if (begin < pages_.begin) std::memcpy(exposure.alias, exposure.data, pages_.begin - begin);
     if (end > pages_.end)
-        std::memcpy(exposure.alias + (pages_.end - begin), pointer(pages_.end), end - pages_.end);
+        std::memcpy(exposure.alias + (pages_.end - begin), pointer_to(pages_.end),
+                    end - pages_.end);
 }
 
 void RemappedRange::conceal(const base::Exposure& exposure) noexcept {
@@ -77,7 +78,8 @@ void RemappedRange::conceal(const base::Exposure& exposure) noexcept {
     const std::uint64_t end = begin + exposure.bytes;
     if (begin < pages_.begin) std::memcpy(exposure.data, exposure.alias, pages_.begin - begin);
     if (end > pages_.end)
-        std::memcpy(pointer(pages_.end), exposure.alias + (pages_.end - begin), end - pages_.end);
+        std::memcpy(pointer_to(pages_.end), exposure.alias + (pages_.end - begin),
+                    end - pages_.end);
 }
 
 bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
@@ -96,8 +98,8 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     return false;
 }
 
-/// Has the kernel make one large page of the object, which needs one existing page. If that fails,
-/// the pages stay small.
+/// Has the kernel make one large page of the object, which requires that one page of it exists. If
+/// that fails, the pages stay small.
 void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     const auto begin = base::processor_time();
     const bool made =
@@ -109,7 +111,7 @@ void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
 /// Copies pages to the object with pwrite(), so that the kernel need not clear them first.
 bool RemappedRange::fill(Pages pages) noexcept {
     for (std::uint64_t at = pages.begin; at < pages.end;) {
-        const ssize_t written = ::pwrite(object_.number(), pointer(at), pages.end - at,
+        const ssize_t written = ::pwrite(object_.number(), pointer_to(at), pages.end - at,
                                          static_cast<off_t>(offset_of(at)));
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return false;
@@ -126,29 +128,31 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
     };
     const bool filled = fill(piece);
     Mapping mapping;
-    // The object of an older range would keep its copy until all pieces are replaced.
+    // If the piece was in an older range, frees its pages in that range's object now: otherwise the
+    // old object would stay in memory until all pieces are replaced.
     for (std::uint64_t at = piece.begin;
          filled && at < piece.end && query.ask(at, mapping) && mapping.begin < piece.end;
          at = mapping.end)
         if (mapping.shared) advise(at, std::min(piece.end, mapping.end) - at, MADV_REMOVE);
     if (filled && map(MAP_SHARED | MAP_POPULATE, object_.number(), offset_of(piece.begin)))
         return true;
-    // Kernels before 6.12 unmap the old pages before they fail.
+    // A kernel before 6.12 may have unmapped the old pages before mmap() failed. Restores them.
     const bool mapped = query.ask(piece.begin, mapping) && mapping.begin <= piece.begin;
     if (filled && !query.unanswered() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
-        std::memcpy(pointer(piece.begin), window_.start() + offset_of(piece.begin), piece.bytes());
+        std::memcpy(pointer_to(piece.begin), window_.start() + offset_of(piece.begin),
+                    piece.bytes());
     punch(offset_of(piece.begin), piece.bytes());
     return false;
 }
 
 void RemappedRange::publish() noexcept {
-    // Read faults map shared pages writable, and several at once.
+    // For reading: a read fault maps several shared pages at once, and maps them writable.
     advise(address_of(window_.start()) + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes,
            MADV_POPULATE_READ);
     uses_.permit(generation_);
 }
 
-void RemappedRange::let_go() noexcept {
+void RemappedRange::release() noexcept {
     uses_.retire();
     window_ = AddressRange();
     object_.close();
@@ -161,7 +165,7 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // Windows, including those of peers in this process, begin at offset 0.
+    // Windows begin at offset 0, also those of other ranks in this process.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
            mapping.offset >= first_;
 }
@@ -188,7 +192,7 @@ bool RemappedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
 }
 
 void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
-    std::byte* const at = pointer(mapping.begin);
+    std::byte* const at = pointer_to(mapping.begin);
     const std::uint64_t bytes = mapping.end - mapping.begin;
     void* const copy =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -204,7 +208,7 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
 
 void RemappedRange::leave_to_parent(bool copied) noexcept {
     // Missing memory is better than memory that is shared with the parent.
-    if (!copied) ::munmap(pointer(pages_.begin), pages_.bytes());
+    if (!copied) ::munmap(pointer_to(pages_.begin), pages_.bytes());
     uses_.retire();
     uses_.forget();
     close();

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remapped_range.hpp - pages of the calling process that belong to an object that peers can map.
 //
-// Idea     The object (a memfd) holds the pages, and a page before and after them:
+// Idea     The object (a memfd) holds the pages, and one more page before and after them, the
+//          *edges*:
 //
 //              object    | edge | page | page | ... | page | edge |
 //              addresses        begin                     end
 //
-//          The shared pages are mapped at the addresses where the program had private ones. The
-//          owner maps the whole object a second time: the *window*. The edges hold the partial
-//          pages of a buffer that begins or ends within a page.
-// Why      A range with room for a large page has a hole before its first edge. It makes the offset
-//          in the object, and in the window, equal to the address modulo 2 MiB.
+//          The object's pages are mapped at the addresses where the program had private pages. The
+//          owner maps the whole object a second time: the *window*. A buffer may begin or end
+//          within a page. The edges hold copies of such partial pages, so that the window shows the
+//          whole buffer.
+// Why      A range with room for a large page has a hole before its first edge, so that the offset
+//          of a page in the object is equal to its address modulo 2 MiB (remapped_object.hpp).
 // Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
 //          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
 //          use a range; the window stays mapped from uses().try_begin() to uses().end().
-// Next     remapped_ranges.hpp; remapped_memory.hpp for when a range is made.
+// Next     remapped_ranges.hpp for the table of ranges; remapped_memory.hpp for when a range is
+//          made.
 #pragma once
 
 #include <atomic>
@@ -29,11 +32,11 @@
 
 namespace weft::link {
 
-/// Counts the uses of a range. They may begin from permit() until the range is retired. For any
-/// thread.
+/// Counts the uses of a range. A use may begin after permit() and before the range is retired. Any
+/// thread may call these functions.
 class RangeUses {
   public:
-    /// Begins a use of the range if it is of that generation and may still be used.
+    /// Begins a use if the range has that generation and is not retired. Returns false otherwise.
     [[nodiscard]] bool try_begin(std::uint32_t generation) noexcept {
         uses_.fetch_add(1);
         if (usable_.load() == generation) return true;
@@ -41,7 +44,7 @@ class RangeUses {
         return false;
     }
     void end() noexcept { uses_.fetch_sub(1, std::memory_order_release); }
-    /// Returns the generation if uses may begin, else 0.
+    /// Returns the range's generation if uses may begin, else 0.
     [[nodiscard]] std::uint32_t usable() const noexcept { return usable_.load(); }
 
     void permit(std::uint32_t generation) noexcept { usable_.store(generation); }
@@ -53,7 +56,7 @@ class RangeUses {
         usable_.store(before);
         return false;
     }
-    /// For a child of the process: the threads that use the range do not exist there.
+    /// For the child of a fork: the threads that use the range do not exist in the child.
     void forget() noexcept { uses_.store(0); }
 
   private:
@@ -76,7 +79,8 @@ class RemappedRange {
         }
     };
 
-    /// Returns the number of small pages that large pages of the object could replace.
+    /// Returns the number of small pages that are inside aligned large pages, which could replace
+    /// them.
     [[nodiscard]] static std::uint64_t small_in_large_pages(Pages pages) noexcept;
 
     RemappedRange() = default;
@@ -87,7 +91,8 @@ class RemappedRange {
 
     [[nodiscard]] RangeUses& uses() noexcept { return uses_; }
     [[nodiscard]] const RangeUses& uses() const noexcept { return uses_; }
-    /// Returns true if the window contains the buffer; the edges hold its partial pages.
+    /// Returns true if the window can show the buffer: pages and edges contain it, and at least one
+    /// of its bytes is in the pages.
     [[nodiscard]] bool shows(std::uint64_t begin, std::uint64_t end) const noexcept {
         return begin >= pages_.begin - kPageBytes && end <= pages_.end + kPageBytes &&
                begin < pages_.end && end > pages_.begin;
@@ -95,34 +100,36 @@ class RemappedRange {
     /// Returns true if the object's pages are still mapped at their addresses, in one mapping that
     /// permits the access. Queries the kernel once.
     [[nodiscard]] bool intact(AddressQuery& query, base::Access access) const noexcept;
-    /// Fills in an exposure of a buffer that the window contains. Copies its partial pages to the
+    /// Fills in an exposure of a buffer that the window can show. Copies its partial pages to the
     /// edges.
     void expose(base::Exposure& exposure) noexcept;
     /// Copies the edges back to the buffer if peers may have written to them.
     void conceal(const base::Exposure& exposure) noexcept;
 
-    /// Returns the offset in the object of an address among the pages, and in the window.
+    /// Returns the offset of an address in the object, which is also its offset in the window.
     [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {
         return first_ + address - pages_.begin;
     }
-    /// Returns true if a mapping of the object shows its pages where they were put.
+    /// Returns true if a mapping of the object is at its original address: the program has not
+    /// moved it.
     [[nodiscard]] bool is_in_place(const Mapping& mapping) const noexcept {
         return mapping.offset == offset_of(mapping.begin);
     }
 
-    // For the thread that holds the lock of all ranges.
+    // For the thread that holds the lock of remapped_ranges.hpp.
 
-    /// Makes the empty object and its window. Returns false if the system has no memory, descriptor
-    /// or address for it.
+    /// Makes an empty object and its window. Returns false if the system has no memory, descriptor
+    /// or addresses for them.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
-    /// Copies a piece of at most kLargePageBytes to the object and maps it in place. The memory is
-    /// private or another range's, and no thread may write to it. Returns false if the system
-    /// refuses; the contents are unchanged then.
+    /// Copies a piece of at most kLargePageBytes to the object, and maps the object's pages at the
+    /// piece's addresses. The old memory may be private or another range's; no thread may write to
+    /// it meanwhile. Returns false if the system refuses; the contents are unchanged then.
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
-    /// Forbids further uses, and gives up the window and the descriptor.
-    void let_go() noexcept;
+    /// Forbids further uses, unmaps the window and closes the descriptor. The table's entry stays:
+    /// the program still has the pages mapped.
+    void release() noexcept;
     /// Closes the object and unmaps the window. The range must not be in use.
     void close() noexcept;
 
@@ -130,24 +137,25 @@ class RemappedRange {
     [[nodiscard]] bool is_open() const noexcept { return generation_ != 0; }
     [[nodiscard]] const Pages& pages() const noexcept { return pages_; }
     [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
-    /// Returns true if the mapping maps pages of the object and is not a window.
+    /// Returns true if the mapping is one of the object's pages, but not a window.
     [[nodiscard]] bool owns(const Mapping& mapping) const noexcept;
     /// Returns true if the program has not closed the object's descriptor.
     [[nodiscard]] bool has_file() const noexcept { return object_.intact(); }
     /// Maps part of a mapping of the object privately. Other threads may write to it meanwhile; no
     /// write is lost. Returns false if the system has no room; the part stays shared then.
     [[nodiscard]] bool make_private(const Mapping& mapping, Pages part) noexcept;
-    /// Copies pages that make_private() has mapped, so that they are independent of the object.
-    /// With `free`, frees the object's own pages.
+    /// Copies pages that make_private() has mapped, so that they are independent of the object. If
+    /// `free` is true, frees the copied pages of the object.
     void detach(const Mapping& mapping, Pages part, bool free) noexcept;
-    /// Returns true if detach() could not copy all pages: private mappings still show the object's.
+    /// Returns true if detach() could not copy all pages, so that private mappings still need the
+    /// object's pages.
     [[nodiscard]] bool is_source() const noexcept { return is_source_; }
-    /// Frees memory of the object, even if peers have it mapped.
+    /// Frees memory of the object, even if peers have it mapped. Returns false if it cannot.
     bool punch(std::uint64_t offset, std::uint64_t bytes) noexcept;
-    /// In a child of the process: replaces a shared mapping of the object by a private copy.
+    /// For the child of a fork: replaces a shared mapping of the object by a private copy.
     void copy_in_child(const Mapping& mapping) noexcept;
-    /// For a child: closes the object, which is the parent's. Without copies of the shared mappings
-    /// it also unmaps the pages.
+    /// For the child of a fork: closes the object, which remains the parent's. `copied`: all shared
+    /// mappings were copied; otherwise unmaps the pages.
     void leave_to_parent(bool copied) noexcept;
 
   private:

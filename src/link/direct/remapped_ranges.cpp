@@ -18,12 +18,13 @@ namespace {
 
 constinit std::atomic<RemappedRanges*> table{nullptr};
 
-/// Time for writes that another process has begun (process_vm_writev) to reach the object's pages
-/// before they are copied.
+/// Time for process_vm_writev() calls that have begun in other processes to reach the object's
+/// pages before the pages are copied.
 constexpr useconds_t kLastWritesUs = 1'000;
 
-/// The limit of a wait for a child that may have died.
-constexpr timeval kKeptWait{10, 0};
+/// Longest wait for a child over the reserve sockets. They stay open if the child dies, so the
+/// parent would not notice its death.
+constexpr timeval kReserveWait{10, 0};
 
 }  // namespace
 
@@ -61,11 +62,12 @@ RemappedRange* RemappedRanges::owner(const Mapping& mapping) noexcept {
 void RemappedRanges::close_unmapped_ranges() noexcept {
     std::array<bool, kRangesMax> mapped{};
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, const RemappedRange& range) {
-        if (mapping.shared || range.is_source()) mapped[place(range)] = true;
+        if (mapping.shared || range.is_source()) mapped[index_of(range)] = true;
     });
     if (query_.unanswered()) return;
     for (RemappedRange& range : ranges_)
-        if (range.is_open() && !mapped[place(range)] && range.uses().retire_unused()) close(range);
+        if (range.is_open() && !mapped[index_of(range)] && range.uses().retire_unused())
+            close(range);
 }
 
 RemappedRange* RemappedRanges::try_use(std::uint32_t generation) noexcept {
@@ -80,19 +82,19 @@ std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexc
     return 0;
 }
 
-/// Retires the ranges inside the pages. Refuses pages that contain only a part of a range, or a
-/// range that a call uses.
+/// Retires the ranges inside the pages. Returns Refusal::overlap if the pages contain only a part
+/// of a range, or a range that a call uses.
 std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
     bool whole = true;
     std::array<bool, kRangesMax> inside{};
     for_each_mapping(pages.begin, pages.end, [&](const Mapping& mapping, RemappedRange& range) {
-        if (mapping.shared) inside[place(range)] = true;
+        if (mapping.shared) inside[index_of(range)] = true;
     });
     if (!query_.unanswered() && std::ranges::none_of(inside, std::identity{})) return std::nullopt;
     // The program may have moved parts of a range to other addresses.
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
         const bool within = mapping.begin >= pages.begin && mapping.end <= pages.end;
-        whole = whole && (within || !mapping.shared || !inside[place(range)]);
+        whole = whole && (within || !mapping.shared || !inside[index_of(range)]);
     });
     if (query_.unanswered()) return Refusal::system;
     for (std::size_t i = 0; i < kRangesMax; ++i)
@@ -109,12 +111,12 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
     return true;
 }
 
-/// Returns a free entry of the table if the limits permit a new range. The new range replaces those
-/// that it overlaps.
-RemappedRange* RemappedRanges::find_place(Pages pages, std::size_t ranges_max,
+/// Returns a free entry of the table, or nullptr if there is none or the limits permit no new
+/// range. Ranges that overlap the new one do not count, because it replaces them.
+RemappedRange* RemappedRanges::find_entry(Pages pages, std::size_t ranges_max,
                                           std::uint64_t bytes_max) noexcept {
     std::uint64_t open = 0;
-    std::uint64_t kept_bytes = 0;
+    std::uint64_t other_bytes = 0;
     RemappedRange* free = nullptr;
     for (RemappedRange& range : ranges_) {
         if (!range.is_open()) {
@@ -123,18 +125,19 @@ RemappedRange* RemappedRanges::find_place(Pages pages, std::size_t ranges_max,
         }
         if (range.pages().overlaps(pages)) continue;
         ++open;
-        kept_bytes += range.pages().bytes();
+        other_bytes += range.pages().bytes();
     }
-    const std::uint64_t bytes_left = bytes_max - std::min(kept_bytes, bytes_max);
+    const std::uint64_t bytes_left = bytes_max - std::min(other_bytes, bytes_max);
     return open < ranges_max && pages.bytes() <= bytes_left ? free : nullptr;
 }
 
-bool RemappedRanges::keep_sockets() noexcept {
-    if (kept_[0].intact() && kept_[1].intact()) return true;
+/// Opens the reserve sockets unless they are open.
+bool RemappedRanges::open_reserve() noexcept {
+    if (reserve_[0].intact() && reserve_[1].intact()) return true;
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
-    ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &kKeptWait, sizeof kKeptWait);
-    kept_ = {KeptFile(ends[0]), KeptFile(ends[1])};
+    ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &kReserveWait, sizeof kReserveWait);
+    reserve_ = {KeptFile(ends[0]), KeptFile(ends[1])};
     return true;
 }
 
@@ -142,15 +145,16 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
                                              std::uint64_t bytes_max, LargePages& large,
                                              std::uint32_t& generation) noexcept {
     const Change change(*this);
-    if (forks_ > 0 || !keep_sockets()) return Refusal::system;
-    RemappedRange* free = find_place(pages, ranges_max, bytes_max);
+    if (forks_ > 0 || !open_reserve()) return Refusal::system;
+    RemappedRange* free = find_entry(pages, ranges_max, bytes_max);
     if (free == nullptr) {
         close_unmapped_ranges();
-        free = find_place(pages, ranges_max, bytes_max);
+        free = find_entry(pages, ranges_max, bytes_max);
     }
     if (free == nullptr) return Refusal::limit;
-    last_generation_ = last_generation_ % ((1U << 24) - 1) + 1;  // with the index: 32 bits, not 0
-    const auto next = static_cast<std::uint32_t>(last_generation_ * kRangesMax + place(*free));
+    // 24 bits, so that the generation fits 32 bits with the 8-bit index of the entry. Never 0.
+    last_generation_ = last_generation_ % ((1U << 24) - 1) + 1;
+    const auto next = static_cast<std::uint32_t>(last_generation_ * kRangesMax + index_of(*free));
     if (!free->open(pages, next)) return Refusal::system;
     if (const auto refused = retire_replaced(pages)) {
         free->close();
@@ -175,7 +179,8 @@ void RemappedRanges::recheck(std::uint32_t generation) noexcept {
     if (range.is_open() && range.uses().retire_unused()) free_unmapped_pages(range);
 }
 
-/// Frees pages of a range that the program has unmapped. If it has moved some, all are kept.
+/// Frees the object's pages that the program has unmapped. Frees none if the program has moved a
+/// page to another address.
 void RemappedRanges::free_unmapped_pages(RemappedRange& range) noexcept {
     const Pages pages = range.pages();
     bool moved = false;
@@ -206,7 +211,8 @@ void RemappedRanges::close(RemappedRange& range) noexcept {
 void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     const Change change(*this);
     RemappedRange& range = used(generation);
-    // A device would continue to write to the object, unseen by the program.
+    // The pages of a range to which a device may write stay shared: the program would not see later
+    // writes of the device.
     if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;
     range.uses().retire();
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
@@ -226,7 +232,7 @@ void RemappedRanges::leave_runtime() noexcept {
     if (--runtimes_ > 0) return;
     // The program's mappings alone keep the memory, so that munmap() frees it.
     for (RemappedRange& range : ranges_)
-        if (range.is_open()) range.let_go();
+        if (range.is_open()) range.release();
 }
 
 // Forks
@@ -242,7 +248,8 @@ void RemappedRanges::prepare_fork() noexcept {
     while (!try_prepare_fork()) ::usleep(1000);
 }
 
-/// Returns false while other forks use what this one needs to wait for its child.
+/// Returns false, for another attempt later, if all entries of pending_ are in use, or if no
+/// socket can be opened and another fork uses the reserve.
 bool RemappedRanges::try_prepare_fork() noexcept {
     const Change change(*this);
     Fork* const outer = fork_of_this_thread();
@@ -250,51 +257,57 @@ bool RemappedRanges::try_prepare_fork() noexcept {
     if (entry == pending_.end() && outer == nullptr) return false;
     ++forks_;
     if (!any_.load()) return true;
-    if (outer != nullptr) return ++outer->depth > 0;
+    if (outer != nullptr) {
+        ++outer->depth;
+        return true;
+    }
     if (make_idle_ranges_private()) return true;
-    entry->kept = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, entry->ends.data()) != 0;
-    if (entry->kept && std::ranges::any_of(pending_, [](const Fork& fork) {
-            return fork.depth > 0 && fork.kept;
+    entry->uses_reserve =
+        ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, entry->ends.data()) != 0;
+    if (entry->uses_reserve && std::ranges::any_of(pending_, [](const Fork& fork) {
+            return fork.depth > 0 && fork.uses_reserve;
         })) {
         --forks_;
         return false;
     }
-    if (entry->kept) entry->ends = {kept_[0].number(), kept_[1].number()};
+    if (entry->uses_reserve) entry->ends = {reserve_[0].number(), reserve_[1].number()};
     entry->thread = ::pthread_self();
     entry->depth = 1;
     return true;
 }
 
-/// Retires idle ranges: no call uses them, no child is copying them, no device can be writing to
-/// them, and their mappings have no property that would be lost.
-void RemappedRanges::find_idle_ranges() noexcept {
+/// Retires idle ranges, and marks them in idle_. A range is idle if no call uses it, no child is
+/// copying it, no device can be writing to it, and its mappings have no property that would be
+/// lost.
+void RemappedRanges::retire_idle_ranges() noexcept {
     idle_.fill(forks_ == 1 && pinned_bytes() == 0 && !has_device_open());
-    const bool told = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
+    const bool listed = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
         for_each_mapping(begin, end, [&](const Mapping&, const RemappedRange& range) {
-            idle_[place(range)] = false;
+            idle_[index_of(range)] = false;
         });
     });
     for (RemappedRange& range : ranges_) {
-        bool& idle = idle_[place(range)];
-        idle = idle && told && range.is_open() && range.has_file() && range.uses().retire_unused();
+        bool& idle = idle_[index_of(range)];
+        idle =
+            idle && listed && range.is_open() && range.has_file() && range.uses().retire_unused();
     }
 }
 
-/// Returns true if the child has no range to copy.
+/// Returns true if all ranges are private now, so that the child has none to copy.
 bool RemappedRanges::make_idle_ranges_private() noexcept {
     constexpr std::uint64_t kEnd = ~std::uint64_t{0};
-    find_idle_ranges();
+    retire_idle_ranges();
     for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
-        if (mapping.shared && idle_[place(range)] &&
+        if (mapping.shared && idle_[index_of(range)] &&
             !range.make_private(mapping, {mapping.begin, mapping.end}))
-            idle_[place(range)] = false;
+            idle_[index_of(range)] = false;
     });
     if (std::ranges::count(idle_, true) > 0) ::usleep(kLastWritesUs);
     bool all = true;
     for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
         all = all && !mapping.shared;
         if (!mapping.shared)
-            range.detach(mapping, {mapping.begin, mapping.end}, idle_[place(range)]);
+            range.detach(mapping, {mapping.begin, mapping.end}, idle_[index_of(range)]);
     });
     all = all && !query_.unanswered();
     made_private_ += static_cast<std::uint64_t>(std::ranges::count(idle_, true));
@@ -312,15 +325,15 @@ void RemappedRanges::await_child() noexcept {
             forks_ = std::max(forks_ - 1, 0);
             return;
         }
-        if (!fork->kept) ::close(std::exchange(fork->ends[1], -1));
+        if (!fork->uses_reserve) ::close(std::exchange(fork->ends[1], -1));
     }
-    // recv() returns when the child has copied its ranges, runs another program, or has ended. The
-    // kept socket is never closed, so that wait has a limit.
+    // recv() returns when the child has copied its ranges, runs another program, or has ended. On a
+    // reserve socket it ends after kReserveWait: the parent keeps the child's end open, too.
     char done = 0;
     while (::recv(fork->ends[0], &done, 1, 0) < 0 && errno == EINTR) {
     }
     const Change change(*this);
-    if (!fork->kept) ::close(std::exchange(fork->ends[0], -1));
+    if (!fork->uses_reserve) ::close(std::exchange(fork->ends[0], -1));
     fork->depth = 0;
     forks_ = std::max(forks_ - 1, 0);
 }
@@ -331,7 +344,7 @@ void RemappedRanges::enter_child() noexcept {
     forks_ = 0;
     runtimes_ = 0;
     ++forked_;
-    // Without a descriptor, the parent's file is used: it lists nearly the same mappings.
+    // If the child can open no file, it queries the parent's, which has nearly the same mappings.
     if (AddressQuery own; own.available()) query_ = std::move(own);
     for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) range.copy_in_child(mapping);

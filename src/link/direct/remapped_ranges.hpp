@@ -7,11 +7,12 @@
 //          - An idle range becomes private memory before the fork.
 //          - A range that a call, a device or a peer may be writing stays as it is in the parent,
 //            so that no write is lost. The child copies it, and the parent waits for that.
-// Holds    The lock is held for short changes only, with all signals blocked, and never while
-//          handlers of other libraries run. Between the handlers of a fork, no call adds or frees
-//          pages of a range. Uses take no lock, and no thread allocates memory under it.
-// Why      Handlers of forks cannot be removed. So no object owns the table, and the library is
-//          never unloaded.
+// Holds    A lock protects the table. It is held for short changes only, with all signals blocked,
+//          and never while fork handlers of other libraries run. No thread allocates memory under
+//          the lock. Beginning and ending the use of a range needs no lock. Between the prepare
+//          handler of a fork and the handler after it, no call adds or frees pages of a range.
+// Why      Handlers of pthread_atfork() cannot be removed. So the table is never deleted, and the
+//          library is never unloaded.
 // Next     remapped_range.hpp for one range; remapped_calls.hpp for madvise() and mremap().
 #pragma once
 
@@ -29,15 +30,15 @@
 
 namespace weft::link {
 
-/// Reason why a buffer was not remapped although it was due.
+/// Reason why a buffer was not remapped although its copies had cost as much as remapping.
 enum class Refusal : std::uint8_t {
-    kind,      ///< not private, anonymous and writable, in pages of 4 KiB
+    kind,      ///< the memory is not private, anonymous and writable, in pages of 4 KiB
     held,      ///< memory is pinned, or a device that may write memory is open
     property,  ///< a mapping has a property that remapping might lose
-    placed,    ///< has a memory policy, or is on another memory node than the thread
-    overlap,   ///< overlaps a range that is in use, or is not inside the buffer
+    placed,    ///< the memory has a NUMA policy, or is on another NUMA node than the thread
+    overlap,   ///< the buffer overlaps a range that is in use, or that it does not contain
     limit,     ///< too many ranges, or too many bytes, are remapped
-    system,    ///< no memory, descriptor or address; limited files; a fork is under way
+    system,    ///< no memory, descriptor or address; limited file sizes; a fork is in progress
 };
 inline constexpr int kRefusals = 7;
 
@@ -55,33 +56,37 @@ class RemappedRanges {
     /// uses it to detect that it is in a child of its process.
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
-    /// Counts a runtime that uses ranges. When the last one leaves, nothing but the program's own
-    /// mappings refers to remapped memory.
+    /// Count the runtimes that use ranges. When the last runtime leaves, the table closes windows
+    /// and descriptors, so that only the program's own mappings refer to remapped memory.
     void enter_runtime() noexcept;
     void leave_runtime() noexcept;
 
-    /// Remaps pages that the running call owns, and sets `generation` to the new range's.
+    /// Remaps pages that the running call owns, and sets `generation` to that of the new range.
+    /// Returns nullopt on success. `ranges_max` and `bytes_max` limit all ranges of the process.
     [[nodiscard]] std::optional<Refusal> remap(Pages pages, std::size_t ranges_max,
                                                std::uint64_t bytes_max, LargePages& large,
                                                std::uint32_t& generation) noexcept;
-    /// Begins a use of the range of that generation. Returns nullptr if it may not be used.
+    /// Begins a use of the range with that generation, which uses().end() of the range ends.
+    /// Returns nullptr if the generation is 0 or its range may not be used.
     [[nodiscard]] RemappedRange* try_use(std::uint32_t generation) noexcept;
-    /// Returns the range that is in use under this generation.
+    /// Returns the range of a generation that is in use.
     [[nodiscard]] RemappedRange& used(std::uint32_t generation) noexcept {
         return ranges_[generation % kRangesMax];
     }
     /// Returns the generation of a usable range whose window contains the buffer, or 0.
     [[nodiscard]] std::uint32_t find(std::uint64_t begin, std::uint64_t end) noexcept;
-    /// Forbids further uses of a range that has lost some of its memory. Closes all ranges that
-    /// have lost all of it.
+    /// Forbids further uses of a range that the program has partly unmapped or moved. Closes all
+    /// unused ranges of which no page is mapped.
     void recheck(std::uint32_t generation) noexcept;
-    /// Returns the generation of the range in an entry of the table, or 0 if it may not be used.
-    [[nodiscard]] std::uint32_t usable_at(std::size_t place) const noexcept {
-        return ranges_[place % kRangesMax].uses().usable();
+    /// Returns the generation of the range in entry `index % kRangesMax` of the table, or 0 if it
+    /// may not be used.
+    [[nodiscard]] std::uint32_t usable_at(std::size_t index) const noexcept {
+        return ranges_[index % kRangesMax].uses().usable();
     }
     /// Makes part of a range private, so that later writes of peers do not reach it. For a failed
     /// call, which owns the part and still uses the range.
     void revoke(std::uint32_t generation, Pages part) noexcept;
+    /// Returns the bytes of pages in all open ranges.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(); }
     /// Returns the number of ranges that became private memory at forks.
     [[nodiscard]] std::uint64_t made_private() const noexcept { return made_private_.load(); }
@@ -94,21 +99,21 @@ class RemappedRanges {
         pthread_t thread;
         int depth = 0;  ///< forks of this thread, nested in handlers; 0: entry is free
         std::array<int, 2> ends{-1, -1};  ///< sockets: the parent's and the child's
-        bool kept = false;                ///< the sockets are kept_
+        bool uses_reserve = false;        ///< `ends` are those of reserve_
     };
 
     RemappedRanges() = default;
 
-    [[nodiscard]] bool keep_sockets() noexcept;
+    [[nodiscard]] bool open_reserve() noexcept;
     void prepare_fork() noexcept;
     [[nodiscard]] bool try_prepare_fork() noexcept;
-    void find_idle_ranges() noexcept;
+    void retire_idle_ranges() noexcept;
     [[nodiscard]] bool make_idle_ranges_private() noexcept;
     void await_child() noexcept;
     void enter_child() noexcept;
     [[nodiscard]] Fork* fork_of_this_thread() noexcept;
 
-    [[nodiscard]] std::size_t place(const RemappedRange& range) const noexcept {
+    [[nodiscard]] std::size_t index_of(const RemappedRange& range) const noexcept {
         return static_cast<std::size_t>(&range - ranges_.data());
     }
     /// Calls `body(mapping, range)` for each mapping of an open range, except windows.
@@ -117,7 +122,7 @@ class RemappedRanges {
     [[nodiscard]] RemappedRange* owner(const Mapping& mapping) noexcept;
     [[nodiscard]] std::optional<Refusal> retire_replaced(Pages pages) noexcept;
     [[nodiscard]] bool replace_pieces(RemappedRange& range, LargePages& large) noexcept;
-    [[nodiscard]] RemappedRange* find_place(Pages pages, std::size_t ranges_max,
+    [[nodiscard]] RemappedRange* find_entry(Pages pages, std::size_t ranges_max,
                                             std::uint64_t bytes_max) noexcept;
     void close_unmapped_ranges() noexcept;
     void free_unmapped_pages(RemappedRange& range) noexcept;
@@ -128,17 +133,17 @@ class RemappedRanges {
     std::atomic<std::uint64_t> bytes_{0};
     std::atomic<std::uint64_t> made_private_{0};
     int runtimes_ = 0;
-    int forks_ = 0;  ///< in progress; no range changes then
-    int forked_ = 0;
+    int forks_ = 0;                      ///< forks in progress; while positive, no range changes
+    int forked_ = 0;                     ///< see forked()
     std::uint32_t last_generation_ = 0;  ///< without the index in the table
     AddressQuery query_;
     std::array<RemappedRange, kRangesMax> ranges_;
     std::array<bool, kRangesMax> idle_{};  ///< scratch of prepare_fork()
     std::array<Fork, 64> pending_{};
-    std::array<KeptFile, 2> kept_;  ///< sockets for a fork that cannot open any
+    std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open any
 };
 
-/// Holds the lock, with all signals blocked: a signal handler may fork, which takes the lock, too.
+/// Holds the lock. Blocks all signals, because a signal handler may fork, which takes the lock too.
 class RemappedRanges::Change {
   public:
     explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
@@ -160,8 +165,8 @@ class RemappedRanges::Change {
     sigset_t before_;
 };
 
-/// Returns true if the program's calls of madvise() and mremap() reach the interposers. Makes one
-/// call of each, without an effect.
+/// Returns true if the program's calls of madvise() and mremap() reach weft's replacements
+/// (interposers.cpp). Calls each function once, with arguments that have no effect.
 [[nodiscard]] bool interposers_are_reached() noexcept;
 
 }  // namespace weft::link

@@ -3,11 +3,12 @@
 //
 // Idea     The ski rental problem: it is unknown whether a buffer will be used again. Each use
 //          without remapping adds the cost of its copies, beyond direct access, to the buffer's
-//          debt. Remapping pays when the debt has reached its price, including the time that peers
-//          take to map the pages.
-// Holds    The total cost is at most twice that of the better choice in hindsight. The price for an
-//          address doubles each time that its remapped memory goes away. No allocation after
-//          construction: a new buffer replaces the least recently used one of its set.
+//          debt. A buffer is remapped when its debt has reached the price of remapping, including
+//          the time that peers take to map the pages.
+// Holds    The total cost is at most twice that of the better choice in hindsight. The price for a
+//          buffer doubles each time that its remapped memory is lost (unmapped or moved by the
+//          program). No allocation after construction: the table is set-associative, and a new
+//          buffer replaces the least recently used one of its set.
 #pragma once
 
 #include <algorithm>
@@ -20,25 +21,26 @@
 
 namespace weft::link {
 
-/// Costs of remapping a buffer, and of the copies that it avoids. The defaults were measured on the
-/// reference machine (docs/direct-memory.md).
+/// Costs of remapping a buffer, and of the copies that remapping avoids. The defaults were measured
+/// on the reference machine (docs/direct-memory.md).
 struct AdoptionPrices {
-    std::uint64_t adopt_ns = 39'000;         ///< to remap a buffer
-    std::uint64_t adopt_page_ns = 1'800;     ///< plus each of its pages
-    std::uint64_t large_page_ns = 800;       ///< instead, each page within a large page
-    std::uint64_t window_ns = 11'000;        ///< for a peer to map the object
-    std::uint64_t window_page_ns = 200;      ///< plus each page that it needs
+    std::uint64_t adopt_ns = 39'000;         ///< fixed cost of remapping a buffer
+    std::uint64_t adopt_page_ns = 1'800;     ///< additional cost of each small page
+    std::uint64_t large_page_ns = 800;       ///< the same, if the page becomes part of a large page
+    std::uint64_t window_ns = 11'000;        ///< fixed cost of mapping an object in one peer
+    std::uint64_t window_page_ns = 200;      ///< additional cost of each page that the peer needs
     std::uint64_t copy_ns = 4'000;           ///< one copy by the kernel, beyond direct access
-    std::uint64_t copied_byte_fs = 100'000;  ///< plus each byte of it
+    std::uint64_t copied_byte_fs = 100'000;  ///< additional cost of each byte, in femtoseconds
     std::uint64_t bounced_byte_fs = 80'000;  ///< each byte of a copy to or from the segment
 
-    /// Returns the cost of copies by the kernel.
+    /// Returns the cost of copies by the kernel, in ns like all results below.
     [[nodiscard]] constexpr std::uint64_t of_copies(const base::Copies& copies) const noexcept {
         __extension__ using Wide = unsigned __int128;
         const Wide bytes_fs = Wide{copies.bytes} * copied_byte_fs;
         return copies.count * copy_ns + static_cast<std::uint64_t>(bytes_fs / 1'000'000);
     }
-    /// Returns the cost of copying a buffer to the segment, back from it, or both.
+    /// Returns the cost of copying a buffer to the segment, from the segment, or both. Peers of an
+    /// access `write` change some bytes, so the owner copies all bytes in both directions.
     [[nodiscard]] constexpr std::uint64_t of_bounce(std::uint64_t bytes,
                                                     base::Access access) const noexcept {
         const std::uint64_t copies = access == base::Access::write ? 2 : 1;
@@ -62,16 +64,18 @@ struct AdoptionPrices {
 struct SeenBuffer {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t debt_ns = 0;  ///< cost of its uses beyond direct access
-    std::uint32_t last_use = 0;
-    std::uint32_t generation = 0;  ///< of the range that contains it; 0: none
-    std::uint8_t losses = 0;       ///< times that its remapped memory went away
+    std::uint64_t debt_ns = 0;     ///< cost of uses without remapping, beyond direct access
+    std::uint32_t last_use = 0;    ///< value of SeenBuffers::uses_ at the last use
+    std::uint32_t generation = 0;  ///< of the range that contains the buffer; 0: none
+    std::uint8_t losses = 0;       ///< number of lose() calls, at most 16
 
-    /// Adds the cost of a use without remapping. Returns true if the debt has reached the price.
+    /// Adds the cost of a use without remapping. Returns true if the debt has reached the price,
+    /// doubled for each loss.
     [[nodiscard]] bool owes(std::uint64_t use_ns, std::uint64_t price_ns) noexcept {
         debt_ns += use_ns;
         return debt_ns >= price_ns << losses;
     }
+    /// Records that the buffer's remapped memory was lost.
     void lose() noexcept {
         generation = 0;
         debt_ns = 0;
@@ -81,15 +85,15 @@ struct SeenBuffer {
 
 class SeenBuffers {
   public:
-    SeenBuffers() : buffers_(kSets * kAccessMethods) {}
+    SeenBuffers() : buffers_(kSets * kEntriesPerSet) {}
 
     /// Returns the entry of the buffer, or a new one. Valid until the next call.
     [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept {
         SeenBuffer* const set =
-            &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kAccessMethods];
+            &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kEntriesPerSet];
         SeenBuffer* oldest = set;
         ++uses_;
-        for (SeenBuffer* buffer = set; buffer != set + kAccessMethods; ++buffer) {
+        for (SeenBuffer* buffer = set; buffer != set + kEntriesPerSet; ++buffer) {
             if (buffer->address == address && buffer->bytes == bytes) {
                 buffer->last_use = uses_;
                 return *buffer;
@@ -101,7 +105,7 @@ class SeenBuffers {
     }
 
     static constexpr std::size_t kSets = 256;
-    static constexpr std::size_t kAccessMethods = 4;
+    static constexpr std::size_t kEntriesPerSet = 4;
 
   private:
     std::vector<SeenBuffer> buffers_;

@@ -154,34 +154,34 @@ TEST(PeerWindows, TheLeastRecentlyUsedObjectIsEvicted) {
         return windows.find(peer, ::getpid(), object.reach, kBytes);
     };
     std::vector<std::byte*> starts;
-    for (Rank peer = 0; peer < PeerWindows::kKept; ++peer) starts.push_back(find(peer));
+    for (Rank peer = 0; peer < PeerWindows::kWindowsMax; ++peer) starts.push_back(find(peer));
     EXPECT_EQ(find(0), starts[0]);
     // The object of a new peer evicts peer 1's when its copies have cost as much as a mapping.
     int copied = 0;
-    while (find(PeerWindows::kKept) == nullptr) ASSERT_LT(++copied, 30);
+    while (find(PeerWindows::kWindowsMax) == nullptr) ASSERT_LT(++copied, 30);
     EXPECT_GT(copied, 3);
-    EXPECT_EQ(testing::mappings_with("weft-adopted"), before + PeerWindows::kKept);
+    EXPECT_EQ(testing::mappings_with("weft-adopted"), before + PeerWindows::kWindowsMax);
     EXPECT_EQ(find(0), starts[0]);
-    for (Rank peer = 2; peer < PeerWindows::kKept; ++peer)
+    for (Rank peer = 2; peer < PeerWindows::kWindowsMax; ++peer)
         EXPECT_EQ(find(peer), starts[static_cast<std::size_t>(peer)]);
-    EXPECT_EQ(windows.counters().mapped, 1U + PeerWindows::kKept);
+    EXPECT_EQ(windows.counters().mapped, 1U + PeerWindows::kWindowsMax);
     while (find(1) == nullptr) ASSERT_LT(++copied, 60);
     EXPECT_EQ(number_at(find(1)), 7U);
-    EXPECT_EQ(windows.counters().mapped, 2U + PeerWindows::kKept);
+    EXPECT_EQ(windows.counters().mapped, 2U + PeerWindows::kWindowsMax);
     EXPECT_EQ(windows.counters().passed_over, static_cast<std::uint64_t>(copied));
 }
 
 TEST(PeerWindows, ObjectsUsedInTurnDoNotEvictEachOther) {
     PeerWindows windows;
     const Object object(7);
-    constexpr Rank kPeers = PeerWindows::kKept + 44;
+    constexpr Rank kPeers = PeerWindows::kWindowsMax + 44;
     constexpr int kRounds = 20;
     int found = 0;
     for (int round = 0; round < kRounds; ++round)
         for (Rank peer = 0; peer < kPeers; ++peer)
             found += windows.find(peer, ::getpid(), object.reach, kBytes) != nullptr ? 1 : 0;
     // If each new object evicted the least recently used one, every use would map an object.
-    EXPECT_LT(windows.counters().mapped, PeerWindows::kKept + 250U);
+    EXPECT_LT(windows.counters().mapped, PeerWindows::kWindowsMax + 250U);
     EXPECT_GT(found, kRounds * kPeers * 7 / 10);
 }
 
