@@ -22,7 +22,7 @@ namespace {
 /// Limit for direct access. A step of a larger team might need more windows of peers than
 /// are kept (link/direct/peer_windows.hpp).
 constexpr std::size_t kDirectRanksMax = 100;
-static_assert(2 * kDirectRanksMax < link::PeerWindows::kKept);
+static_assert(2 * kDirectRanksMax < link::PeerWindows::kWindowsMax);
 
 /// Returns "team 1 (ranks 0, 2)". Ids alone do not distinguish teams without common members.
 std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
