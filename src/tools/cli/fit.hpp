@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit.hpp - `weft fit`: its ranks, its measurements, and the costs that it derives from these.
+// fit.hpp - `weft fit`: its ranks, and its measurements.
 //
 // Idea     Local and remote peers are measured separately:
 //          - Multicasts: rank 0 puts 8 bytes to 1 to 8 distinct peers at once, blocking and
@@ -20,12 +20,7 @@
 //          to its own processors. Then the ranks of a host share none, and cannot be made to share
 //          one.
 // Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
-//          The time of a message is issue + latency + receive. Locally, this is the time of a flag
-//          between two ranks, and of a call. Remotely, it is the mean of a one-way call and an
-//          exchange, because in an exchange each rank must send before it receives. A local put
-//          costs its sender and receiver the time of a call in a stream, without entering it. All
-//          times of a cost come from one pass.
-// Next     tools/measure/passes.hpp for the choice among passes; docs/selection.md for the file.
+// Next     fit_command.cpp for the costs that follow from them.
 #pragma once
 
 #include <sched.h>

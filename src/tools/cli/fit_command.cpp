@@ -3,6 +3,11 @@
 //
 // Idea     Everything is measured in several separate passes, because machines have modes that last
 //          for seconds or minutes; passes.hpp selects among them.
+// Holds    The time of a message is issue + latency + receive. Locally, this is the time of a flag
+//          between two ranks, and of a call. Remotely, it is the mean of a one-way call and an
+//          exchange, because in an exchange each rank must send before it receives. A local put
+//          costs its sender and receiver the time of a call in a stream, without entering it. All
+//          times of a cost come from one pass.
 // Next     fit.hpp for the measurements; docs/selection.md for the file.
 #include <fmt/format.h>
 

@@ -67,7 +67,7 @@ struct ProgramArguments {
     std::string placement = "ordered";
     std::string layout;  ///< empty: all ranks on one node
     bool ordered = false;
-    // Of a neighborhood collective on a grid of ranks:
+    // The grid of ranks of a neighborhood collective:
     std::string grid;
     bool periodic = false;
     int reach = 1;

@@ -14,6 +14,7 @@
 
 namespace weft::tools {
 
+/// Ends the command.
 [[noreturn]] inline void fail(const base::Failure& failure) {
     throw Error(failure.status, failure.text);
 }
