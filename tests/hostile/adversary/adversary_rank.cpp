@@ -128,13 +128,13 @@ class RandomCalls {
             bool right = true;
             for (std::size_t i = 0; i < words; ++i)
                 right = right && board->data[i] == value(before, i);
-            caller_.judge(right, fmt::format("{} words that were put", words));
+            caller_.check(right, fmt::format("{} words that were put", words));
             world_.quiet();
             std::vector<std::uint64_t> in(words);
             world_.get(in.data(), board->data.data(), words * 8, next);
             for (std::size_t i = 0; i < words; ++i)
                 right = right && in[i] == value(world_.rank(), i);
-            caller_.judge(right, fmt::format("{} words that were got", words));
+            caller_.check(right, fmt::format("{} words that were got", words));
             world_.barrier();
         }
         world_.release(board);
@@ -147,7 +147,7 @@ class RandomCalls {
         for (int i = 0; i < 5; ++i) (void)world_.fetch_add(word, 3, 0);
         world_.barrier();
         const std::uint64_t sum = world_.fetch_add(word, 0, 0);
-        caller_.judge(sum == 15 * static_cast<std::uint64_t>(world_.size()), "a sum by atomics");
+        caller_.check(sum == 15 * static_cast<std::uint64_t>(world_.size()), "a sum by atomics");
         world_.barrier();
         world_.release(word);
     }
@@ -157,7 +157,7 @@ class RandomCalls {
         auto half = world_.split(me % 2, -me);
         std::int64_t expected = 0;
         for (Rank rank = me % 2; rank < world_.size(); rank += 2) expected += rank;
-        caller_.judge(half->allreduce(std::int64_t{me}, Op::sum) == expected, "a sum over a half");
+        caller_.check(half->allreduce(std::int64_t{me}, Op::sum) == expected, "a sum over a half");
         half->free();
     }
 

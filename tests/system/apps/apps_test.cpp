@@ -118,7 +118,7 @@ TEST_P(AppsTest, ResultsEqualThoseOfASerialRun) {
     const auto& [app, launch] = GetParam();
     if (!is_ordinary(launch) && !long_forms()) GTEST_SKIP() << "only in the long form";
     const std::optional<Outcome> ran = run_launch(launch, command_of(app, {"--check", "--json"}));
-    if (!ran) GTEST_SKIP() << "no mpirun here";
+    if (!ran) GTEST_SKIP() << "mpirun is not installed";
     const Outcome& outcome = *ran;
     if (outcome.errors.find("offers no provider") != std::string::npos ||
         outcome.errors.find("does not promise") != std::string::npos)

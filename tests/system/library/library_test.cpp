@@ -151,7 +151,7 @@ TEST_P(DirectTest, BuffersBehaveAsPrivateMemoryUnderMpirun) {
         GTEST_SKIP() << "as under weft run; only in the long form";
     const auto outcome =
         run_under_mpirun(3, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
-    if (!outcome) GTEST_SKIP() << "no mpirun here";
+    if (!outcome) GTEST_SKIP() << "mpirun is not installed";
     EXPECT_EQ(outcome->status, 0) << outcome->errors;
     EXPECT_EQ(outcome->output, "3 ranks: buffers are as private as before\n");
 }

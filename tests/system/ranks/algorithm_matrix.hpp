@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// algorithm_matrix.hpp - runs every collective by every algorithm that has programs for a team, and
-// every element type with each of its operations, on real ranks.
+// algorithm_matrix.hpp - runs each collective by each algorithm that has programs for a team, and
+// each element type with each of its operations.
 //
-// Idea     The table of collectives and the registry define the algorithms to run and the parameter
-//          values to test. Each collective gets counts from zero to more than one bank, in place or
-//          not, and changing roots. Algorithms that keep rank order get operations that do not
-//          commute; the others must refuse these. Blocks of calls with counts follow patterns, with
-//          gaps and reversed.
-// Next     matrix_caller.hpp for making a call and checking its result; collective_matrix.cpp for
-//          the other tests.
+// Idea     The table of collectives and the registry define the algorithms and the values of
+//          parameters to test. Each collective gets counts from zero to more than one bank, in
+//          place or not, and several roots. Algorithms that keep rank order get operations that do
+//          not commute; the others must refuse these. Blocks of calls with counts follow patterns,
+//          with gaps and reversed.
+// Next     matrix_caller.hpp makes a call and checks its result; collective_matrix.cpp has the
+//          other tests.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace weft::test {
 
 class AlgorithmMatrix {
   public:
-    /// Without `every_shape`, each count, root and algorithm gets one shape, a different one each
-    /// time. This saves time with many ranks on few processors.
+    /// Without `every_shape`, each count, root and algorithm gets only one shape, in turn. This
+    /// saves time with many ranks on few processors.
     AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
         : caller_(caller),
           world_(caller.world()),
@@ -39,13 +39,13 @@ class AlgorithmMatrix {
     void run() {
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             call(traits, "", true);
-            if (traits.has_pairwise_counts()) continue;  // it has a single algorithm
+            if (traits.has_pairwise_counts()) continue;  // these have a single algorithm
             for (const std::string& spec : specs_of(traits)) try_spec(traits, spec);
             world_.set_algorithm(traits.name, "");
         }
     }
 
-    /// Runs every type with every operation: counts from one element to more than a cell has.
+    /// Runs each type with each of its operations, with one element to more than a cell has.
     void run_types(bool all_counts) {
         for (int type = 0; type < kBuiltinTypes; ++type) {
             const oracle::Samples& samples = oracle::samples_of(static_cast<Type>(type));
@@ -85,14 +85,14 @@ class AlgorithmMatrix {
                 .element_bytes = 8,
                 .layout = layout_};
     }
-    /// Returns the specs to test from the registry, and the candidates for this number of ranks.
+    /// Returns the specs of the registry to test, and the candidates for this number of ranks.
     [[nodiscard]] std::vector<std::string> specs_of(const Traits& traits) const {
         const std::string_view name = collectives::traits_of(traits.even).name;
         std::vector<std::string> specs = collectives::specs_to_try(name);
         const collectives::CandidateRequest request{.size = world_.size(), .layout = layout_};
         for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
             if (algorithm.collective != name || algorithm.variants == nullptr) continue;
-            if (algorithm.properties.notation) continue;  // the whole family has its own matrix
+            if (algorithm.properties.notation) continue;  // tested in collective_matrix.cpp
             if (algorithm.properties.for_nodes && (traits.has_counts() || !request.mixed()))
                 continue;
             for (std::string& spec : algorithm.variants(request))
@@ -114,7 +114,7 @@ class AlgorithmMatrix {
         return reached;
     }
 
-    /// Runs an algorithm if it has programs for this team, with the operations that these permit.
+    /// Runs an algorithm if it has programs for this team, with the operations that they permit.
     void try_spec(const Traits& traits, const std::string& spec) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const auto parsed = collectives::parse_spec(spec);
@@ -123,7 +123,7 @@ class AlgorithmMatrix {
         const bool direct =
             (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
         if (direct && !direct_) return;
-        // If blocks must be exposed to many local peers, small teams have too few flags.
+        // With parameter `near` blocks are exposed to many local peers: there are too few flags.
         if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
@@ -133,7 +133,7 @@ class AlgorithmMatrix {
         if (traits.reduces() && !ordered) caller_.make_refused(traits.collective, spec);
     }
 
-    /// Calls with all roots by the default algorithm, and with a quarter of the roots by each spec.
+    /// Calls with all roots by the default algorithm, and with a quarter of the roots by another.
     void call(const Traits& traits, const std::string& spec, bool ordered) {
         if (!traits.has_data()) {
             for (int i = 0; i < barriers_; ++i) world_.barrier();
@@ -160,7 +160,7 @@ class AlgorithmMatrix {
                 wanted.arrangement.out_spacing =
                     static_cast<Spacing>((turn_ + world_.rank()) % 3);  // members may differ
             }
-            // Calls with pairwise counts have a single algorithm, so they use one shape at a time.
+            // Calls with pairwise counts use one shape at a time, like those without `every_shape`.
             const bool all = every_shape_ && !traits.has_pairwise_counts();
             const bool has_two_buffers = traits.collective != Collective::broadcast;
             if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(wanted, spec);
@@ -217,9 +217,10 @@ class AlgorithmMatrix {
     int barriers_;
     bool every_shape_;
     plan::Layout layout_;
-    bool direct_;  ///< true: also run algorithms that access memory of local peers
+    bool direct_;  ///< ranks can access buffers of local peers
     Rank turn_ = 0;
-    int shape_ = 0;  ///< the next shape; independent of counts, so that each count meets all shapes
+    int shape_ =
+        0;  ///< selects the shape; independent of the count, so that each count gets all shapes
 };
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions malloc, free and others, which call the functions of the GNU C library.
+// Defines malloc and similar functions, which call those of the GNU C library.
 #include "tests/system/ranks/allocation_counter.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-/// A global variable, because malloc has no argument that could carry it.
+/// A global variable, because malloc has no argument for it.
 std::atomic<std::uint64_t> counted{0};
 
 }  // namespace

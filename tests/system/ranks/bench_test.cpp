@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: `weft bench` times the requested calls, reports them in the documented fields,
-// checks results, and refuses invalid requests with one line. Method: launch it on real
-// ranks with few iterations.
+// Goal: `weft bench` times the requested calls, prints the documented fields, checks results, and
+// refuses invalid requests with one line. Method: run it as a job with few iterations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -144,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, PutBenchTest,
                                                 std::get<1>(chosen.param).nodes);
                          });
 
-/// Makes few calls, for tests that do not depend on times.
+/// Returns the object of a bench with few calls, for tests that do not depend on times.
 Json quick_object_of(const Words& ranks, const Words& words) {
     const Outcome outcome =
         run_bench(ranks, with(words, {"--iterations", "2", "--warmup", "0", "--json"}));
@@ -214,12 +213,12 @@ TEST(BenchSweepTest, ThePageIsOneFileWithPlotsAndMarksTheFastest) {
     EXPECT_EQ(occurrences(page, "<svg"), 2);
     EXPECT_EQ(occurrences(page, "<polyline"), 4);
     EXPECT_EQ(occurrences(page, "class=\"quickest\""), 2);
-    EXPECT_EQ(occurrences(page, "src="), 0) << "it loads nothing";
+    EXPECT_EQ(occurrences(page, "src="), 0) << "the page loads another file";
     std::remove(path.c_str());
 }
 
 TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
-    // The choice must survive another spec in between.
+    // `auto` must use the environment's algorithm also after another algorithm.
     const Json object = object_of({"-n", "4", "-x", "WEFT_ALLREDUCE=a2,a2"},
                                   {"allreduce", "--bytes", "8", "--algorithm", "auto",
                                    "--algorithm", "a4", "--algorithm", "auto"});
@@ -275,9 +274,9 @@ TEST(BenchCallsTest, AHistogramCountsEveryIndividuallyTimedCall) {
             object_of({"-n", "2"}, {"allreduce", "--bytes", "8", "--histogram", "--loop", loop});
         const Json& row = object["results"][0];
         EXPECT_EQ(row["calls"]["count"], 40);
-        std::uint64_t held = 0;
-        for (const Json& bin : row["histogram"]) held += bin["calls"].get<std::uint64_t>();
-        EXPECT_EQ(held, 40U);
+        std::uint64_t sum = 0;
+        for (const Json& bin : row["histogram"]) sum += bin["calls"].get<std::uint64_t>();
+        EXPECT_EQ(sum, 40U);
         double last = 0;
         for (const char* field : {"min_us", "median_us", "p90_us", "p99_us", "p999_us", "max_us"}) {
             EXPECT_GE(row["calls"][field].get<double>(), last) << field;
@@ -352,7 +351,7 @@ TEST(BenchColumnsTest, OsuOutputHasCommentsAndTwoColumns) {
         const Outcome outcome =
             run_bench({"-n", "2"}, {what, "--bytes", "8,1K", "--iterations", "20", "--osu"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_EQ(outcome.errors, "") << "a pipe gets no progress";
+        EXPECT_EQ(outcome.errors, "") << "progress is printed although stderr is a pipe";
         std::istringstream lines(outcome.output);
         std::vector<std::string> sizes;
         int comments = 0;
@@ -417,7 +416,7 @@ TEST(BenchRefusalTest, NegativeCountsAreRefused) {
 }
 
 TEST(BenchRefusalTest, BuffersLargerThanMemoryGiveStatus3) {
-    if (kSanitized) GTEST_SKIP() << "the sanitizer ends a program that asks for so much";
+    if (kSanitized) GTEST_SKIP() << "the sanitizer ends a program that allocates so much";
     const Outcome outcome = run_bench({"-n", "2"}, {"allreduce", "--bytes", "4000000000G"});
     EXPECT_EQ(outcome.status, 3);
     EXPECT_NE(outcome.errors.find("not enough memory for --bytes 4294967296000000000"),

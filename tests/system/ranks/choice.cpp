@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// choice.cpp - a program of real ranks that prints which algorithms its calls use.
+// choice.cpp - ranks that print which algorithms their calls use.
 //
-// Idea     Each rank prints one JSON object: its rank, and the algorithm for each
-//          collective and size. It also makes the calls, so that the library reports it if
-//          ranks choose differently.
+// Idea     Each rank prints one JSON object: its rank, the provider, and the algorithm for each
+//          collective and size. It also makes the calls, so that the library reports a difference
+//          between ranks.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: all ranks make the same choice, which is the choice of `weft explain`, and forced
-// algorithms stay forced. Method: launch choice.cpp over some layouts; compare the ranks' output
-// with each other and with the command.
+// Goal: all ranks choose the algorithm that `weft explain` prints, and use forced algorithms.
+// Method: run choice.cpp with several layouts; compare the output of the ranks and of the command.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -67,8 +66,8 @@ TEST(Choice, AllRanksMakeTheChoiceThatExplainPrints) {
     }
 }
 
-/// With built-in costs, long buffers are used in place. A file with high costs for this must change
-/// the choice on all ranks and in the command.
+/// With built-in costs, peers access long buffers in place. A file with high costs for this must
+/// change the choice on all ranks and in the command.
 TEST(Choice, CostsFromAFileApplyToJobsAndExplain) {
     const std::string path = testing::TempDir() + "weft_choice_costs";
     std::ofstream(path) << "mapped_ns 1000000\nmapped_ns_per_byte 10\n";

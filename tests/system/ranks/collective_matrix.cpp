@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective_matrix.cpp - a program of real ranks that runs collectives in many shapes and
-// checks each result.
+// collective_matrix.cpp - ranks that call collectives in many shapes and check each result.
 //
-// Idea     One launch for each layout. Loops in the program vary schedules, types, operations,
-//          sizes, alignment and in-place calls. They also vary the notify strategy: --notify a,b,c
-//          starts one runtime after another. --sample runs each schedule with a few shapes only, so
-//          that the schedules together cover all pairs of shapes. Floating-point sums that round
-//          have no exact reference, so for them all ranks must get the same bits. Rank 0 prints the
-//          calls made as JSON objects, one on a line, so that the test can see missing calls.
+// Idea     There is one launch for each layout. The program varies schedules, types, operations,
+//          sizes, alignment and in-place calls. With --notify a,b,c it starts a runtime for each
+//          strategy of notification. With --sample it runs each schedule with a few shapes only;
+//          all schedules together cover all pairs of shapes. Floating-point sums that round have no
+//          exact reference, so for them all ranks must get the same bits. Rank 0 prints the number
+//          of calls of each kind as a JSON object for each runtime; the test detects missing calls.
 // Holds    All ranks make the same calls in the same order. Exits with status 1 and a line on
 //          stderr if a result is wrong.
-// Next     algorithm_matrix.hpp for named algorithms; matrix_caller.hpp for making a call and
-//          checking its result.
+// Next     algorithm_matrix.hpp has the named algorithms; matrix_caller.hpp makes a call and checks
+//          its result.
 #include <fmt/format.h>
 #include <pmix.h>
 
@@ -52,9 +51,9 @@ struct Shape {
     std::size_t shift = 0;
 };
 
-class Matrixer {
+class CollectiveMatrix {
   public:
-    explicit Matrixer(Runtime& runtime, Depth depth)
+    explicit CollectiveMatrix(Runtime& runtime, Depth depth)
         : runtime_(runtime),
           caller_(runtime.world()),
           world_(runtime.world()),
@@ -86,8 +85,8 @@ class Matrixer {
             same_bits<long double>("", count);
         }
         splits();
-        teams_that_follow_each_other();
-        operations_that_come_and_go();
+        teams_with_reused_regions();
+        short_lived_operations();
         const auto writes = world_.allreduce(runtime_.network_writes(), Op::sum);
         if (world_.rank() == 0) print_report(writes);
         return caller_.wrong == 0 ? 0 : 1;
@@ -96,7 +95,7 @@ class Matrixer {
   private:
     static constexpr std::size_t kLargestBytes = std::size_t{4} << 20;
 
-    /// Returns schedules of all families that exist for this size, evenly sampled.
+    /// Returns evenly spread schedules of each family that exists for this size.
     std::vector<Candidate> candidates() {
         using collectives::ScheduleFamily;
         const Rank n = world_.size();
@@ -111,7 +110,7 @@ class Matrixer {
                         "allreduce", *parsed,
                         {.rank = world_.rank(), .size = n, .elements = 1, .element_bytes = 8})
                         .ok();
-                caller_.judge(fits, fmt::format("schedule {} was refused for {} ranks", spec, n));
+                caller_.check(fits, fmt::format("schedule {} was refused for {} ranks", spec, n));
                 if (fits) found.push_back({kind, spec});
             }
         };
@@ -183,18 +182,18 @@ class Matrixer {
         }
         world_.allreduce(values.data(), values.data(), count, type_of<T>(), Op::sum);
         if (world_.size() == 1) return;
-        caller_.judge(caller_.same_on_all_ranks(std::as_bytes(std::span(values))),
+        caller_.check(caller_.same_on_all_ranks(std::as_bytes(std::span(values))),
                       fmt::format("bits of {} differ between ranks ({} elements of {} bytes)",
                                   schedule, count, sizeof(T)));
     }
 
-    /// Uses overlapping teams in opposite orders.
+    /// Uses overlapping teams, in different orders on different ranks.
     void splits() {
         for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 40); ++repeat) {
             const Rank me = world_.rank();
             auto halves = world_.split(me % 2, -me);
             auto some = world_.split(me % 3 == 0 ? 7 : -1, me);
-            caller_.judge(halves.has_value() && some.has_value() == (me % 3 == 0),
+            caller_.check(halves.has_value() && some.has_value() == (me % 3 == 0),
                           "split gave no team");
             std::vector<Request> requests;
             std::int64_t in_half = me;
@@ -214,17 +213,17 @@ class Matrixer {
             for (Request& request : requests) request.wait();
             std::int64_t expected = 0;
             for (Rank r = me % 2; r < world_.size(); r += 2) expected += r;
-            caller_.judge(in_half == expected && in_world == world_.size(),
+            caller_.check(in_half == expected && in_world == world_.size(),
                           "sums over split teams");
-            caller_.judge(!some || in_some == (world_.size() + 2) / 3, "sum over the thirds");
+            caller_.check(!some || in_some == (world_.size() + 2) / 3, "sum over the thirds");
             // Reversed keys reverse the order of ranks.
-            caller_.judge(halves->rank() == halves->size() - 1 - me / 2, "rank order by key");
+            caller_.check(halves->rank() == halves->size() - 1 - me / 2, "rank order by key");
             halves->free();
             if (some) some->free();
         }
     }
 
-    /// Prints the calls made, so that the test can see missing ones.
+    /// Prints the number of calls of each kind.
     void print_report(std::uint64_t writes) const {
         lab::Json report{{"ranks", world_.size()},
                          {"nodes", runtime_.nodes()},
@@ -239,9 +238,9 @@ class Matrixer {
         lab::print_json(report);
     }
 
-    /// A new team reuses the region of an earlier team. One member of the earlier team is not in
-    /// the new one, and may still be leaving.
-    void teams_that_follow_each_other() {
+    /// Makes teams that reuse the region of an earlier team. One member of the earlier team is not
+    /// in the new one, and may still be in free().
+    void teams_with_reused_regions() {
         if (world_.size() < 3) return;
         const Rank me = world_.rank();
         auto rest = world_.split(me != 1 ? 0 : -1, me);
@@ -250,15 +249,15 @@ class Matrixer {
             if (pair) pair->free();
             if (!rest) continue;
             auto next = rest->split(0, me);
-            caller_.judge(next->allreduce(std::int64_t{1}, Op::sum) == rest->size(),
+            caller_.check(next->allreduce(std::int64_t{1}, Op::sum) == rest->size(),
                           "sum over a reused region");
             next->free();
         }
         if (rest) rest->free();
     }
 
-    /// Uses short-lived operations: the next one may be at the same address.
-    void operations_that_come_and_go() {
+    /// Uses operations that are destroyed after a call: the next one may have the same address.
+    void short_lived_operations() {
         for (int repeat = 0; repeat < 8; ++repeat) {
             const bool ordered = repeat % 2 == 0;
             const oracle::Samples& samples =
@@ -273,7 +272,7 @@ class Matrixer {
             const Call call = trial.call();
             world_.allreduce(call.in, call.out, call.count,
                              UserOp(samples.combine, nullptr, samples.bytes, !ordered));
-            caller_.judge(trial.check().empty(), "allreduce by a short-lived operation");
+            caller_.check(trial.check().empty(), "allreduce by a short-lived operation");
         }
     }
 
@@ -315,8 +314,7 @@ Options read_options(int count, char** arguments) {
 
 int main(int count, char** arguments) {
     const Options options = read_options(count, arguments);
-    // The runtimes of a job follow each other. The process must stay in PMIx meanwhile: a process
-    // that left it for a moment would look dead to faster ranks.
+    // The process must not leave PMIx between two runtimes: faster ranks would consider it dead.
     pmix_proc_t self;
     if (options.notifies.size() > 1 && PMIx_Init(&self, nullptr, 0) != PMIX_SUCCESS) return 3;
     int status = 0;
@@ -324,7 +322,7 @@ int main(int count, char** arguments) {
         if (!notify.empty()) ::setenv("WEFT_NOTIFY", notify.c_str(), 1);
         try {
             weft::Runtime runtime;
-            status |= weft::test::Matrixer(runtime, options.depth).run();
+            status |= weft::test::CollectiveMatrix(runtime, options.depth).run();
             runtime.finalize();
         } catch (const weft::Error& error) {
             fmt::print(stderr, "{}\n", error.what());

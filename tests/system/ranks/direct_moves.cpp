@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_moves.cpp - a program of real ranks that repeats one collective with buffers in the
-// heap or in memory of the program. Its log (WEFT_LOG=info) has the bytes moved between buffers
-// of local peers.
+// direct_moves.cpp - ranks that repeat a collective with buffers in the heap or in memory of the
+// program. Their log (WEFT_LOG=info) has the number of bytes moved between buffers of local peers.
 //
-// Arguments: broadcast, allgather, scatter or allreduce; the doubles of the whole buffer or of a
-// block; the number of calls; "heap" or "own".
+// Arguments: broadcast, allgather, scatter or allreduce; number of doubles in the buffer or a
+// block; number of calls; `heap` or `own`.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives move the necessary data between buffers of local peers once, by each method of
-// access. If the kernel may not copy, put targets serve. Method: the logs of real ranks have the
-// bytes read and written; the tests sum them over the ranks.
+// Goal: collectives move each necessary byte between buffers of local peers once, by each method of
+// access. Put targets are used if buffers are unreachable. Method: the logs of the ranks have the
+// numbers of bytes read and written; the tests sum them over the ranks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint64_t kCount = 24'001;  // doubles: not a multiple of a page or of the ranks
+constexpr std::uint64_t kCount = 24'001;  // doubles; no multiple of a page or of the ranks
 constexpr std::uint64_t kCalls = 7;
 
 /// Bytes accessed in memory of local peers, summed over all ranks.
@@ -25,6 +25,7 @@ struct Moved {
     std::uint64_t written_by_kernel = 0;
 };
 
+/// A temporary folder with the log of each rank.
 class Logs {
   public:
     Logs() { std::filesystem::create_directories(folder_); }
@@ -72,7 +73,7 @@ Moved moved_by(const std::string& collective, const std::vector<std::string>& ra
     return logs.sum();
 }
 
-/// Returns the bytes that the calls moved, without those of the start-up.
+/// Returns the bytes that calls moved, without those of the start-up.
 Moved moved_by_calls(const std::string& collective, const std::vector<std::string>& ranks,
                      const std::string& algorithm, const char* memory, const char* way) {
     const Moved all = moved_by(collective, ranks, algorithm, kCalls, memory, way);
@@ -113,8 +114,8 @@ TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
     }
 }
 
-/// Two virtual nodes of three ranks. Each rank copies the blocks of its local peers once, from
-/// their own buffers; ports combine their parts directly from the inputs.
+/// On two virtual nodes of three ranks, each rank copies the blocks of its local peers once, from
+/// their buffers. Ranks that send between nodes reduce their parts directly from the inputs.
 TEST(DirectMovesTest, RanksOnSeveralNodesReadEachLocalBlockOnce) {
     struct Expected {
         const char* collective;
@@ -148,7 +149,7 @@ TEST(DirectMovesTest, PutTargetsAreUsedIfBuffersAreUnreachable) {
     EXPECT_EQ(logs.sum().read_in_place + logs.sum().read_by_kernel, 0U);
 }
 
-/// All ranks refuse it, even ranks that expose nothing, so that no rank waits for another.
+/// All ranks refuse it, also ranks that expose no buffer, so that no rank waits for another.
 TEST(DirectMovesTest, AnAlgorithmThatCannotReachBuffersIsRefused) {
     for (const std::string collective : {"ALLREDUCE", "BROADCAST"}) {
         std::string name = collective;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// disagree.cpp - a program of real ranks in which the last rank makes another call than the others.
+// disagree.cpp - ranks of which the last makes another call than the others.
 //
-// Holds    Exit status 40: a rank got an Error about its arguments, as it should. 41: another kind
-//          of Error. 0: no rank noticed. The text of the Error is on stderr.
+// Holds    Exit status: 40 a rank got an Error about its arguments, as expected; 41 another kind of
+//          Error; 0 no Error. The text of the Error is on stderr.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -35,8 +35,8 @@ void call(Team& world, std::string_view what, bool differs) {
         } else {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
-    } else if (what == "root-goes-on") {
-        // The root waits for no rank: it is in the barrier when the other ranks ask.
+    } else if (what == "root-continues") {
+        // The root waits for no rank: it is in the barrier when the others ask for its call.
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {
@@ -63,7 +63,7 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "finalize") {
-        // The last rank proceeds to finalize().
+        // The last rank calls only finalize().
         if (!differs) world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
     } else if (what == "after-broadcasts") {
         // Between nodes the library inserts barriers between these calls.
@@ -77,7 +77,7 @@ void call(Team& world, std::string_view what, bool differs) {
 int run(std::string_view what) {
     Runtime runtime;
     Team world = runtime.world();
-    // Earlier calls, so that the tested call is not the first one.
+    // The tested call must not be the first one.
     for (int i = 0; i < 10; ++i) world.barrier();
     try {
         call(world, what, world.rank() == world.size() - 1);

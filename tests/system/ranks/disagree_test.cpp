@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: ranks that disagree about a call soon get a report that names both sides, instead of a
-// hang. The report names the calls of the program (alloc, not the reductions inside) and counts
-// them as the program does. Method: launch disagree.cpp, in which the last rank makes another call.
+// Goal: ranks that disagree about a call do not hang, but soon get an error that names two ranks
+// and their calls. It names the calls of the program (alloc, not the reductions inside) and has
+// their number. Method: run disagree.cpp, in which the last rank makes another call.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -17,7 +17,7 @@ struct Disagreement {
     std::string what;
     std::string one;            ///< call of the last rank
     std::string other;          ///< call of the other ranks
-    std::string number = "10";  ///< index of the call, as a pattern; ten barriers come before it
+    std::string number = "10";  ///< index of the call, as a pattern; ten barriers are before it
 };
 
 class DisagreeTest : public testing::TestWithParam<std::tuple<Disagreement, Words>> {};
@@ -26,7 +26,7 @@ TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
     const auto& [disagreement, options] = GetParam();
     const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.what});
     EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
-    // One second until the peer is asked, two of grace for the others to end, and slow machines.
+    // A rank asks its peer after a second, and others have two to end; machines may be slow.
     EXPECT_LT(outcome.seconds, 10);
     const std::regex sentence("caught: (?:\\w+: )?ranks disagree about call " +
                               disagreement.number +
@@ -45,24 +45,24 @@ TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
 
 std::vector<Disagreement> disagreements() {
     const std::string right = "allreduce of 4 double with sum by";
-    return {
-        {"count", "allreduce of 3 double with sum by", right},
-        {"large-count", "allreduce of 99999 double", "allreduce of 100000 double"},
-        {"operation", "allreduce of 4 double with max by", right},
-        {"type", "allreduce of 4 int64 with sum by", right},
-        {"root", "broadcast of 4 double from root 1", "broadcast of 4 double from root 0"},
-        {"collective", "barrier by", right},
-        {"root-goes-on", "broadcast of 5 double from root 3", "broadcast of 4 double from root 3"},
-        {"started", "allreduce of 3 double with sum by", right},
-        {"stencil", "neighbor_alltoall of 3 double by direct on a grid of 4 ",
-         "neighbor_alltoall of 4 double by direct on a grid of 4 "},
-        {"stencil-way", "neighbor_allgather of 4 double by combined on",
-         "neighbor_allgather of 4 double by direct on"},
-        {"stencil-grid", "neighbor_alltoall of 4 double by direct on a grid of 2x2 ",
-         "neighbor_alltoall of 4 double by direct on a grid of 1x4 "},
-        {"alloc", "alloc", right},
-        {"finalize", "finalize", right},
-        {"after-broadcasts", "allreduce of 3 double with sum by", right, "710"}};
+    return {{"count", "allreduce of 3 double with sum by", right},
+            {"large-count", "allreduce of 99999 double", "allreduce of 100000 double"},
+            {"operation", "allreduce of 4 double with max by", right},
+            {"type", "allreduce of 4 int64 with sum by", right},
+            {"root", "broadcast of 4 double from root 1", "broadcast of 4 double from root 0"},
+            {"collective", "barrier by", right},
+            {"root-continues", "broadcast of 5 double from root 3",
+             "broadcast of 4 double from root 3"},
+            {"started", "allreduce of 3 double with sum by", right},
+            {"stencil", "neighbor_alltoall of 3 double by direct on a grid of 4 ",
+             "neighbor_alltoall of 4 double by direct on a grid of 4 "},
+            {"stencil-way", "neighbor_allgather of 4 double by combined on",
+             "neighbor_allgather of 4 double by direct on"},
+            {"stencil-grid", "neighbor_alltoall of 4 double by direct on a grid of 2x2 ",
+             "neighbor_alltoall of 4 double by direct on a grid of 1x4 "},
+            {"alloc", "alloc", right},
+            {"finalize", "finalize", right},
+            {"after-broadcasts", "allreduce of 3 double with sum by", right, "710"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, DisagreeTest,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: `weft fit` measures local and remote puts of a job and writes a file that `weft
-// explain` and jobs read. `weft tune` does so with choices of algorithms. Method: few
-// ranks, few repetitions.
+// Goal: `weft fit` measures puts between local and remote peers, and writes a file that `weft
+// explain` and jobs read. `weft tune` measures algorithms, and writes a file that jobs read.
+// Method: few ranks, few repetitions.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -17,11 +17,11 @@
 namespace weft::test {
 namespace {
 
-/// Checks that there are three passes, and that the costs are those of the fastest pass: a put of
-/// 16 KiB must cost the time that it took in the pass that is marked as taken.
-void expect_passes(const lab::Json& object, const std::string& told) {
+/// Checks that there are three passes, and that the costs are those of the pass marked as taken: by
+/// them a put of 16 KiB must take the time that it took in this pass.
+void expect_passes(const lab::Json& object, const std::string& log) {
     ASSERT_EQ(object["passes"].size(), 3U) << object;
-    EXPECT_NE(told.find("pass 3 of 3"), std::string::npos) << told;
+    EXPECT_NE(log.find("pass 3 of 3"), std::string::npos) << log;
     const bool flags = !object["passes"][0]["flag_ns"].empty();
     for (const char* way : {"near", "far"}) {
         const auto key = [&](const char* name) {
@@ -37,7 +37,7 @@ void expect_passes(const lab::Json& object, const std::string& told) {
             const auto& of = pass["taken"];
             if (std::find(of.begin(), of.end(), way) == of.end()) continue;
             ++taken;
-            // On a loaded machine a difference of times may be negative, and then counts as 0.
+            // On a busy machine a difference of times may be negative, and is then replaced by 0.
             const bool whole =
                 std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
             EXPECT_NEAR(cost, seen, whole ? 0.02 * seen + 1 : cost + seen)
@@ -91,7 +91,7 @@ TEST(FitTest, ParametersAreWrittenForOtherCommands) {
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),
               object["parameters"]["near_issue_ns"].get<double>());
-    // Two local peers and two remote ones; blocking or not; issued and delivered.
+    // To one or two local and remote peers; blocking or not; issued and delivered.
     ASSERT_EQ(object["multicasts"].size(), 8U);
     for (const lab::Json& multicast : object["multicasts"]) {
         EXPECT_EQ(multicast["times"].size(), 2U);
@@ -108,7 +108,7 @@ TEST(FitTest, ParametersAreWrittenForOtherCommands) {
     std::remove(path.c_str());
 }
 
-/// Binds ranks to cores, as launchers with one core for each rank do.
+/// Binds each rank to a processor, as some launchers do.
 TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
     cpu_set_t usable;
     ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
@@ -128,7 +128,7 @@ TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
     EXPECT_NE(fitted.output.find("near turns: not measured"), std::string::npos) << fitted.output;
     std::ifstream file(path);
     const lab::Json object = lab::read_json({std::istreambuf_iterator<char>(file), {}});
-    EXPECT_EQ(object["parameters"]["near_turn_ns"], 900) << "the built-in one";
+    EXPECT_EQ(object["parameters"]["near_turn_ns"], 900) << "not the built-in value";
     EXPECT_EQ(object["turns"][0]["bound"], true);
     std::remove(path.c_str());
 }
@@ -142,8 +142,8 @@ void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
 }
 
-/// Returns the log of a job of two ranks about its choice of allreduce.
-std::string chosen_with(const std::string& path) {
+/// Returns the log of a job of two ranks, with its choice for allreduce.
+std::string log_with(const std::string& path) {
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
     const Outcome bench =
         run_ranks({"-n", "2"}, {weft, "bench", "allreduce", "--bytes", "64", "--iterations", "5"},
@@ -165,7 +165,8 @@ TEST(TuneTest, AFileGrowsAndJobsPreferItsChoices) {
     };
     EXPECT_NE(tune({"allreduce", "--bytes", "64", "--ranks", "2"}).find("allreduce"),
               std::string::npos);
-    EXPECT_EQ(tune({"allreduce", "--bytes", "64", "--ranks", "2"}), "") << "it is known already";
+    EXPECT_EQ(tune({"allreduce", "--bytes", "64", "--ranks", "2"}), "")
+        << "a known case is measured again";
     tune({"barrier", "--layout", "1,2"});
     lab::Json object = lab::read_json(text_of(path));
     ASSERT_EQ(object["points"].size(), 2U) << object;
@@ -176,15 +177,15 @@ TEST(TuneTest, AFileGrowsAndJobsPreferItsChoices) {
     EXPECT_EQ(object["points"][0]["jobs"], 3);
     for (const lab::Json& tried : object["points"][0]["tried"])
         EXPECT_EQ(tried["jobs_us"].size(), 3U) << tried;
-    EXPECT_NE(chosen_with(path).find("measured (" + path), std::string::npos) << chosen_with(path);
+    EXPECT_NE(log_with(path).find("measured (" + path), std::string::npos) << log_with(path);
     object["choices"][0]["algorithm"] = "reduce-broadcast";
     write(path, object.dump());
-    EXPECT_NE(chosen_with(path).find("by reduce-broadcast: measured"), std::string::npos)
-        << chosen_with(path);
+    EXPECT_NE(log_with(path).find("by reduce-broadcast: measured"), std::string::npos)
+        << log_with(path);
     std::remove(path.c_str());
 }
 
-TEST(TuneTest, TheFastestAlgorithmOverAllJobsWins) {
+TEST(TuneTest, TheFastestAlgorithmOverAllJobsIsChosen) {
     const std::string path = testing::TempDir() + "weft_tune_jobs.json";
     std::remove(path.c_str());
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
@@ -197,7 +198,7 @@ TEST(TuneTest, TheFastestAlgorithmOverAllJobsWins) {
     };
     lab::Json object = tune("2");
     ASSERT_EQ(object["points"][0]["jobs"], 2) << object;
-    // Pretends that in one job the last candidate was a thousand times faster than the others.
+    // Changes the file: in one job the last candidate is a thousand times faster than the others.
     lab::Json& tried = object["points"][0]["tried"];
     ASSERT_GT(tried.size(), 1U);
     for (lab::Json& one : tried) one["jobs_us"][0] = &one == &tried.back() ? 0.001 : 1.0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kill_test.cpp - kill -9 of one rank of eight, at any moment.
+// kill_test.cpp - kill -9 of one of eight ranks, at any time.
 //
-// Goal: the job ends within seconds with the status of the killed rank. The launcher names that
-// rank, every other rank reports its wait, and the job leaves no files. Method: random ranks and
-// moments, from before the ranks run until well into their calls, on one node and on four virtual
+// Goal: the job ends within seconds with the status of the killed rank. The launcher names this
+// rank, each other rank reports its wait, and the job leaves no files. Method: kill a random rank
+// at a random time, before the ranks run, at start-up or in calls, on one node and on four virtual
 // nodes. The long form makes 200 kills; WEFT_TESTS_SEED repeats a run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ constexpr double kEnd_s = 5;  ///< from the kill to the end of the job
 struct Kill {
     bool nodes = false;
     int rank = 0;
-    double moment_s = 0;  ///< seconds after the start of the launcher
+    double time_s = 0;  ///< seconds after the start of the launcher
 };
 
 unsigned seed() {
@@ -51,16 +51,16 @@ pid_t find_rank(const RunningProgram& job, int rank) {
     return 0;
 }
 
-/// Kills the rank at its moment, or as soon as it runs. Returns false if it never ran.
+/// Kills the rank at the given time, or when it runs. Returns false if it does not run within 20 s.
 bool kill_rank(const RunningProgram& job, const Kill& kill, double started_s) {
-    while (now_s() < started_s + kill.moment_s) ::poll(nullptr, 0, 1);
+    while (now_s() < started_s + kill.time_s) ::poll(nullptr, 0, 1);
     for (const double deadline = now_s() + 20; now_s() < deadline;) {
         if (const pid_t pid = find_rank(job, kill.rank); pid != 0) return ::kill(pid, SIGKILL) == 0;
     }
     return false;
 }
 
-/// Returns true if the launcher lists the rank as not joined.
+/// Returns true if the launcher lists the rank as not in the job yet.
 bool is_listed(const std::string& errors, int rank) {
     const auto lists = lines_like(errors, "weft run: not in the job yet: .*");
     if (lists.size() != 1) return false;
@@ -74,7 +74,7 @@ bool is_listed(const std::string& errors, int rank) {
     return false;
 }
 
-void expect_last_words(const std::string& errors, const Kill& kill) {
+void expect_final_reports(const std::string& errors, const Kill& kill) {
     EXPECT_EQ(
         lines_like(errors, fmt::format("weft run: rank {} was killed by signal 9 .*", kill.rank))
             .size(),
@@ -91,7 +91,7 @@ void expect_last_words(const std::string& errors, const Kill& kill) {
             lines_like(errors, fmt::format("weft: rank {}: start-up: .*", name)).size() +
             lines_like(errors, fmt::format("weft: rank {}: in the application, .*", name)).size();
         EXPECT_LE(lines, 1U) << "rank " << name;
-        EXPECT_TRUE(lines == 1 || is_listed(errors, rank)) << "nothing of rank " << name;
+        EXPECT_TRUE(lines == 1 || is_listed(errors, rank)) << "no report of rank " << name;
     }
 }
 
@@ -114,8 +114,8 @@ double run_and_kill(const Kill& kill) {
     EXPECT_EQ(outcome.status, 128 + SIGKILL);
     EXPECT_LT(took_s, kEnd_s);
     EXPECT_EQ(outcome.output, "");
-    expect_last_words(outcome.errors, kill);
-    if (testing::Test::HasFailure()) ADD_FAILURE() << "it printed:\n" << outcome.errors;
+    expect_final_reports(outcome.errors, kill);
+    if (testing::Test::HasFailure()) ADD_FAILURE() << "the job printed:\n" << outcome.errors;
     return took_s;
 }
 
@@ -129,9 +129,9 @@ TEST(KillTest, AKilledRankIsNamedAndAllOthersReportTheirWaits) {
     double longest_s = 0;
     double sum_s = 0;
     for (int i = 0; i < kills && !HasFailure(); ++i) {
-        Kill kill{.nodes = i % 2 == 1, .rank = rank(random), .moment_s = 0};
-        kill.moment_s = std::uniform_real_distribution(0.0, kill.nodes ? 2.5 : 0.5)(random);
-        SCOPED_TRACE(fmt::format("kill {}: rank {} after {:.3f} s, {}", i, kill.rank, kill.moment_s,
+        Kill kill{.nodes = i % 2 == 1, .rank = rank(random), .time_s = 0};
+        kill.time_s = std::uniform_real_distribution(0.0, kill.nodes ? 2.5 : 0.5)(random);
+        SCOPED_TRACE(fmt::format("kill {}: rank {} after {:.3f} s, {}", i, kill.rank, kill.time_s,
                                  kill.nodes ? "4 virtual nodes" : "one node"));
         const double took_s = run_and_kill(kill);
         longest_s = std::max(longest_s, took_s);

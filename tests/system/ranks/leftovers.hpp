@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// leftovers.hpp - files that a job could leave outside its temporary folder, and its last report.
+// leftovers.hpp - files that jobs may leave outside their temporary folders, and lines of reports.
 #pragma once
 
 #include <poll.h>
@@ -13,6 +13,7 @@
 
 namespace weft::test {
 
+/// Returns the files of shared memory.
 inline std::set<std::string> shared_files() {
     std::set<std::string> names;
     std::error_code error;
@@ -21,8 +22,8 @@ inline std::set<std::string> shared_files() {
     return names;
 }
 
-/// Returns files that did not exist before and stay for 30 s, which gives jobs of other tests time
-/// to remove theirs. Files made during this wait belong to other jobs and do not count.
+/// Returns files that are not in `before` and still exist after 30 s, when jobs of other tests have
+/// removed theirs. Files made during this wait are not included.
 inline std::set<std::string> new_shared_files(const std::set<std::string>& before) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::set<std::string> added = shared_files();
@@ -35,7 +36,7 @@ inline std::set<std::string> new_shared_files(const std::set<std::string>& befor
     return added;
 }
 
-/// Returns the lines that match the pattern completely.
+/// Returns the lines that match the whole pattern.
 inline std::set<std::string> lines_like(const std::string& text, const std::string& pattern) {
     std::set<std::string> found;
     const std::regex wanted(pattern);

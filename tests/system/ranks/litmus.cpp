@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// litmus.cpp - a program of real ranks that tests the order of one-sided calls, pair by pair.
+// litmus.cpp - ranks that test the order of one-sided calls, a pair of calls in each test.
 //
-// Idea     In each test a rank reads values that another rank has put and compares them with the
-//          values that it must see by then. Every rank is writer and reader at the same time: rank
-//          r writes to rank r + distance and reads the values of rank r - distance. Rank 0 prints
-//          the number of comparisons of each test.
+// Idea     In each test a rank reads values that another rank has put, and compares them with the
+//          values that must be visible then. Each rank is writer and reader: rank r writes to rank
+//          r + distance and reads the values of rank r - distance. Rank 0 prints the number of
+//          comparisons of each test.
 //          Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck 1]
-// Holds    Prints a wrong value and exits with status 1. Waits are the library's, which reports
-//          them; the test that launches this has a deadline.
+// Holds    If a value is wrong, prints it and exits with status 1. It has no deadline, but the test
+//          that starts it has.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -30,13 +30,13 @@ using weft::Rank;
 using weft::SignalOp;
 using weft::Team;
 
-constexpr std::size_t kWords = 40'000;  ///< of the data area: more than one transfer may carry
+constexpr std::size_t kWords = 40'000;  ///< of the data area; more than a single transfer can have
 
 struct Wrong {
     std::string text;
 };
 
-/// Symmetric memory of all tests. Each word that other ranks change has its own cache line.
+/// Symmetric memory of the tests. Each member has its own cache lines.
 struct Area {
     alignas(64) std::uint64_t flag;
     alignas(64) std::uint64_t credit;
@@ -69,12 +69,12 @@ class Litmus {
         test("get_before_flag", [&] { get_before_flag(); });
         test("counters", [&] { counters(); });
         test("lock", [&] { lock(); });
-        test("fence_behind_signal", [&] { fence_behind_signal(); });
+        test("fence_after_signal", [&] { fence_after_signal(); });
         test("nbi_storm", [&] { nbi_storm(); });
         test("words", [&] { words(); });
     }
-    /// Waits for a value that no rank writes: the library must report this wait.
-    void wait_in_vain() {
+    /// Waits for a value that no rank writes, so that the library reports the wait.
+    void wait_forever() {
         area_.flag = 4;
         if (world_.rank() == 0) world_.wait_until(&area_.flag, Compare::ge, 5);
     }
@@ -110,7 +110,7 @@ class Litmus {
         for (std::size_t i = 0; i < count; ++i)
             expect(area_.data[i], value(before_, round, i), "word", i);
     }
-    /// Signals to the previous rank that its data of this round has been read.
+    /// Tells the rank before that its data of this round has been read.
     void give_credit(std::uint64_t round) {
         world_.put(&area_.credit, &round, sizeof round, before_);
     }
@@ -159,7 +159,7 @@ class Litmus {
             fill(round, count);
             world_.put_signal(area_.data, source_.data(), count * sizeof(std::uint64_t),
                               &area_.flag, round, SignalOp::set, next_);
-            fill(round + 1, count);  // the source may be overwritten again
+            fill(round + 1, count);  // put_signal() has read the source
             world_.wait_until(&area_.flag, Compare::eq, round);
             expect_data(round, count);
             give_credit(round);
@@ -184,7 +184,7 @@ class Litmus {
             world_.quiet();
             if (round % 2 == 0) {
                 world_.get(back.data(), area_.data, count * sizeof(std::uint64_t), next_);
-            } else {  // to symmetric memory, without waiting for the get
+            } else {  // by get_nbi() to symmetric memory
                 world_.get_nbi(area_.more, area_.data, count * sizeof(std::uint64_t), next_);
                 world_.quiet();
                 std::memcpy(back.data(), area_.more, count * sizeof(std::uint64_t));
@@ -194,8 +194,8 @@ class Litmus {
         }
     }
 
-    /// A blocking get has read its data before a later flag is visible, so that the owner of the
-    /// data may then overwrite it.
+    /// A blocking get has read its data before a later flag is visible, after which the owner of
+    /// the data may overwrite it.
     void get_before_flag() {
         std::vector<std::uint64_t> got(kWords);
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
@@ -212,7 +212,7 @@ class Litmus {
         }
     }
 
-    /// All ranks add to one counter on every rank: sums are right and tickets are unique.
+    /// All ranks add to a counter on each rank: the sums are right, and old values increase.
     void counters() {
         const auto size = static_cast<std::uint64_t>(world_.size());
         std::uint64_t last = 0;
@@ -220,7 +220,8 @@ class Litmus {
             for (Rank peer = 0; peer < world_.size(); ++peer) {
                 const std::uint64_t old = world_.fetch_add(&area_.counter, 1, peer);
                 if (peer != 0) continue;
-                if (round > 1 && old <= last) expect(old, last + 1, "a ticket that has to grow");
+                if (round > 1 && old <= last)
+                    expect(old, last + 1, "an old value that must increase");
                 last = old;
             }
             const std::int32_t narrow = world_.fetch_add(&area_.narrow, -3, next_);
@@ -233,7 +234,7 @@ class Litmus {
                "narrow counter");
     }
 
-    /// A lock of compare_swap and swap on rank 0 guards two words there that must stay equal.
+    /// A lock by compare_swap and swap on rank 0 protects two words there, which must stay equal.
     void lock() {
         const auto me = static_cast<std::uint64_t>(world_.rank()) + 1;
         const std::uint64_t turns = rounds_ / 4 + 1;
@@ -256,7 +257,7 @@ class Litmus {
     }
 
     /// Data put after a fence must not be visible before a signal that was sent before the fence.
-    void fence_behind_signal() {
+    void fence_after_signal() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             world_.put_signal(nullptr, nullptr, 0, &area_.flag, round, SignalOp::set, next_);
             world_.fence();
@@ -272,7 +273,7 @@ class Litmus {
         }
     }
 
-    /// Many small puts of different sizes and to different places overlap in time; then one quiet.
+    /// Many small puts of different sizes to different addresses are in flight; then one quiet.
     void nbi_storm() {
         fill(1, kWords);
         std::size_t at = 0;
@@ -290,12 +291,12 @@ class Litmus {
         expect_data(1, wrapped ? kWords : at);
     }
 
-    /// A reader never sees a word half-written: both halves are always equal.
+    /// A reader never sees a half of a new word: both halves are always equal.
     void words() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             const std::uint64_t both = round << 32 | round;
             world_.put_nbi(&area_.flag, &both, sizeof both, next_);
-            world_.put_nbi(area_.more, source_.data(), 3 + round % 61, next_);  // shifts alignment
+            world_.put_nbi(area_.more, source_.data(), 3 + round % 61, next_);  // of odd sizes
             if (world_.test_until(&area_.flag, Compare::ne, 0))
                 expect(area_.flag >> 32, area_.flag & 0xffffffff, "upper half of the word");
             if (round % 16 == 0) world_.quiet();
@@ -331,7 +332,7 @@ int main(int argc, char** argv) {
     try {
         Litmus litmus(runtime, option(argc, argv, "--rounds", 50),
                       option(argc, argv, "--storm", 2000), option(argc, argv, "--distance", 1));
-        if (option(argc, argv, "--stuck", 0) != 0) litmus.wait_in_vain();
+        if (option(argc, argv, "--stuck", 0) != 0) litmus.wait_forever();
         litmus.run();
         if (runtime.world().rank() == 0) {
             const weft::lab::Json report{{"ranks", runtime.world().size()},

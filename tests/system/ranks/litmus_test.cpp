@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: one-sided calls keep their order on real ranks: on a node, between nodes, and mixed, over
-// each available provider and with each notify strategy. Method: launch litmus.cpp; its report must
-// say that every test compared something. Tests with fences that do nothing run on the virtual
-// fabric (tests/virtual/engine/onesided_test.cpp), because a real fabric may keep the order anyway.
+// Goal: one-sided calls keep their order on a node, between nodes, and mixed, with each available
+// provider and each strategy of notification. Method: run litmus.cpp; in its report each test must
+// have made comparisons. Tests with fences that do nothing run on the virtual fabric
+// (tests/virtual/engine/onesided_test.cpp), because a real fabric may keep the order without them.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -16,9 +16,9 @@ namespace {
 struct LitmusRun {
     std::string name;
     Words options;
-    Words program;   ///< options of litmus
-    Words settings;  ///< variables
-    bool ordinary = false;
+    Words program;              ///< options of litmus
+    Words settings;             ///< environment variables
+    bool ordinary = false;      ///< also run in the short form
     std::string provider = {};  ///< the test is skipped if this provider is not available
 };
 
@@ -37,7 +37,7 @@ std::vector<LitmusRun> runs() {
          true},
         {"storm", {"-n", "2", "--nodes", "2"}, {"--rounds", "7", "--storm", "100000"}, {}, false},
     };
-    // Each notify strategy, even if it is not the first choice.
+    // Each strategy of notification, also if it is not the default.
     for (const char* notify : {"immediate", "ordered", "delivery", "cells"}) {
         all.push_back({std::string("notify_") + notify,
                        {"-n", "2", "--nodes", "2"},
@@ -74,7 +74,7 @@ TEST_P(LitmusTest, EveryReadReturnsAnAllowedValue) {
     if (!launch.provider.empty()) settings.push_back("WEFT_PROVIDER=" + launch.provider);
     const Outcome outcome = run_ranks(launch.options, program, settings);
     if (outcome.errors.find("offers no provider") != std::string::npos)
-        GTEST_SKIP() << launch.provider << " is not here";
+        GTEST_SKIP() << launch.provider << " is not available";
     if (outcome.errors.find("does not promise") != std::string::npos)
         GTEST_SKIP() << launch.provider << " does not promise that";
     EXPECT_EQ(outcome.errors, "");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: WEFT_LOG=info reports a job's setup and choices with reasons, once and in few lines.
-// `trace` adds a line for each call; `warn` is silent. Method: read the lines of `weft bench`
-// on real ranks.
+// Goal: WEFT_LOG=info prints a job's settings, layout and choices with reasons, once and in few
+// lines. `trace` adds a line for each call; `warn` prints none of these. Method: read what
+// hello.cpp prints.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,9 +28,8 @@ std::ptrdiff_t count(const std::vector<std::string>& lines, const std::string& p
         lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
-/// Returns the lines that two or more ranks write to stderr during two collective calls.
+/// Returns the lines that the ranks of hello.cpp print to stderr.
 std::vector<std::string> logged(const Words& options, const Words& settings) {
-    std::vector<std::string> lines;
     const Outcome outcome = run_ranks(options, {rank_program("hello")}, settings);
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     return lines_of(outcome.errors);

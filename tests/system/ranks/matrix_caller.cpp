@@ -18,7 +18,7 @@ std::string name_of(const oracle::Samples& samples) {
     return std::string(base::name_of(samples.type));
 }
 
-/// Returns true for types with padding, which may differ between ranks where values do not.
+/// Returns true for types that may have padding, which may differ between ranks with equal values.
 bool may_have_padding(Type type) {
     return type >= Type::longdouble && type != Type::user;
 }
@@ -85,13 +85,13 @@ void MatrixCaller::make(const MatrixCall& wanted, std::string_view spec) {
     run(trial, wanted);
     const std::string complaint = trial.check();
     const collectives::CollectiveTraits& traits = collectives::traits_of(wanted.collective);
-    judge(complaint.empty(),
+    check(complaint.empty(),
           fmt::format("{} {} of {} {} (pattern {}), operation {}, root {}: {}", traits.name, spec,
                       wanted.count, name_of(*wanted.samples), wanted.pattern,
                       base::name_of(wanted.op), wanted.root, complaint));
     if (wanted.collective == Collective::allreduce && may_have_padding(wanted.samples->type) &&
         world_.size() > 1)
-        judge(same_on_all_ranks(trial.output()),
+        check(same_on_all_ranks(trial.output()),
               fmt::format("bytes of {} differ between ranks", name_of(*wanted.samples)));
 }
 
@@ -112,7 +112,7 @@ void MatrixCaller::make_refused(Collective collective, std::string_view spec) {
     }
     const std::string name(collectives::traits_of(collective).name);
     ++covered["refusals"][name];
-    judge(refused, fmt::format("{} {} takes an operation that does not commute", name, spec));
+    check(refused, fmt::format("{} {} accepts an operation that does not commute", name, spec));
 }
 
 bool MatrixCaller::same_on_all_ranks(std::span<const std::byte> bytes) {
@@ -120,7 +120,7 @@ bool MatrixCaller::same_on_all_ranks(std::span<const std::byte> bytes) {
     return world_.allreduce(hash, Op::min) == world_.allreduce(hash, Op::max);
 }
 
-void MatrixCaller::judge(bool right, const std::string& what) {
+void MatrixCaller::check(bool right, const std::string& what) {
     ++checked;
     if (right) return;
     if (++wrong <= 5) fmt::print(stderr, "rank {} of {}: {}\n", world_.rank(), world_.size(), what);

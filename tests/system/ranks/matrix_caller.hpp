@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// matrix_caller.hpp - makes collective calls on real ranks, checks their results, and
-// counts the calls.
+// matrix_caller.hpp - makes collective calls, checks their results, and counts the calls.
 //
-// Idea     A call is described by a row of values. The trial makes the call and the oracle knows
-//          the result. Blocking, started and persistent calls alternate.
+// Idea     A MatrixCall describes a call. A Trial has its arguments and checks its result by the
+//          oracle. Blocking, started and persistent calls alternate.
 // Holds    All ranks make the same calls in the same order.
-// Next     tests/support/trial.hpp; collective_matrix.cpp for the calls made.
+// Next     tests/support/trial.hpp has Trial; collective_matrix.cpp selects the calls.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +35,12 @@ class MatrixCaller {
   public:
     explicit MatrixCaller(Team world);
 
-    /// Makes a call. `spec` is the algorithm in force, and is printed with a wrong result.
+    /// Makes a call. `spec` is its algorithm, which is printed with a wrong result.
     void make(const MatrixCall& wanted, std::string_view spec);
     /// Makes a call with an operation that does not commute, which must be refused.
     void make_refused(Collective collective, std::string_view spec);
-    void judge(bool right, const std::string& what);
+    /// Counts a check. If it failed, prints `what`.
+    void check(bool right, const std::string& what);
 
     [[nodiscard]] Team& world() { return world_; }
     [[nodiscard]] std::uint64_t next_batch() { return ++batch_; }
@@ -51,8 +51,8 @@ class MatrixCaller {
     Covered covered;
     std::uint64_t bytes_min = UINT64_MAX;
     std::uint64_t bytes_max = 0;
-    int checked = 0;
-    int wrong = 0;
+    int checked = 0;  ///< number of checks
+    int wrong = 0;    ///< number of failed checks
 
   private:
     void run(Trial& trial, const MatrixCall& wanted);

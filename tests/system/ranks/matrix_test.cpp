@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives give right results on real ranks, over every layout of nodes and under a
-// foreign launcher. Method: launch collective_matrix.cpp; its report must say that nothing
-// was left out.
+// Goal: collectives give right results with each kind of layout and with another launcher. Method:
+// run collective_matrix.cpp; its report must have calls of each kind.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,8 +14,8 @@
 namespace weft::test {
 namespace {
 
-/// Returns the layouts. More than 9 ranks take the longest: the short form only has 12 on one node.
-/// The proofs cover all sizes.
+/// Returns the layouts. Those of more than 9 ranks take the longest, so the short form has only 12
+/// ranks on one node. The verifier proves all numbers of ranks.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 16; ++n) {
@@ -35,9 +34,9 @@ std::vector<Launch> launches() {
 
 class MatrixTest : public testing::TestWithParam<Launch> {};
 
-/// Checks that the report names each family of schedules that exists. The minimal sizes follow from
-/// the notation: a split needs 2 ranks and one more that takes part through them; a merge needs 2*2
-/// and a remainder; a nested level needs a further rank for each level.
+/// Checks that the report has each family of schedules that exists. The notation gives the smallest
+/// numbers of ranks: a split needs 2 ranks and one that they represent; a merge needs 2*2 ranks and
+/// a remainder; nested levels need a further rank each.
 void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     const auto number = [&](const char* group, const char* what) {
         return report.at(group).value(what, 0);
@@ -54,12 +53,12 @@ void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
         for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
             if (algorithm.collective != collective || algorithm.properties.notation) continue;
             if (algorithm.properties.direct && number("ways", "direct") == 0) continue;
-            const bool served = (!algorithm.properties.power_of_two ||
-                                 std::has_single_bit(static_cast<unsigned>(ranks))) &&
-                                (!algorithm.properties.even_nodes || even_nodes);
+            const bool expected = (!algorithm.properties.power_of_two ||
+                                   std::has_single_bit(static_cast<unsigned>(ranks))) &&
+                                  (!algorithm.properties.even_nodes || even_nodes);
             if (collective == "barrier" && algorithm.name == "multiplying" && ranks == 1)
-                continue;  // one rank has no stage
-            EXPECT_EQ(number(collective.data(), algorithm.name.data()) > 0, served)
+                continue;  // it has no stage
+            EXPECT_EQ(number(collective.data(), algorithm.name.data()) > 0, expected)
                 << collective << ' ' << algorithm.name;
         }
     }
@@ -80,7 +79,7 @@ TEST_P(MatrixTest, EveryCallAgreesWithASerialFold) {
     Words program{rank_program("collective_matrix")};
     if (long_forms()) program.emplace_back("--full");
     const std::optional<Outcome> outcome = run_launch(launch, program);
-    if (!outcome) GTEST_SKIP() << "no mpirun here";
+    if (!outcome) GTEST_SKIP() << "mpirun is not installed";
     if (!launch.options.empty()) {
         EXPECT_EQ(outcome->errors, "");
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nested_specs.hpp - schedules of recursive multiplying with nested levels.
 //
-// Idea     Each kind of level must be the first part of the level around it, and mRgGaB executes a
-//          factor when it opens. So only cTmB can contain another level. Inside it n' ranks remain,
-//          and every split or merged schedule for n' ranks fits there.
+// Idea     A level must be the first part of the level around it, and mRgGaB executes a factor when
+//          it opens. So only cTmB can contain another level. Inside it n' ranks remain, for which
+//          each split or merged schedule is possible.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace weft::test {
 
-/// Returns up to `most` elements, evenly spread and with the first one.
+/// Returns up to `most` elements, evenly spread, including the first one.
 inline std::vector<std::string> evenly(const std::vector<std::string>& all, std::size_t most) {
     std::vector<std::string> some;
     const std::size_t count = std::min(most, all.size());
@@ -32,7 +32,7 @@ inline std::vector<std::string> schedules_of(Rank size, collectives::ScheduleFam
     return all;
 }
 
-/// Returns the c levels of `size` ranks, each around every spec that inside(n') returns.
+/// Returns all c levels of `size` ranks, around each spec that inside(n') returns.
 template <class Inside>
 std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     std::vector<std::string> all;
@@ -49,7 +49,8 @@ std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     return all;
 }
 
-/// Returns c around c, c around m, and three levels; up to `most` of each. Needs 4 ranks or more.
+/// Returns c around split schedules, c around merged ones, and c around c; up to `most` of each.
+/// Needs 4 ranks or more.
 inline std::vector<std::string> nested_specs(Rank size, std::size_t most) {
     using collectives::ScheduleFamily;
     const auto split = [](Rank n) { return schedules_of(n, ScheduleFamily::split); };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls that the network runs give the right results and queue the number of descriptors that
-// `weft cost` predicts. They also complete while a rank that has started its part sleeps: the
-// other ranks begin when it is asleep and finish before it wakes up. Method: `weft bench
-// --offload` over the local provider with triggered operations. Its started calls, which wait for
-// the sleeper, are the control.
+// Goal: calls that the network executes give right results, and queue the number of descriptors
+// that `weft cost` predicts. They complete although a rank that has started the call sleeps: the
+// other ranks begin while it sleeps, and end before it continues. Method: `weft bench --offload`
+// with the local provider that has triggered operations. As a control, its started calls wait for
+// the sleeping rank.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -43,9 +43,9 @@ lab::Json cost_of(const Words& more) {
     return lab::read_json(outcome.output)["descriptors"];
 }
 
-/// A round proves nothing if the rank went to sleep after the others began, or if the others got
-/// too little processor time before it woke up. On a busy machine this may be true of all rounds,
-/// so the test then makes more rounds with longer sleep.
+/// A round does not count if the rank sleeps only after the others began, or continues before the
+/// others had enough processor time. On a busy machine this may be true for all rounds, so the test
+/// makes more rounds with a longer sleep.
 TEST(OffloadTest, ASleepingRankDoesNotDelayTheOthers) {
     for (const std::string collective : {"barrier", "broadcast", "allreduce"}) {
         SCOPED_TRACE(collective);
@@ -56,7 +56,7 @@ TEST(OffloadTest, ASleepingRankDoesNotDelayTheOthers) {
             ASSERT_TRUE(row.is_object());
             EXPECT_TRUE(row["checked"].get<bool>());
             EXPECT_EQ(row["entries_away"], 0);
-            EXPECT_EQ(row["started_early"], 0) << "the control waits for it";
+            EXPECT_EQ(row["started_early"], 0) << "a started call did not wait for the rank";
             if (row["offloaded_early"] > 0) break;
         }
         EXPECT_GE(row["offloaded_early"], 1) << row["offloaded_away_us"];
@@ -85,8 +85,8 @@ TEST(OffloadTest, ResultsAndDescriptorCountsAreRightForEachCase) {
     }
 }
 
-/// The host of a rank that is away queues nothing, so the call waits and the report says for what.
-TEST(OffloadTest, ABudgetOfOneLeavesTheRestToTheHost) {
+/// A rank that sleeps queues nothing, so the call waits and is reported.
+TEST(OffloadTest, WithABudgetOfOneTheHostQueuesTheRest) {
     const Outcome outcome = bench(
         {"allreduce", "--bytes", "8", "--budget", "1", "--iterations", "5", "--away-ms", "300"},
         "sockets", {"WEFT_TIMEOUT=0.1"});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each notify strategy that a provider promises gives right collectives on real ranks, and
-// each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
-// over each available provider, in one launch for a layout and all its strategies. The expected
-// promises are written by hand. The ordinary run samples pairs of schedules and shapes;
-// WEFT_TESTS_FULL=1 runs all of them on all layouts.
+// Goal: each strategy of notification that a provider promises gives right results of collectives,
+// and each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
+// with each available provider, once for a layout and all strategies. The table has the expected
+// promises. The short form samples pairs of schedules and shapes; WEFT_TESTS_FULL=1 runs all of
+// them with all layouts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct ProviderCase {
     std::string provider;
     Words promised;
     Words refused;
-    Launch launch;  ///< for the ordinary run
+    Launch launch;  ///< for the short form
 };
 
 const ProviderCase kProviders[] = {
@@ -50,8 +50,8 @@ std::string joined(const Words& words) {
     return text;
 }
 
-/// Returns true if libfabric has this provider by its exact name; "tcp" changed meaning with 1.18.
-bool is_here(const std::string& provider) {
+/// Returns true if libfabric has this exact provider; `tcp` changed its meaning with 1.18.
+bool is_available(const std::string& provider) {
     static const lab::Json info =
         lab::read_json(run_command({RANK_PROGRAMS "/weft", "info", "--json"}).output);
     for (const lab::Json& row : info.at("providers"))
@@ -66,10 +66,10 @@ void PrintTo(const ProviderCase& over, std::ostream* out) {
 class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
   protected:
     void SetUp() override {
-        if (!is_here(GetParam().provider))
+        if (!is_available(GetParam().provider))
             GTEST_SKIP() << "libfabric has no provider " << GetParam().provider;
     }
-    /// Launches the matrix on one layout.
+    /// Runs the matrix with a layout.
     void run(const Launch& launch, const char* depth) {
         const ProviderCase& over = GetParam();
         Words program{rank_program("collective_matrix"), "--notify", joined(over.promised)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_dies.cpp - a program of real ranks in which the last rank is killed between calls.
+// rank_dies.cpp - ranks of which the last kills itself between calls.
 #include <fmt/format.h>
 
 #include <csignal>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ranks_job.hpp - launches a program of real ranks for a test.
+// ranks_job.hpp - runs a program as a job for a test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,17 +18,18 @@ namespace weft::test {
 
 using Words = std::vector<std::string>;
 
+/// Returns true if the tests must run in their long form.
 inline bool long_forms() {
     return full_mode();
 }
 
-/// Returns the path of a rank program of this folder.
+/// Returns the path of a built program, whose name is without `weft_`.
 inline std::string rank_program(const std::string& name) {
     return RANK_PROGRAMS "/weft_" + name;
 }
 
-/// Returns the seconds after which a launch counts as hung. Machines that build meanwhile are slow,
-/// and emulated ones are slower.
+/// Returns the seconds after which a job is considered hung. Busy machines are slow, and emulated
+/// machines are slower.
 inline double launch_deadline_s() {
 #if defined(WEFT_TESTS_EMULATED)
     constexpr double kSlowness = 10;
@@ -42,7 +43,7 @@ inline double launch_deadline_s() {
 inline Outcome run_command(const Words& command, const Words& settings = {}) {
     RunningProgram running(command, settings, launch_deadline_s());
     const Outcome outcome = running.wait();
-    EXPECT_NE(outcome.status, -1) << "hung: it had to be killed";
+    EXPECT_NE(outcome.status, -1) << "hung and was killed";
     EXPECT_TRUE(running.nothing_left());
     return outcome;
 }
@@ -59,7 +60,7 @@ inline Outcome run_ranks(const Words& options, const Words& program, const Words
     return run_command(weft_run(options, program), settings);
 }
 
-/// Runs ranks under a foreign launcher. Returns nullopt if it is not installed.
+/// Runs a job by mpirun. Returns nullopt if it is not installed.
 inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
                                                const Words& settings = {}) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0) return std::nullopt;
@@ -68,13 +69,13 @@ inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
     return run_command(command, settings);
 }
 
-/// A job to start, under mpirun if it has no options of `weft run`.
+/// A job to run; by mpirun if it has no options of `weft run`.
 struct Launch {
     std::string name;
     int ranks = 1;
     int nodes = 1;
     Words options;
-    Words settings = {};  ///< variables
+    Words settings = {};  ///< environment variables
 };
 inline Launch launch_of(int ranks, int nodes) {
     return {"n" + std::to_string(ranks) + "_nodes" + std::to_string(nodes),
@@ -87,7 +88,7 @@ inline std::optional<Outcome> run_launch(const Launch& launch, const Words& prog
     return run_ranks(launch.options, program, launch.settings);
 }
 
-/// Returns options as words for names of tests.
+/// Returns a text with underscores for characters that names of tests cannot have.
 inline std::string as_name(const std::string& text) {
     std::string name;
     for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scale_test.cpp - jobs of many ranks start, make calls and end; a requested end is quick, too.
+// scale_test.cpp - jobs of many ranks start, make calls and end, also by a signal.
 //
-// Goal: no resource that a job needs for each rank (files, threads, addresses, connections) runs
-// out, and the start meets a deadline. Method: jobs of 16 ranks on one node and of 8 on four
-// virtual nodes; the long form has 128, and 32 on sixteen nodes. Every rank checks its sums.
+// Goal: resources that a job needs for each rank (files, threads, addresses, connections) suffice,
+// and the job ends before a deadline. Method: jobs of 16 ranks on one node and of 8 on four virtual
+// nodes; in the long form 128, and 32 on sixteen nodes. Each rank checks its sums.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,13 +39,13 @@ TEST(ScaleTest, ManyRanksCompleteACallAndEnd) {
                    std::max(size.nodes, 1), outcome.seconds);
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(lines_like(outcome.output, "rank [0-9]+ is through").size(),
+        EXPECT_EQ(lines_like(outcome.output, "rank [0-9]+ has ended").size(),
                   static_cast<std::size_t>(size.ranks));
         EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
     }
 }
 
-TEST(ScaleTest, AllOfManyRanksReportTheirWaitsWithinTheGrace) {
+TEST(ScaleTest, AllOfManyRanksReportTheirWaitsBeforeTheyAreKilled) {
     for (const Size& size : sizes()) {
         RunningProgram job(weft_run(options_for(size), {rank_program("stuck"), "sleep", "2"}), {},
                            launch_deadline_s());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sigterm_report_test.cpp - the handler of SIGTERM, without a job.
+// sigterm_report_test.cpp - tests of the handler of SIGTERM without a job.
 //
-// Goal: each runtime of a process reports its state, the last one to answer ends the process
-// by the signal, and other handlers are not touched. Method: death tests in which the test
-// acts as the runtime.
+// Goal: each runtime of a process reports its state, the last report ends the process by the
+// signal, and other handlers are kept. Method: death tests that call the functions that a runtime
+// calls.
 #include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ struct sigaction disposition() {
     return found;
 }
 
-/// Acts as a call of a runtime: polls for a request to report, as an engine does.
+/// Polls for a request to report, as an engine does.
 void wait_until_asked(SigtermReport& report) {
     while (!report.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
@@ -88,7 +88,7 @@ TEST(SigtermReportDeathTest, ACallReportsAndThenTheProcessDies) {
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: report of the engine\n$");
 }
 
-// The file gets the lines of the handler and the engine, and no other output of the process.
+// The file gets only the lines of the handler and of the engine.
 TEST(SigtermReportDeathTest, TheLogFileGetsTheReport) {
     const std::string name = testing::TempDir() + "last_words." + std::to_string(::getpid());
     const auto die = [&](bool in_call) {
@@ -114,7 +114,7 @@ TEST(SigtermReportDeathTest, TheLogFileGetsTheReport) {
     ::unlink(name.c_str());
 }
 
-TEST(SigtermReportDeathTest, ACallerLearnsOfARequestWhenItLeaves) {
+TEST(SigtermReportDeathTest, TheEndOfTheOuterCallReturnsTheRequest) {
     const auto die = [] {
         SigtermReport report;
         report.status_request().enter();
@@ -153,12 +153,12 @@ TEST(SigtermReportDeathTest, ARepeatedSignalKillsAfterASecond) {
         report.status_request().enter();
         ::raise(SIGTERM);
         ::raise(SIGTERM);
-        base::write_line("still here");
+        base::write_line("still runs");
         ::poll(nullptr, 0, 1100);
         ::raise(SIGTERM);
         ::_exit(1);
     };
-    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^still here\n$");
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^still runs\n$");
 }
 
 TEST(SigtermReportDeathTest, AForkedChildDiesWithoutAReport) {

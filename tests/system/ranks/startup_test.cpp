@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the README shows the tested program, and a job starts and ends quickly. Method: compare the
-// texts; time 20 launches of hello.cpp. The bound on the median is wide, because the machine may be
-// busy. The bound on the minimum is the normal time of a start.
+// Goal: the README has the tested program, and a job starts and ends quickly. Method: compare the
+// texts; time 20 launches of hello.cpp. The limit of the median is large, because the machine may
+// be busy. The limit of the minimum is the usual time of a start.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

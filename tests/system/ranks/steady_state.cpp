@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// steady_state.cpp - a program of real ranks that counts the allocations and system calls
-// of short calls.
+// steady_state.cpp - ranks that count the allocations and system calls of short calls.
 //
-// Idea     Reads the counters before and after blocks of calls. The counts are summed over the
-//          ranks, and rank 0 prints one JSON object. As a control, the counters first count one
-//          allocation and one system call.
+// Idea     Each rank reads the counters before and after blocks of calls. The counts are summed
+//          over the ranks, and rank 0 prints one JSON object. As a control, the counters first
+//          count one allocation and one system call.
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@ constexpr std::size_t kBlocks = 100;
 constexpr int kCallsPerBlock = 1000;
 constexpr int kWarmUp = 2000;
 
+/// Returns the counts that are not 0, by number of the system call.
 lab::Json by_number(const std::vector<std::int64_t>& counts) {
     auto found = lab::Json::object();
     for (std::size_t number = 0; number < counts.size(); ++number) {
@@ -40,12 +40,14 @@ class Measurement {
   public:
     explicit Measurement(Team world) : world_(world) {}
 
-    /// Returns the reason why some rank cannot measure, or an empty text; the same on all ranks.
+    /// Returns why a rank cannot count, or an empty text on all ranks if all can.
     std::string reason() {
         const std::string own =
-            can_count_allocations() ? system_calls_.reason() : "allocations cannot be counted here";
-        const auto hindered = world_.allreduce(std::int32_t{own.empty() ? 0 : 1}, Op::sum);
-        if (hindered == 0) return {};
+            can_count_allocations()
+                ? system_calls_.reason()
+                : "allocations cannot be counted with this C library or sanitizer";
+        const auto unable = world_.allreduce(std::int32_t{own.empty() ? 0 : 1}, Op::sum);
+        if (unable == 0) return {};
         return own.empty() ? "another rank cannot count" : own;
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a short call between two ranks that spin makes no allocation and no system call. Method:
-// launch steady_state.cpp, which counts both; as a control it first makes one of each.
+// run steady_state.cpp, which counts both; as a control it first makes one of each.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kAttempts = 5;
 
-/// System calls of a rank that waits for a peer that does not run.
+/// Numbers of the system calls of a rank that waits for a peer without a processor.
 const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_string(SYS_nanosleep),
                                      std::to_string(SYS_clock_nanosleep)};
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck.cpp - a program of real ranks that get stuck, in a different way in each mode:
+// stuck.cpp - ranks of which one gets stuck, in another way in each mode:
 //
 //   (none)               no rank gets stuck
 //   loop                 all ranks make calls forever
 //   sleep RANK SECONDS   RANK sleeps between its calls while the others wait for it
-//   stop RANK SECONDS    RANK is stopped by a signal until its child process continues it
-//   handler RANK         RANK sleeps forever; all ranks have their own handler of SIGTERM
-//   finalized RANK       RANK sleeps forever after it has finalized; the others end normally
+//   stop RANK SECONDS    RANK is stopped by SIGSTOP until its child process sends SIGCONT
+//   handler RANK         RANK sleeps for an hour; all ranks install a handler of SIGTERM
+//   finalized RANK       RANK sleeps for an hour after it has finalized; the others end normally
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,14 +23,14 @@ namespace {
 
 constexpr int kWrongResult = 9;
 
-void say(const std::string& line) {
+void print_line(const std::string& line) {
     fmt::print("{}\n", line);
     std::fflush(stdout);
 }
 
 void sleep_for(double seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    std::this_thread::sleep_until(end);  // the library's own signals must not interrupt it
+    std::this_thread::sleep_until(end);  // signals of the library do not end it early
 }
 
 void stop_for(double seconds) {
@@ -44,7 +44,7 @@ void stop_for(double seconds) {
 }
 
 /// Makes a few calls. Returns false if a sum is wrong.
-bool call_a_little(weft::Team& world) {
+bool make_calls(weft::Team& world) {
     const double size = world.size();
     for (int i = 0; i < 5; ++i) {
         const double sum = world.allreduce(world.rank() + 1.0, weft::Op::sum);
@@ -54,9 +54,9 @@ bool call_a_little(weft::Team& world) {
     return true;
 }
 
-void be_stuck(const std::string& mode, double seconds) {
-    if (mode != "stop") sleep_for(0.3);  // by then the others wait
-    say("stuck");
+void get_stuck(const std::string& mode, double seconds) {
+    if (mode != "stop") sleep_for(0.3);  // then the others wait
+    print_line("stuck");
     if (mode == "stop") {
         stop_for(seconds);
     } else {
@@ -69,15 +69,15 @@ int run(const std::string& mode, int rank, double seconds) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
     while (mode == "loop") {
-        if (!call_a_little(world)) return kWrongResult;
+        if (!make_calls(world)) return kWrongResult;
     }
-    if (!call_a_little(world)) return kWrongResult;
-    if (mode != "finalized" && world.rank() == rank) be_stuck(mode, seconds);
-    if (!call_a_little(world)) return kWrongResult;
+    if (!make_calls(world)) return kWrongResult;
+    if (mode != "finalized" && world.rank() == rank) get_stuck(mode, seconds);
+    if (!make_calls(world)) return kWrongResult;
     const int own = world.rank();
     runtime.finalize();
-    if (mode == "finalized" && own == rank) be_stuck(mode, seconds);
-    say(fmt::format("rank {} is through", own));
+    if (mode == "finalized" && own == rank) get_stuck(mode, seconds);
+    print_line(fmt::format("rank {} has ended", own));
     return 0;
 }
 

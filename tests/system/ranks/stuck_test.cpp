@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stuck_test.cpp - ranks that get SIGTERM, and ranks for which others wait too long.
 //
-// Goal: a rank that gets SIGTERM from any sender reports the peer for which it waits. A wait that
-// takes too long is reported, and ends the job only on request. An application's own handler is not
-// touched. Method: launch stuck.cpp, in which one of four ranks gets stuck; reports must name it.
+// Goal: a rank that gets SIGTERM reports the peer for which it waits. A wait that takes too long is
+// reported, and ends the job only on request. A handler of the application is kept. Method: run
+// stuck.cpp, in which one of four ranks gets stuck; the reports must name it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ std::size_t count_lines(const std::string& errors, const std::string& pattern) {
     return lines_like(errors, pattern).size();
 }
 
-/// Rank 2 must be in the application; the other ranks wait, and at least one of them for rank 2.
+/// Checks that rank 2 is in the application, and the others wait, at least one of them for rank 2.
 void expect_reports(const std::string& errors) {
     for (const char* const rank : {"0", "1", "3"})
         EXPECT_EQ(count_lines(errors, waiting_line(rank, "[0-3]")), 1U) << rank << "\n" << errors;
@@ -62,7 +62,7 @@ TEST_P(StuckTest, ATimeoutRequestsReportsBeforeItKills) {
     EXPECT_EQ(outcome.status, 124);
     EXPECT_EQ(outcome.output, "stuck\n");
     expect_reports(outcome.errors);
-    EXPECT_LT(outcome.seconds, limit_s + 2) << "ranks that answer need no grace";
+    EXPECT_LT(outcome.seconds, limit_s + 2) << "the launcher must not wait after the reports";
 }
 
 TEST_P(StuckTest, ASignalToTheLauncherRequestsReports) {
@@ -86,7 +86,7 @@ TEST_P(StuckTest, ALongWaitIsReportedAndTheJobContinues) {
         const Outcome outcome =
             run_ranks(GetParam(), stuck({mode, "2", times[1]}), {"WEFT_TIMEOUT=" + times[0]});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_EQ(count_lines(outcome.output, "rank [0-3] is through"), 4U) << outcome.output;
+        EXPECT_EQ(count_lines(outcome.output, "rank [0-3] has ended"), 4U) << outcome.output;
         EXPECT_GE(count_lines(outcome.errors, waiting_line("[013]", "2")), 1U) << outcome.errors;
         EXPECT_EQ(outcome.errors.find("weft run:"), std::string::npos) << outcome.errors;
     }
@@ -119,7 +119,7 @@ TEST(EndingTest, AHandlerOfTheApplicationIsKept) {
 TEST(EndingTest, AFinalizedRankReportsNothing) {
     const Outcome outcome = run_ranks({"-n", "4", "--timeout", "2"}, stuck({"finalized", "2"}));
     EXPECT_EQ(outcome.status, 124);
-    EXPECT_EQ(count_lines(outcome.output, "rank [013] is through"), 3U) << outcome.output;
+    EXPECT_EQ(count_lines(outcome.output, "rank [013] has ended"), 3U) << outcome.output;
     EXPECT_EQ(count_lines(outcome.errors, "weft: .*"), 0U) << outcome.errors;
 }
 
@@ -136,21 +136,21 @@ TEST(EndingTest, RanksInStartUpReportTheirWaits) {
 }
 
 TEST(EndingTest, ASecondInterruptKillsAtOnce) {
-    const std::string script = "trap '' TERM; echo deaf; while :; do sleep 0.05; done";
+    const std::string script = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
     RunningProgram running(weft_run({"-n", "2"}, {"sh", "-c", script}));
-    ASSERT_TRUE(running.wait_for_output("deaf\ndeaf\n"));
+    ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGINT);
     const double asked = 1e-9 * static_cast<double>(base::monotonic_ns());
-    ::poll(nullptr, 0, 100);  // a pending signal would swallow the next one
+    ::poll(nullptr, 0, 100);  // signals of one kind that are pending are merged
     running.send(SIGINT);
     EXPECT_EQ(running.wait().status, 128 + SIGINT);
     EXPECT_LT(1e-9 * static_cast<double>(base::monotonic_ns()) - asked, 1.9)
-        << "the grace is two seconds";
+        << "a single signal gives ranks two seconds";
 }
 
-// mpirun sends SIGKILL as soon as the first rank has ended after its SIGTERM, so a rank without a
-// processor at this moment reports nothing. The test therefore collects the lines of several
-// launches. Open MPI 5 also drops the ranks' output then; the lines are in the log files.
+// After its SIGTERM, mpirun sends SIGKILL when the first rank has ended, so a rank without a
+// processor then reports nothing. Therefore the test collects the lines of several launches. Open
+// MPI 5 also drops the output of the ranks; the lines are in the log files.
 TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
     if (std::system("command -v mpirun.openmpi >/dev/null") != 0)
         GTEST_SKIP() << "Open MPI's mpirun is not installed";
@@ -183,7 +183,7 @@ TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
 
 struct Difference {
     std::string name;
-    std::string setting;  ///< made by the last of three ranks only
+    std::string setting;  ///< of only the last of three ranks
     std::string message;
 };
 
@@ -208,7 +208,7 @@ TEST_P(DifferentSettingsTest, TheJobStopsAndNamesBothRanksAndValues) {
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
-// Either all ranks of a job have nodes, or none.
+// A job is refused if only some of its ranks have WEFT_NODE_ID.
 TEST(DifferentNodesTest, TheJobStopsAndNamesBothRanks) {
     const auto run_with = [](const Words& options, const std::string& setting) {
         return run_ranks(options, {"sh", "-c",
@@ -227,10 +227,10 @@ TEST(DifferentNodesTest, TheJobStopsAndNamesBothRanks) {
     }
 }
 
-// A process without capabilities may not read a process with them, so it cannot map its memory.
+// A process without capabilities may not read one with capabilities, and so cannot map its memory.
 TEST(DifferentMappingsTest, TheJobStopsAndNamesBothRanks) {
     if (::geteuid() != 0 || std::system("command -v setpriv >/dev/null") != 0)
-        GTEST_SKIP() << "takes root and setpriv";
+        GTEST_SKIP() << "needs root and setpriv";
     const std::string program = rank_program("stuck");
     const Outcome outcome = run_ranks(
         {"-n", "3"}, {"sh", "-c",

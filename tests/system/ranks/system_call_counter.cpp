@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handler itself makes system calls: the counted one, and the one that returns from the
-// handler. Both are in a range of code that the kernel exempts.
+// The handler makes two system calls: the counted one, and the one that returns from the handler.
+// Both are in a range of code that the kernel exempts.
 #include "tests/system/ranks/system_call_counter.hpp"
 
 #include <numeric>
@@ -57,7 +57,7 @@ namespace {
 constexpr unsigned char kAllow = 0;  // SYSCALL_DISPATCH_FILTER_ALLOW
 constexpr unsigned char kBlock = 1;  // SYSCALL_DISPATCH_FILTER_BLOCK
 
-/// Global variables, because a signal handler has no argument that could carry them.
+/// Global variables, because a signal handler has no argument for them.
 volatile unsigned char selector = kAllow;
 SystemCallCounter::Counts counted{};
 
@@ -69,7 +69,7 @@ void count_and_call(int, siginfo_t*, void* context) {
                                          reg[REG_R10], reg[REG_R8], reg[REG_R9]);
 }
 
-/// The kernel's sigaction. The C library's version would return by code that is not exempt.
+/// The kernel's sigaction. The handler of the C library's would return by code that is not exempt.
 struct KernelSigaction {
     void (*handler)(int, siginfo_t*, void*);
     unsigned long flags;
@@ -116,8 +116,7 @@ const SystemCallCounter::Counts& SystemCallCounter::counts() const {
 
 namespace weft::test {
 
-SystemCallCounter::SystemCallCounter()
-    : reason_("system call user dispatch: not on this machine") {}
+SystemCallCounter::SystemCallCounter() : reason_("no system call user dispatch on this machine") {}
 SystemCallCounter::~SystemCallCounter() = default;
 void SystemCallCounter::start() {}
 void SystemCallCounter::stop() {}

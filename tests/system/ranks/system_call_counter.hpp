@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // system_call_counter.hpp - counts the system calls that this thread makes, by number.
 //
-// Idea     While a byte in memory says so, the kernel turns every system call of a thread into a
-//          signal (system call user dispatch, Linux 5.11). The handler counts the call and then
-//          makes it, from code that is exempt.
-// Holds    Between start() and stop() the thread only runs slower. Calls that need not enter the
-//          kernel (such as reading the clock) are not system calls and do not count.
+// Idea     While a byte in memory has a certain value, the kernel sends a signal instead of each
+//          system call of a thread (system call user dispatch, Linux 5.11). The handler counts the
+//          call and then makes it, from code that is exempt.
+// Holds    Between start() and stop() the thread is only slower. Calls that do not enter the kernel
+//          (such as reading the clock) are not counted.
 #pragma once
 
 #include <array>
@@ -17,10 +17,11 @@ namespace weft::test {
 class SystemCallCounter {
   public:
     static constexpr std::size_t kNumbers = 512;
-    using Counts = std::array<std::uint64_t, kNumbers>;  ///< by number; the last one for all above
+    using Counts =
+        std::array<std::uint64_t, kNumbers>;  ///< by number; larger numbers are in the last element
 
-    /// Arms the dispatch for the calling thread; if that fails, reason() says why. A process may
-    /// have one object at a time.
+    /// Enables the dispatch for the calling thread; if that fails, reason() returns why. A process
+    /// may have one object at a time.
     SystemCallCounter();
     ~SystemCallCounter();
     SystemCallCounter(const SystemCallCounter&) = delete;

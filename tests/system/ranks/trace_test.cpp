@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: WEFT_TRACE writes the steps of the ranks in the published trace-event format, which
-// Perfetto opens. WEFT_STATS gives the sums of the same data, and `weft simulate --trace`
-// writes the same format. Method: read back the files of jobs of 8 ranks, and check every event
-// against the rules of the format for its phase. The clocks of one host must be equal within
-// the reported error.
+// Perfetto reads. WEFT_STATS prints sums of the same data, and `weft simulate --trace` writes the
+// same format. Method: read the files of jobs of 8 ranks, and check each event by the rules of the
+// format. Clocks of one host must be equal within the reported error.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -66,7 +65,7 @@ struct Slice {
     double end = 0;
 };
 
-/// Checks that slices of a thread are nested or disjoint, within a nanosecond or so of rounding.
+/// Checks that slices of a thread are nested or disjoint, except for 1.5 ns of rounding.
 void expect_nested(std::vector<Slice> slices) {
     std::ranges::stable_sort(slices, [](const Slice& a, const Slice& b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -81,7 +80,7 @@ void expect_nested(std::vector<Slice> slices) {
     EXPECT_EQ(crossing, 0) << "slices of one thread that overlap";
 }
 
-bool lies_in_a_slice(const std::vector<Slice>& slices, double at) {
+bool is_in_a_slice(const std::vector<Slice>& slices, double at) {
     return std::ranges::any_of(slices, [&](const Slice& slice) {
         return slice.begin - 0.0015 <= at && at <= slice.end + 0.0015;
     });
@@ -124,7 +123,7 @@ Contents check_format(const Json& trace) {
             EXPECT_EQ(event.value("bp", ""), phase == "f" ? "e" : "");
             flows[event.at("id").get<std::int64_t>()].push_back(event);
         } else {
-            ADD_FAILURE() << "a phase that is not expected: " << event.dump();
+            ADD_FAILURE() << "an unexpected phase: " << event.dump();
         }
     }
     for (const auto& [id, phases] : async)
@@ -138,13 +137,12 @@ Contents check_format(const Json& trace) {
         contents.arrows_between_processes +=
             ends.front().at("pid") != ends.back().at("pid") ? 1 : 0;
     }
-    // Each arrow begins and ends in a slice; a part of them is enough.
+    // Each arrow must begin and end in a slice; only some arrows are checked.
     for (const auto& [id, ends] : flows) {
         if (id > 200) break;
         for (const Json& end : ends)
-            EXPECT_TRUE(
-                lies_in_a_slice(slices[{end.at("pid").get<int>(), end.at("tid").get<int>()}],
-                                end.at("ts").get<double>()))
+            EXPECT_TRUE(is_in_a_slice(slices[{end.at("pid").get<int>(), end.at("tid").get<int>()}],
+                                      end.at("ts").get<double>()))
                 << end.dump();
     }
     return contents;
@@ -165,18 +163,18 @@ TEST_P(TraceTest, ATraceIsWellFormedAndShowsWaits) {
     EXPECT_EQ(contents.processes.size(), 8U);
     EXPECT_GE(contents.slices.at("allreduce"), 8);
     for (const char* part : {"wait", "publish"}) EXPECT_GE(contents.slices.at(part), 8) << part;
-    EXPECT_GE(contents.arrows_between_processes, 8 * 7) << "each rank waits for each other";
+    EXPECT_GE(contents.arrows_between_processes, 8 * 7) << "each rank waits for each other rank";
     const Json& about = trace.at("otherData");
     EXPECT_EQ(about.at("events_lost"), 0);
     EXPECT_EQ(about.at("ranks"), 8);
     EXPECT_LE(about.at("compared_difference_ns_max").get<std::int64_t>(),
               about.at("compared_error_ns_max").get<std::int64_t>())
-        << "one clock was found to differ from itself";
+        << "clocks of one host differ";
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, TraceTest, ::testing::Values("1", "2"));
 
-TEST(TraceTest, TheLastStepsAreKeptAndMissingOnesCounted) {
+TEST(TraceTest, TheLastStepsAreKeptAndDroppedOnesCounted) {
     const Folder folder;
     const Outcome outcome =
         run_ranks({"-n", "2"}, {rank_program("hello")},
@@ -189,7 +187,7 @@ TEST(TraceTest, TheLastStepsAreKeptAndMissingOnesCounted) {
 TEST(TraceTest, AnUnwritableFolderIsNamed) {
     const Outcome outcome =
         run_ranks({"-n", "2"}, {rank_program("hello")}, {"WEFT_TRACE=/proc/nothing"});
-    EXPECT_EQ(outcome.status, 0) << "the job itself is right";
+    EXPECT_EQ(outcome.status, 0) << "the job must not fail";
     EXPECT_NE(outcome.errors.find("WEFT_TRACE=/proc/nothing: cannot write"), std::string::npos)
         << outcome.errors;
 }
@@ -233,7 +231,7 @@ TEST(StatsTest, CallsAndBytesAreCountedExactly) {
     EXPECT_EQ(calls[0][8], "32");
     EXPECT_EQ(calls[0][9], "0");
     for (int rank = 0; rank < 4; ++rank) {
-        // One line in this table and one in the table of buffers.
+        // A line in this table, and one in the table of buffers.
         const std::vector<Words> lines = rows(outcome, std::to_string(rank));
         ASSERT_EQ(lines.size(), 2U);
         EXPECT_EQ(lines[0].size(), 12U);

@@ -27,7 +27,8 @@ std::string said_by_a_peer(int after_s, int stays_s) {
 }
 
 void expect_said(int stays_s, const std::string& text) {
-    if (std::system("mpirun --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun here";
+    if (std::system("mpirun --version > /dev/null 2>&1") != 0)
+        GTEST_SKIP() << "mpirun is not installed";
     const std::regex line("weft: rank 0: start-up: waiting for the cards of all ranks; " + text +
                           "\n");
     std::string said;
