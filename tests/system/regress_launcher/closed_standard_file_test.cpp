@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with standard input, output or error closed, files of the launcher got their numbers, so
-// ranks wrote to its pipes and sockets. Method: each combination; ranks print their files. On
+// Bug: if standard input, output or error was closed, files of the launcher got their numbers, so
+// ranks wrote to its pipes and sockets. Method: close several of them; ranks print their files. On
 // 296e588 it fails with and without --label.
 #include "tests/system/regress_launcher/launches.hpp"
 

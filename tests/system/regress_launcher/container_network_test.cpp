@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: containers of one machine with networks of their own were taken for one host. They bound
-// their ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md advises users
-// to run jobs in such containers (WEFT_NODE_ID).
+// Bug: containers of a machine with separate networks were considered one host. They bound their
+// ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md advises users to
+// run jobs in such containers (WEFT_NODE_ID).
 // Method: as root, make two network namespaces connected by a pair of interfaces, each with a
 // bridge of the same address and no default route. Each rank enters one after it has joined PMIx.
 // On 296e588 the job ends by its timeout.
@@ -52,8 +52,8 @@ TEST(ContainerNetwork, RanksWithSeparateNetworksConnectByAddress) {
 }
 
 // Bug: commands of weft that are ranks (bench, fit, tune) refused each TCP connection from another
-// machine, and waited for it forever. Their program also contains the gate of the PMIx server
-// (connection_gate.hpp). The gate searched this kernel's sockets for the user of the other end.
+// machine, and waited for it forever. Their program contains the check of connections to the PMIx
+// server (connection_gate.hpp), which searched this kernel's sockets for the user of the peer.
 TEST(ContainerNetwork, CommandsWithSeparateNetworksConnect) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
     const Networks networks(fmt::format("weftc{}-", ::getpid()));

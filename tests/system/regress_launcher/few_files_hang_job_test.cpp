@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with a limit of 20 open files, `weft run -n 2` passed its own check. Its PMIx server then
-// dropped the connection of a rank, and the job hung. Method: jobs under every limit near that one
-// must either run or be refused. On 9d518da limits of 20 and 21 end by the timeout of the job,
+// Bug: with a limit of 20 open files, the check of `weft run -n 2` found enough. Its PMIx server
+// then closed the connection of a rank, and the job hung. Method: with each limit near it, jobs
+// must either run or be refused. On 9d518da jobs with limits of 20 and 21 end by their timeout,
 // with status 124.
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ class FewFilesHangJob : public testing::TestWithParam<const char*> {};
 TEST_P(FewFilesHangJob, EveryLimitEitherRunsOrIsRefused) {
     constexpr int kTooFew = 14;
     constexpr int kEnough = 44;
-    constexpr int kRefused = 3;
+    constexpr int kRefused = 3;  // exit status
     for (int limit = kTooFew; limit <= kEnough; ++limit) {
         SCOPED_TRACE(limit);
         const Outcome outcome =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: SIGUSR1 and SIGUSR2, with which batch systems announce an end, killed the launcher. A stop
-// from the terminal stopped the launcher and left the ranks running.
+// Bug: SIGUSR1 and SIGUSR2, by which batch systems announce the end of a job, killed the launcher.
+// SIGTSTP stopped the launcher, but not its ranks.
 // Method: ranks print the signals that they get. On 296e588 all tests fail.
 #include <signal.h>
 #include <unistd.h>
@@ -44,8 +44,8 @@ bool wait_until_stopped(const RunningProgram& running) {
 }
 
 TEST(ForwardedSignal, TheSignalReachesTheRanksAndNotTheLauncher) {
-    // The ranks have no child while they wait, since it would get the signal, too. The loop has no
-    // substitution, because bash fails if a trap runs while it parses one.
+    // The ranks have no child while they wait, because it would get the signal, too. The loop has
+    // no substitution, because bash fails if a trap runs while it parses one.
     RunningProgram running(
         launched("",
                  "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "
@@ -66,7 +66,7 @@ TEST(ForwardedSignal, AStopSignalStopsTheJobAndItsTimeout) {
     ASSERT_TRUE(wait_until_stopped(running));
     std::this_thread::sleep_for(std::chrono::milliseconds(2200));  // longer than the timeout
     running.send(SIGCONT);
-    // The ranks were stopped for longer than their sleep, so they and the job end at once.
+    // The ranks were stopped for longer than their sleep, so they end at once.
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: signals that were ignored when the launcher was executed (nohup; background jobs of scripts)
-// ended the job. With SIGCHLD ignored the launcher never saw the end of a rank, and spun.
-// Method: env --ignore-signal. On 296e588 all tests fail.
+// Bug: signals that were ignored when the launcher started (nohup; background jobs of scripts)
+// ended the job. If SIGCHLD was ignored, the launcher did not detect the end of ranks, and spun.
+// Method: trap '' and env --ignore-signal. On 296e588 all tests fail.
 #include <signal.h>
 
 #include <chrono>
@@ -43,7 +43,7 @@ TEST(IgnoredSignal, RanksKeepIgnoringIt) {
     }
 }
 
-TEST(IgnoredSignal, EndsOfRanksAreNoticedWhileSigchldIsIgnored) {
+TEST(IgnoredSignal, EndsOfRanksAreDetectedIfSigchldIsIgnored) {
     const Words command{"env",
                         "--ignore-signal=CHLD",
                         RANK_PROGRAMS "/weft",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// in_network.cpp - a library to load before a rank (LD_PRELOAD). Once connected to its launcher,
-// the rank enters the network namespace IN_NETWORK plus its rank.
+// in_network.cpp - a library for LD_PRELOAD. After a rank has connected to its launcher, it enters
+// the network namespace whose name is IN_NETWORK and its rank.
 //
-// Next     rank_in_network.cpp, a rank that enters one itself; perf/papers/delayed.
+// Next     rank_in_network.cpp is a rank that enters one without the library; perf/papers/delayed.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pmix.h>

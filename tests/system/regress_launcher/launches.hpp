@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launches.hpp - jobs under `weft run` whose launcher starts in an unusual environment.
+// launches.hpp - runs `weft run` by a shell, which makes limits and redirections before.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ inline Words launched(const std::string& before, const std::string& arguments,
     return {"sh", "-c", before + " exec " RANK_PROGRAMS "/weft run " + arguments + " " + after};
 }
 
-/// Runs such a command to its end and checks that no process of it is left.
+/// Runs the command to its end and checks that none of its processes remains.
 inline Outcome launch(const std::string& before, const std::string& arguments,
                       const std::string& after = "") {
     return run_command(launched(before, arguments, after));

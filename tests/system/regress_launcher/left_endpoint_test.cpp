@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: ranks over the provider shm that were killed under foreign launchers, later also ranks
-// killed at their start, left 16 MiB each in /dev/shm. weft's launcher removed files named after
-// the process number of a rank, which may belong to another container. In a small /dev/shm ranks
-// died of SIGBUS. Slurm kills all processes of a job at once when it learns that a rank has ended,
-// and the files of the other ranks stayed.
-// Method: kills under mpirun; a rank killed while all other processes of the job are stopped; a
-// file with a name like a rank's; a small /dev/shm (as root). On 296e588 all fail.
+// Bugs: ranks over the provider shm that other launchers killed, later also ranks killed at their
+// start, left 16 MiB each in /dev/shm. weft's launcher removed files whose name has the process ID
+// of a rank, although another container may have made them. With a small /dev/shm ranks were killed
+// by SIGBUS. Slurm kills all processes of a job at once when a rank has ended, and the files of the
+// other ranks remained.
+// Method: kill ranks under mpirun; kill a rank while all other processes of the job are stopped;
+// make a file with a similar name; use a small /dev/shm (as root). On 296e588 all tests fail.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@
 namespace weft::test {
 namespace {
 
+/// Returns the command of a job of two ranks by mpirun.
 Words under_mpirun() {
     return {
         "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", rank_program("storm_rank"),
@@ -41,6 +42,7 @@ void signal_ranks(const RunningProgram& job, int signal) {
     for (const pid_t rank : ranks_of(job)) ::kill(rank, signal);
 }
 
+/// Returns the files of endpoints in /dev/shm.
 std::set<std::string> endpoints() {
     std::set<std::string> files = shared_files();
     std::erase_if(files,
@@ -66,14 +68,14 @@ TEST(LeftEndpoint, NoFileRemainsOfRanksKilledDuringStartUp) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (endpoints().empty() && std::chrono::steady_clock::now() < deadline)
         ::poll(nullptr, 0, 1);
-    EXPECT_FALSE(endpoints().empty()) << "no endpoint was seen: the test shows nothing";
+    EXPECT_FALSE(endpoints().empty()) << "no endpoint was seen before the kill";
     signal_ranks(job, SIGKILL);
     EXPECT_NE(job.wait().status, 0);
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
 /// Stops ranks and launcher while endpoints exist. Returns false if these were removed before.
-bool stop_over_endpoints(const RunningProgram& job) {
+bool stop_with_endpoints(const RunningProgram& job) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (endpoints().size() < 3 && std::chrono::steady_clock::now() < deadline) continue;
     signal_ranks(job, SIGSTOP);
@@ -87,23 +89,23 @@ TEST(LeftEndpoint, NoFileRemainsAfterTheFirstRankEnds) {
         RunningProgram job({RANK_PROGRAMS "/weft", "run", "-n", "3", "--nodes", "3", "-x",
                             "WEFT_PROVIDER=shm", "--", rank_program("storm_rank"), "1"},
                            {}, 60);
-        const bool stands = stop_over_endpoints(job);
+        const bool exist = stop_with_endpoints(job);
         const std::vector<pid_t> ranks = ranks_of(job);
-        if (stands && ranks.size() == 3) {
+        if (exist && ranks.size() == 3) {
             ::kill(ranks[1], SIGKILL);
             const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
             while (!endpoints().empty() && std::chrono::steady_clock::now() < deadline)
                 ::poll(nullptr, 0, 1);
             EXPECT_EQ(endpoints(), std::set<std::string>{});
-            EXPECT_EQ(::kill(ranks[0], 0) + ::kill(ranks[2], 0), 0) << "the others have ended";
+            EXPECT_EQ(::kill(ranks[0], 0) + ::kill(ranks[2], 0), 0) << "the other ranks have ended";
         }
         signal_ranks(job, SIGCONT);
         job.send(SIGCONT);
         job.send(SIGTERM);
         EXPECT_NE(job.wait().status, 0);
-        if (stands && ranks.size() == 3) return;
+        if (exist && ranks.size() == 3) return;
     }
-    FAIL() << "no endpoints were met in " << kTries << " tries: the test shows nothing";
+    FAIL() << "endpoints were removed before the stop in all " << kTries << " tries";
 }
 
 TEST(LeftEndpoint, AnUnrelatedFileWithASimilarNameIsKept) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_in_network.cpp - a rank that enters the network namespace PREFIX plus its rank once it is
-// connected to the PMIx server, as if its container had started there.
+// rank_in_network.cpp - a rank that connects to the PMIx server and then enters the network
+// namespace whose name is its argument and its rank, like the network of a container.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>

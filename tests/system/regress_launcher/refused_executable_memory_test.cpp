@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: no rank could start if the administrator forbids executable memory objects
-// (vm.memfd_noexec=2). Method: the setting belongs to a PID namespace, so the job runs in its own
-// namespace. 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"). Later kernels
-// treat an object created without either flag as not executable.
+// (vm.memfd_noexec=2). Method: the setting is that of a PID namespace, so the job runs in a new
+// one. 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"). On later kernels an
+// object created without either flag is not executable.
 #include <unistd.h>
 
 #include "tests/system/regress_launcher/launches.hpp"
@@ -17,7 +17,7 @@ TEST(RefusedExecutableMemory, JobsRunWithoutExecutableMemory) {
     const Outcome outcome =
         run_command({"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script});
     if (outcome.status == 77 || outcome.errors.find("unshare:") != std::string::npos)
-        GTEST_SKIP() << "no PID namespace with that setting can be had: " << outcome.errors;
+        GTEST_SKIP() << "no PID namespace with this setting can be made: " << outcome.errors;
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 

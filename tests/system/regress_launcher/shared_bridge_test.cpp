@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: hosts without a default route used the first interface of the kernel's list. This may be the
-// bridge of a container engine, with the same address on every host, so ranks connected to
-// themselves. Method: the choice from given data of the hosts. 296e588 has no such function: it
-// uses the first address.
+// bridge of a container engine, which has the same address on all hosts, so ranks connected to
+// themselves. Method: choose an address from given data of the hosts. 296e588 has no such function:
+// it uses the first address.
 #include <gtest/gtest.h>
 
 #include "link/fabric/host_addresses.hpp"
@@ -49,7 +49,7 @@ TEST(SharedBridge, NetworkOfAllHostsIsPreferred) {
     EXPECT_EQ(choose_address(ranks, 1), "10.9.0.2");
 }
 
-TEST(SharedBridge, WithoutACommonNetworkTheBestAddressIsTaken) {
+TEST(SharedBridge, WithoutACommonNetworkTheBestAddressIsChosen) {
     const std::vector<HostOnNetwork> ranks{{1, {{ip(10, 1, 0, 1), 16}, {ip(10, 5, 0, 1), 16}}},
                                            {2, {{ip(10, 2, 0, 1), 16}, {ip(10, 6, 0, 1), 16}}}};
     EXPECT_EQ(choose_address(ranks, 0), "10.1.0.1");
@@ -57,7 +57,7 @@ TEST(SharedBridge, WithoutACommonNetworkTheBestAddressIsTaken) {
     EXPECT_EQ(choose_address(std::vector<HostOnNetwork>{{1, {}}, {2, {}}}, 0), "");
     EXPECT_EQ(choose_address(std::vector<HostOnNetwork>{{1, {kBridge}}, {2, {kBridge}}}, 0),
               "172.17.0.1")
-        << "better than none";
+        << "a bridge must be chosen if there is nothing else";
 }
 
 TEST(SharedBridge, AnyPrefixLengthIsAccepted) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: on the thread that serves the ranks, the PMIx library blocks until it has read the first
-// message of a connection, from any user. A process of another user that connected to the
-// launcher's port and stayed silent stopped the job.
+// Bug: the thread of the PMIx server blocks until it has read the first message of a connection. A
+// process of another user that connected to the launcher's port and sent nothing stopped the job.
 // Method: as root, start a process of another user that connects and waits before the ranks join.
 // On 296e588 the job ends by its timeout.
 #include <fmt/format.h>
@@ -13,8 +12,8 @@ namespace weft::test {
 namespace {
 
 TEST(SilentConnection, AConnectionOfAnotherUserDoesNotBlockTheJob) {
-    if (::geteuid() != 0) GTEST_SKIP() << "another user is needed, and only root can become one";
-    // The server's address ends in the port; python3 keeps the connection open.
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can start a process of another user";
+    // The server's address ends with the port; python3 keeps the connection open.
     const std::string program =
         "port=$(env | sed -n 's/^PMIX_SERVER_URI41=.*:\\([0-9]*\\)$/\\1/p'); test -n \"$port\" "
         "|| exit 77; if [ $PMIX_RANK = 0 ]; then setsid setpriv --reuid=65534 --regid=65534 "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: when a rank failed, the launcher waited in its event loop for each other rank that had begun
-// to exit. A rank that exits slowly (much memory to free, a thread that runs on) delayed signals,
-// timeouts and the job's end.
+// to exit. A rank that exits slowly (much memory to free, a thread that still runs) delayed
+// signals, timeouts and the job's end.
 // Method: a rank whose first thread has ended. On 296e588 the test hangs.
 #include "tests/system/regress_launcher/launches.hpp"
 

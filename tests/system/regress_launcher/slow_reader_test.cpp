@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with --label the launcher wrote the output of ranks in its event loop and waited there for a
-// slow reader. Timeouts and signals had to wait, too.
+// Bug: with --label the launcher wrote the output of ranks in its event loop, where it waited for
+// a slow reader. This delayed timeouts and signals.
 // Method: a pipe that is not read until the job has ended. On 296e588 the first two tests hang.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct Pipe {
         ::close(ends[0]);
         close_writer();
     }
-    /// Returns a redirection to the pipe, which processes started from now on inherit.
+    /// Returns a redirection to the pipe, and lets processes that start later inherit the pipe.
     [[nodiscard]] std::string redirection() const {
         ::fcntl(ends[1], F_SETFD, 0);
         return fmt::format(">&{0} {0}>&-", ends[1]);
@@ -49,7 +49,7 @@ TEST(SlowReader, SignalsEndAJobWithBlockedOutput) {
     EXPECT_TRUE(running.nothing_left());
 }
 
-/// Ranks that have ended must not count as surviving SIGKILL while their output is slowly read.
+/// Ranks that have ended must not be reported as alive after SIGKILL while their output is read.
 TEST(SlowReader, TheReaderGetsEveryLineOfAFailedRank) {
     const Outcome outcome = run_command(
         {"sh", "-c",

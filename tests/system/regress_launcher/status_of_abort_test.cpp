@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: `weft run` exited with 1 after a rank had aborted the job with status 0, so
-// shmem_global_exit(0) failed a job that had succeeded. Method: aborts with several statuses, each
-// several times, because the launcher may see the rank's end before its request.
+// shmem_global_exit(0) failed a job that had succeeded. Method: abort with several statuses, each
+// five times, because the launcher may detect the rank's end before it reads its request.
 // Seen on 9d518da: status 1 for an abort with status 0.
 #include <fmt/format.h>
 

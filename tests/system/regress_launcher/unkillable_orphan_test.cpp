@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the launcher waited forever for the end of processes that it had killed. A process that has
-// become another user's (sudo) cannot be killed, so neither signals nor a timeout ended the job.
-// Method: the launcher may not kill other users' processes. A rank, or a process that it leaves, is
-// another user's. On 296e588 both tests hang.
+// Bug: the launcher waited forever for the end of processes to which it had sent SIGKILL. A process
+// that has changed its user (sudo) cannot be killed, so neither signals nor a timeout ended the
+// job. Method: the launcher may not kill processes of other users; a rank, or a process that it
+// leaves, is one. On 296e588 both tests hang.
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ class UnkillableOrphan : public ::testing::Test {
     void SetUp() override {
         if (::geteuid() != 0) GTEST_SKIP() << "needs root, to start processes of another user";
     }
-    /// Runs the job, and afterwards kills the processes that it could not kill.
+    /// Runs the job, then kills the processes that the launcher could not kill.
     static Outcome launch(const std::string& arguments) {
         RunningProgram program({"sh", "-c", "exec " + kLauncher + arguments});
         const Outcome outcome = program.wait();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a limit of processor time (cpu.max, as containers have it) was ignored: two ranks in a
-// container with one processor's time spun, and were stopped for half of the time.
-// Method: folders like the kernel's, for both versions of control groups; and, as root and with
-// version 1, a job in a group. On 296e588 the job reports that it spins.
+// Bug: a limit of processor time (cpu.max of containers) was ignored: two ranks in a container with
+// the time of one processor spun, and were stopped for half of the time.
+// Method: make folders like the kernel's, for both versions of control groups; as root and with
+// version 1, run a job in a group. On 296e588 the job reports that it spins.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ TEST_F(UnseenQuota, TheSmallestLimitOfAllParentGroupsApplies) {
     EXPECT_EQ(quota().thousandths, 1500U);
     const std::uint64_t group = quota().group;
     write("/groups", "0::/a/c\n");
-    EXPECT_EQ(quota().group, group) << "both share that limit";
+    EXPECT_EQ(quota().group, group) << "both groups have this limit";
     write("/cgroup/a/c/cpu.max", "50000 100000\n");
     EXPECT_EQ(quota().thousandths, 500U);
     EXPECT_NE(quota().group, group);
@@ -79,7 +79,7 @@ TEST_F(UnseenQuota, MalformedFilesGiveNoLimit) {
 TEST_F(UnseenQuota, WaitingRanksYieldUnderAQuota) {
     const std::string group = fmt::format("/sys/fs/cgroup/cpu/weft-test-{}", ::getpid());
     std::error_code error;
-    if (!fs::create_directory(group, error)) GTEST_SKIP() << "no group can be made here";
+    if (!fs::create_directory(group, error)) GTEST_SKIP() << "no control group can be made";
     std::ofstream(group + "/cpu.cfs_quota_us") << 100000 << std::flush;
     const Outcome outcome =
         run_command({"sh", "-c",

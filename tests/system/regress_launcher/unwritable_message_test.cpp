@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a message that the launcher could not write caused an exception. The launcher aborted with
-// status 134 instead of the job's, and killed the ranks without their two seconds. If stderr was a
-// full pipe without a reader, it waited forever.
-// Method: standard error is closed, full, a terminal that hung up, or a full pipe. On 296e588 all
+// status 134 instead of the job's, and killed the ranks without two seconds to report. If stderr
+// was a full pipe that is not read, it waited forever.
+// Method: standard error is closed, a full disk, a closed terminal, or a full pipe. On 296e588 all
 // tests fail; with a closed stderr only with --label.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 const char* const kFails = "-n 2 -- sh -c 'test $PMIX_RANK = 1 && exit 7; sleep 60'";
 const char* const kNeverEnds = "-n 2 --timeout 0.3 -- sleep 60";
-/// The ranks report to a writable file, late but within the grace period.
+/// A rank that gets SIGTERM reports to standard output after 0.3 of its two seconds.
 const char* const kReports =
     "-n 2 -- sh -c 'test $PMIX_RANK = 1 && sleep 0.3 && exit 7; "
     "trap \"sleep 0.3; echo reported; exit\" TERM; while :; do sleep 0.05; done'";
@@ -27,7 +27,7 @@ void expect_statuses(const std::string& redirection) {
     EXPECT_EQ(launch("", kNeverEnds, redirection).status, 124);
     const Outcome reported = launch("", kReports, redirection);
     EXPECT_EQ(reported.status, 7);
-    EXPECT_EQ(reported.output, "reported\n") << "no grace";
+    EXPECT_EQ(reported.output, "reported\n") << "killed before its report";
 }
 
 TEST(UnwritableMessage, ClosedStandardErrorKeepsStatuses) {
@@ -65,7 +65,7 @@ TEST(UnwritableMessage, FullPipeKeepsStatuses) {
 }
 
 TEST(UnwritableMessage, FileSizeLimitKeepsStatuses) {
-    // ulimit -f: the launcher, and with it the job, ended by SIGXFSZ (153).
+    // With the bug, SIGXFSZ ended the launcher and the job (153).
     const char* const file = "2>$TMPDIR/messages; status=$?; rm $TMPDIR/messages; exit $status";
     const Words limited{"sh", "-c",
                         std::string("ulimit -f 0; " RANK_PROGRAMS "/weft run ") + kFails + file};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: libfabric's TCP providers accept a write of 0 bytes, which needs no key and still has an
-// immediate. Any process of the host could send one to a rank, which raised a flag or failed the
-// job. Method: immediates that no rank has sent appear in a port's queue, between immediates of a
+// Bug: libfabric's TCP providers accept a write of 0 bytes without a key, which may have an
+// immediate. Each process of the host could send one to a rank, where it set a flag or failed the
+// job. Method: add immediates that no rank has sent to a port's queue, between immediates of a
 // peer. Without the fix, poll() returns them.
 #include <gtest/gtest.h>
 
@@ -36,6 +36,7 @@ class ForgedImmediates : public testing::Test {
         while (ports_[1].try_put(put) == base::Post::again) ports_.fabric.progress();
         while (!ports_.fabric.under_way.empty()) ports_.fabric.progress();
     }
+    /// Adds an immediate that no rank has sent to the queue of rank 0.
     void forge(std::uint64_t immediate) {
         add_entry(*ports_.fabric.endpoints[0]->queue,
                   {.flags = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, .data = immediate});

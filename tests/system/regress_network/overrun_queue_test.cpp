@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the completion queue had a fixed size, so more than 256 peers could overrun it. Method: 300
-// peers each have the maximum number of immediates in flight to one rank, which does not poll. The
-// provider records a queue that overruns; without the fix it does.
+// Bug: the completion queue had a fixed size, so more than 256 peers could overrun it. Method: each
+// of 300 peers has the maximum number of immediates in flight to a rank that does not poll. The
+// provider detects that the queue overruns; without the fix it does.
 #include <gtest/gtest.h>
 
 #include "tests/system/regress_network/strict_ports.hpp"
@@ -11,6 +11,7 @@ namespace {
 
 constexpr Rank kRanks = 301;
 
+/// Rank 0 and its 300 peers.
 class Peers {
   public:
     Peers() {
@@ -45,17 +46,18 @@ class Peers {
     }
 
     std::vector<std::uint32_t> pending_ = std::vector<std::uint32_t>(kRanks);
-    StrictPorts ports_{kRanks, profile()};  // injects whole messages, so only arrivals count
+    StrictPorts ports_{kRanks,
+                       profile()};  // small puts are injected, so only arrivals have entries
 };
 
-TEST(OverrunQueue, QueueHoldsTheArrivalsOfAllPeers) {
+TEST(OverrunQueue, QueueHasRoomForTheArrivalsOfAllPeers) {
     Peers peers;
     int arrivals = 0;
     for (Rank rank = 1; rank < kRanks; ++rank) {
         arrivals += peers.fill(rank);
         peers.deliver_all();
     }
-    EXPECT_GT(arrivals, 1024) << "more than a queue for few peers can hold";
+    EXPECT_GT(arrivals, 1024) << "too few for a test: a queue for few peers is enough";
     EXPECT_EQ(peers.violations(), "");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: ports registered a rank's segment under the key 0. Any process that reached the endpoint
-// could write to its memory. Method: read the keys that ports publish. Without the fix all are 0 to
-// 3. lengths_of_peers_test.cpp shows that keys are random.
+// Bug: ports registered a rank's segment with the key 0, so each process that reached the endpoint
+// could write to its memory. Method: read the keys that ports publish. Without the fix they are 0
+// to 3. lengths_of_peers_test.cpp tests that keys are random.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -30,8 +30,8 @@ std::set<std::uint64_t> keys(bool small) {
 
 TEST(SmallKeys, PortsUseRandom64BitKeys) {
     const std::set<std::uint64_t> drawn = keys(false);
-    EXPECT_GE(drawn.size(), 16U) << "each port has its own";
-    EXPECT_GT(*drawn.begin(), std::uint64_t{1} << 40) << "of 64 random bits";
+    EXPECT_GE(drawn.size(), 16U) << "keys are equal";
+    EXPECT_GT(*drawn.begin(), std::uint64_t{1} << 40) << "not 64 random bits";
 }
 
 TEST(SmallKeys, SmallKeysAreUsedIfTheProfileRequiresThem) {

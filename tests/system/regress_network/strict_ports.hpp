@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_ports.hpp - ports of some ranks, in one process over the strict provider.
+// strict_ports.hpp - ports of several ranks in one process, over the strict provider.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,10 @@
 
 namespace weft::test {
 
+/// Ports with a memory of 4096 bytes each.
 class StrictPorts {
   public:
-    /// `profile` describes the network; its name is set here. Peers must be set by the caller.
+    /// `profile` describes the network; its name is set here. The caller must set the peers.
     StrictPorts(Rank size, link::Profile profile) {
         profile.provider = "strict";
         for (Rank rank = 0; rank < size; ++rank) ports_.push_back(opened(rank, size, profile));
@@ -45,7 +46,7 @@ class StrictPorts {
     }
 
     std::vector<std::vector<std::byte>> memory_;
-    std::vector<std::unique_ptr<link::Port>> ports_;  // declared after the memory that they read
+    std::vector<std::unique_ptr<link::Port>> ports_;  // destroyed before the memory that they use
 };
 
 }  // namespace weft::test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls_in_children.cpp - forks each rank and calls every entry point in the child.
+// calls_in_children.cpp - ranks that fork a child, which calls each entry point.
 //
-// The child checks that each call is refused and names the fork. The rank checks afterwards that
-// its symmetric memory is unchanged and that its next calls have right results.
+// The child checks that each call is refused with a message that names the fork. Then the rank
+// checks that its symmetric memory is unchanged and that its next calls have right results.
 //
 // usage: calls_in_children fork|_Fork|clone|old_kernel c|cpp   (under a launcher)
 //
@@ -47,7 +47,7 @@ constexpr unsigned char kPattern = 0x5a;
 constexpr std::string_view kRefusal = "this process is a fork of rank ";
 constexpr unsigned kChildSeconds = 40;
 
-/// Functions that only read memory of the caller; they have nothing to refuse.
+/// Functions that only read memory of the caller, and may be called in a child.
 const std::set<std::string_view> kPure{"weft_version",
                                        "weft_last_error",
                                        "weft_type_size",
@@ -57,10 +57,10 @@ const std::set<std::string_view> kPure{"weft_version",
                                        "weft_neighbors_destinations",
                                        "weft_stencil_blocks",
                                        "weft_stencil_neighbor"};
-/// It ends its process, so it has its own child.
+/// Function that ends its process, so it has a child of its own.
 constexpr std::string_view kEndsProcess = "weft_abort";
 
-/// Objects that arguments of the C interface can name.
+/// Objects that are used as arguments of the C interface.
 struct Handles {
     weft_runtime* runtime = nullptr;
     weft_team* world = nullptr;
@@ -72,7 +72,7 @@ struct Handles {
 };
 Handles handles;
 
-/// Returns a value for a parameter: the handle of its type, else symmetric memory, else zero.
+/// Returns an argument of the type: its handle, another pointer to symmetric memory, or zero.
 template <class T>
 T argument() {
     using Bare = std::remove_const_t<std::remove_pointer_t<T>>;
@@ -106,9 +106,9 @@ void report(std::string_view name, std::string_view what) {
     ++failures;
 }
 
-/// Returns true if the message names this function. Inline functions of near.h may be refused in
-/// the function that they call.
-bool says_so(std::string_view name) {
+/// Returns true if the message names the fork and this function. For inline functions of near.h it
+/// may name the function that they call.
+bool is_named(std::string_view name) {
     const std::string_view text = weft_last_error();
     const bool own = text.starts_with(std::string(name) + ": ") || name.starts_with("weft_near_");
     return own && text.find(kRefusal) != std::string_view::npos;
@@ -129,7 +129,7 @@ void call(std::string_view name, Returned (*function)(Parameters...)) {
             report(name, "does not return 0");
         }
     }
-    if (!says_so(name)) report(name, weft_last_error());
+    if (!is_named(name)) report(name, weft_last_error());
 }
 
 void call_c_entries() {
@@ -159,8 +159,8 @@ struct Objects {
     PersistentRequest prepared = world.prepare(Call::barrier());
 };
 
-/// Members that are not called here: they only read memory of the caller, make or destroy an
-/// object, or can only be reached through public templates.
+/// Members that are not called: they only read memory of the caller, make or destroy an object, or
+/// are called only by public templates.
 const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
                                           "weft::Memory::abandon",
                                           "weft::Memory::operator=",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: calls of a forked child were executed. They acted as the parent in the shared segment, so
-// the parent's next call succeeded with a wrong result. weft_init() and weft_finalize() in the
-// child never returned. Method: a child of each rank calls every entry point of both interfaces.
-// entries.py lists the entry points from the library's symbols, so that new functions are included.
+// Bug: calls of a forked child were executed. They changed the shared segment as its parent, whose
+// next call succeeded with a wrong result. weft_init() and weft_finalize() in the child never
+// returned. Method: a child of each rank calls each entry point of both interfaces. entries.py
+// lists the entry points from the library's symbols, so new functions are included.
 // Seen on 9d518da: all of these programs fail with "symmetric memory has changed".
 #include "tests/system/ranks/ranks_job.hpp"
 

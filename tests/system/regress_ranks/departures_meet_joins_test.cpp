@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a second weft_init() failed with "PARTIAL SUCCESS". The PMIx server took the closed
-// connection of a rank that was still leaving its first runtime for a loss in the first fence of
-// the second one. Method: many runtimes one after another while other threads keep the processors
-// busy. Seen on 9d518da: with 4 ranks the 8th weft_init() fails, and the job exits with status 1.
+// Bug: a second weft_init() failed with "PARTIAL SUCCESS". If a rank closed its connection late at
+// the end of its first runtime, the PMIx server counted it as lost in the first fence of the second
+// one. Method: many runtimes one after another while other threads keep the processors busy. Seen
+// on 9d518da: with 4 ranks the 8th weft_init() fails, and the job exits with status 1.
 #include <fmt/format.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRuntimes = 100;
 
-/// Keeps the processors busy during its life, like another job on the machine.
+/// Keeps the processors busy until its destructor, like another job on the machine.
 class Load {
   public:
     explicit Load(unsigned threads) {
@@ -39,7 +39,7 @@ class Load {
     std::vector<std::thread> threads_;
 };
 
-int play(const Words&) {
+int run_rank(const Words&) {
     for (int i = 0; i < kRuntimes; ++i) {
         Runtime runtime;
         Team world = runtime.world();
@@ -48,12 +48,12 @@ int play(const Words&) {
     }
     return 0;
 }
-const Part kPart("departures_meet_joins", play);
+const RankFunction kRankFunction("departures_meet_joins", run_rank);
 
-TEST(DeparturesMeetJoins, AHundredRuntimesMayFollowEachOther) {
+TEST(DeparturesMeetJoins, AHundredRuntimesInTurnStartAndEnd) {
     const Load load(std::thread::hardware_concurrency());
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "4", "--nodes", "2"}}) {
-        const Outcome outcome = run_part(options, "departures_meet_joins");
+        const Outcome outcome = run_function(options, "departures_meet_joins");
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
     }
     const Words program{RANK_PROGRAMS "/weft_regress_ranks_test", "--rank",

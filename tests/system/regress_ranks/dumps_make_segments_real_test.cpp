@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: a core dump of one rank read the sparse segment of every local peer and so allocated it
-// (900 MB with two ranks). Segments requested large pages, so touching a cell took two MiB. Method:
-// the kernel's flags for each mapping of a segment (VmFlags in smaps; dd: not in dumps, hg: large
-// pages). Without the fix, they have hg and no dd.
+// Bugs: a core dump of a rank read the sparse segments of all local peers and so allocated them
+// (900 MB with two ranks). Segments had large pages, so the first write to a cell allocated two
+// MiB. Method: read the kernel's flags of each mapping of a segment (VmFlags in smaps; dd: not in
+// dumps, hg: large pages). Without the fix, they have hg and no dd.
 #include <fmt/format.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
 
-int play(const Words&) {
+int run_rank(const Words&) {
     Runtime runtime;
     std::ifstream maps("/proc/self/smaps");
     std::string line;
@@ -41,10 +41,10 @@ int play(const Words&) {
     runtime.finalize();
     return segments == 3 && wrong == 0 ? 0 : 3;
 }
-const Part kPart("dumps", play);
+const RankFunction kRankFunction("dumps", run_rank);
 
 TEST(CoreDumps, DumpsOmitSegments) {
-    const Outcome outcome = run_part({"-n", "3"}, "dumps");
+    const Outcome outcome = run_function({"-n", "3"}, "dumps");
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lists every entry point of both interfaces as calls of macros, for calls_in_children.cpp.
+"""Writes the entry points of both interfaces as calls of macros, for calls_in_children.cpp.
 
 Usage: entries.py NM LIBRARY COMPILER INCLUDE_FOLDER OUTPUT
 C_ENTRY(name): a C function of the library, or an inline function of near.h. CPP_ENTRY("name"): a
-member of a class of the C++ interface. The library's symbols are the source, so the list is complete.
+member of a class of the C++ interface. They are taken from the library's symbols, so none is missing.
 """
 import re
 import subprocess
@@ -22,7 +22,7 @@ def main():
         if not found:
             continue
         name = re.sub(r"(\[abi:\w+\])?\(.*", "", found[1]).split("@")[0]
-        if name.startswith("weft_forward_"):  # replaces a function of the C library, in children as well
+        if name.startswith("weft_forward_"):  # replaces a function of the C library, also in children
             continue
         if re.fullmatch(r"weft_\w+", name):
             c_names.add(name)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: variables of libfabric were set for all preferred providers and stayed for the life of the
-// process. An MPI in the process and children got them, too. Method: compare the environment before
-// and after start-up over a network. Without the fix, FI_OFI_RXM_BUFFER_SIZE stays.
+// Bug: variables of libfabric were set for all preferred providers and not removed. An MPI in the
+// process and child processes read them, too. Method: compare the environment before and after
+// start-up over a network. Without the fix, FI_OFI_RXM_BUFFER_SIZE remains.
 #include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -21,8 +21,8 @@ Words environment() {
     return all;
 }
 
-/// WORD "kept": a value that the user has set must not change.
-int play(const Words& words) {
+/// Argument `kept`: a value that the user has set must not change.
+int run_rank(const Words& words) {
     const Words before = environment();
     Runtime runtime;
     const Words after = environment();
@@ -34,13 +34,13 @@ int play(const Words& words) {
         words[0] != "kept" || std::string(::getenv("FI_OFI_RXM_BUFFER_SIZE")) == "512";
     return before == after && kept ? 0 : 3;
 }
-const Part kPart("environment", play);
+const RankFunction kRankFunction("environment", run_rank);
 
 TEST(EnvironmentOfLibfabric, TheEnvironmentIsRestoredAfterStartUp) {
-    const Outcome fresh = run_part({"-n", "2", "--nodes", "2"}, "environment", {"fresh"});
+    const Outcome fresh = run_function({"-n", "2", "--nodes", "2"}, "environment", {"fresh"});
     EXPECT_EQ(fresh.status, 0) << fresh.errors;
-    const Outcome kept = run_part({"-n", "2", "--nodes", "2"}, "environment", {"kept"},
-                                  {"FI_OFI_RXM_BUFFER_SIZE=512"});
+    const Outcome kept = run_function({"-n", "2", "--nodes", "2"}, "environment", {"kept"},
+                                      {"FI_OFI_RXM_BUFFER_SIZE=512"});
     EXPECT_EQ(kept.status, 0) << kept.errors;
 }
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: under a limit of file sizes (ulimit -f) every rank was killed by SIGXFSZ as it made its
-// segment, which is a file in memory, and no message said why. Method: jobs under limits below and
-// above the size of a segment. Without the fix, the first job ends by the signal (153).
+// Bug: with a limit of file sizes (ulimit -f) each rank was killed by SIGXFSZ when it made its
+// segment, which is a file in memory, without a message that explained it. Method: jobs with limits
+// below and above the size of a segment. Without the fix, the first job ends by the signal (153).
 #include <fmt/format.h>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
 
-int play(const Words&) {
+int run_rank(const Words&) {
     Runtime runtime;
     if (runtime.world().allreduce(1, Op::sum) != runtime.world().size()) return 3;
     runtime.finalize();
     return 0;
 }
-const Part kPart("file_size_limit", play);
+const RankFunction kRankFunction("file_size_limit", run_rank);
 
-/// Runs a job under a limit of `blocks` blocks of 512 bytes (POSIX).
+/// Runs a job with a limit of `blocks` blocks of 512 bytes (POSIX).
 Outcome run_limited(const char* blocks) {
     return run_command({"sh", "-c",
                         fmt::format("ulimit -f {}; exec {}/weft run -n 2 -- "

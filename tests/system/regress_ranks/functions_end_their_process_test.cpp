@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: an rpc function whose result was larger than a message ended the called process through
+// Bug: an rpc function whose result was larger than a message ended the called process by
 // std::terminate, and the text of an exception was lost. Method: the largest result, and functions
 // that throw each kind of object. tests/system/neg/rpc_result_too_large.cpp has a refused result.
 // Seen on 9d518da: that result compiles, and the called rank is killed by signal 6; the Error of a
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/rpc.hpp"
 #include "weft/weft.hpp"
 
@@ -40,7 +40,7 @@ std::string refusal(Rpc& rpc, Rank peer, int argument) {
     return "";
 }
 
-int play(const Words&) {
+int run_rank(const Words&) {
     Runtime runtime;
     Team world = runtime.world();
     int status = 0;
@@ -53,17 +53,17 @@ int play(const Words&) {
         if (refusal<throws_text>(rpc, peer, 100000).find("xxx") == std::string::npos) status = 5;
         if (refusal<throws_number>(rpc, peer, 1).find("no std::exception") == std::string::npos)
             status = 6;
-        if (rpc.call<filled>(peer, 9).get() != filled(9)) status = 7;  // the peer goes on
+        if (rpc.call<filled>(peer, 9).get() != filled(9)) status = 7;  // the peer still answers
         world.barrier();
     }
     runtime.finalize();
     return status;
 }
-const Part kPart("functions_end_their_process", play);
+const RankFunction kRankFunction("functions_end_their_process", run_rank);
 
 TEST(FunctionsEndTheirProcess, ThrowingFunctionsFailTheirCallOnly) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
-        const Outcome outcome = run_part(options, "functions_end_their_process");
+        const Outcome outcome = run_function(options, "functions_end_their_process");
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
     }
 }

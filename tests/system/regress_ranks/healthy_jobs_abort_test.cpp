@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: the progress thread and weft_progress() treated a started call without a wait as a wait,
-// and ended a healthy job after WEFT_TIMEOUT. A WEFT_TIMEOUT near its maximum wrapped and ended the
-// job at once. Method: rank 0 starts a call and computes for longer than the timeout; the others
-// come later. Without the fix, each of the jobs is aborted.
+// Bugs: the progress thread and weft_progress() counted a started call as a wait, and ended a
+// correct job after WEFT_TIMEOUT. A WEFT_TIMEOUT near its maximum wrapped and ended the job at
+// once. Method: rank 0 starts a call and computes for longer than the timeout; the others make the
+// call later. Without the fix, each job is aborted.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <thread>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -22,8 +22,8 @@ void compute(Runtime& runtime, double seconds) {
     }
 }
 
-/// Argument: the seconds of rank 0 between start and wait.
-int play(const Words& words) {
+/// Argument: the seconds between start and wait of rank 0.
+int run_rank(const Words& words) {
     Runtime runtime;
     Team world = runtime.world();
     const double seconds = std::stod(words[0]);
@@ -34,12 +34,12 @@ int play(const Words& words) {
     runtime.finalize();
     return 0;
 }
-const Part kPart("healthy_jobs", play);
+const RankFunction kRankFunction("healthy_jobs", run_rank);
 
 void check(const char* seconds, const Words& settings) {
     Words all{"WEFT_TIMEOUT_ACTION=abort"};
     all.insert(all.end(), settings.begin(), settings.end());
-    const Outcome outcome = run_part({"-n", "2"}, "healthy_jobs", {seconds}, all);
+    const Outcome outcome = run_function({"-n", "2"}, "healthy_jobs", {seconds}, all);
     EXPECT_EQ(outcome.status, 0) << settings[0];
     EXPECT_EQ(outcome.errors, "") << settings[0];
 }

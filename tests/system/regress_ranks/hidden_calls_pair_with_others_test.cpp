@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: ranks could not distinguish the user's calls from collectives inside finalize, alloc, free,
-// split and the end of a team, or from barriers that the bank rule inserts. A barrier on one rank
-// paired with the finalize of another and returned, and finalize then hung.
+// split and free of a team, or from barriers that the bank rule inserts. The barrier of one rank
+// returned by the finalize of another, and finalize then hung.
 // Method: the last rank makes another call than the others. Each waiting rank must get an Error
 // that names both calls as the program made them. Without the fix, the first case hangs.
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -25,8 +25,8 @@ void make_call(const std::string& what, Runtime& runtime, Team team, void* memor
     if (what == "broadcast") team.broadcast(values, 4, Type::float64, 0);
 }
 
-/// TEAM EARLIER CALL_OF_THE_LAST CALL_OF_THE_OTHERS: makes EARLIER broadcasts first.
-int play(const Words& words) {
+/// Arguments: team, number of broadcasts before, call of the last rank, call of the others.
+int run_rank(const Words& words) {
     Runtime runtime;
     Team team = words[0] == "world" ? runtime.world() : *runtime.world().split(0, 0);
     void* const memory = team.allocate(64);
@@ -42,11 +42,11 @@ int play(const Words& words) {
     }
     return 0;
 }
-const Part kPart("hidden_calls", play);
+const RankFunction kRankFunction("hidden_calls", run_rank);
 
 void check(const Words& options, const Words& words) {
     const Outcome outcome =
-        run_part(options, "hidden_calls", words, {"WEFT_BANKS=4", "WEFT_TIMEOUT=0"});
+        run_function(options, "hidden_calls", words, {"WEFT_BANKS=4", "WEFT_TIMEOUT=0"});
     EXPECT_EQ(outcome.status, 40) << outcome.errors;
     EXPECT_LT(outcome.seconds, 10);
     for (const std::string& call : {words[2], words[3]})
@@ -62,7 +62,7 @@ TEST(HiddenCalls, InternalCallsDoNotPairWithUserCalls) {
     check({"-n", "2"}, {"team", "0", "team_free", "barrier"});
 }
 
-/// With four banks every second broadcast has a barrier before it.
+/// With four banks there is a barrier before every second broadcast.
 TEST(HiddenCalls, InsertedBarriersAreNamedAfterTheCallThatNeedsThem) {
     check({"-n", "2"}, {"world", "1", "barrier", "broadcast"});
     check({"-n", "2"}, {"world", "2", "barrier", "broadcast"});

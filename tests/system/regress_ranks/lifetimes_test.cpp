@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bugs: a started call did not keep the user's operation (C++). network_writes() read freed memory
-// after finalize(). Two threads that made runtimes at the same time broke each other's start-up.
+// after finalize(). If two threads made runtimes at once, their start-up failed.
 // Method: a temporary operation whose memory is reused; network_writes() after finalize; several
 // runtimes in threads.
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -38,7 +38,7 @@ int started_with_a_temporary(Runtime& runtime) {
     return values.back() == world.size() ? 0 : 3;
 }
 
-/// Two ranks learn only at start-up which of their runtimes belong together.
+/// Makes four runtimes in threads. Only at start-up their order on the ranks is known.
 int make_in_threads() {
     std::array<std::unique_ptr<Runtime>, 4> runtimes;
     std::vector<std::thread> threads;
@@ -56,7 +56,7 @@ int make_in_threads() {
     return 0;
 }
 
-int play(const Words& words) {
+int run_rank(const Words& words) {
     if (words[0] == "threads") return make_in_threads();
     Runtime runtime;
     if (words[0] == "operation") {
@@ -66,21 +66,21 @@ int play(const Words& words) {
     runtime.finalize();
     return runtime.network_writes() >= before ? 0 : 4;
 }
-const Part kPart("lifetimes", play);
+const RankFunction kRankFunction("lifetimes", run_rank);
 
 TEST(Lifetimes, AStartedCallKeepsItsOperation) {
-    const Outcome outcome = run_part({"-n", "3"}, "lifetimes", {"operation"});
+    const Outcome outcome = run_function({"-n", "3"}, "lifetimes", {"operation"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 TEST(Lifetimes, WriteCountsContinueAfterFinalize) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
-        const Outcome outcome = run_part(options, "lifetimes", {"writes"});
+        const Outcome outcome = run_function(options, "lifetimes", {"writes"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
     }
 }
 TEST(Lifetimes, ThreadsMayCreateRuntimesConcurrently) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
-        const Outcome outcome = run_part(options, "lifetimes", {"threads"});
+        const Outcome outcome = run_function(options, "lifetimes", {"threads"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
     }
 }

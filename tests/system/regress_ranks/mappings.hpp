@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mappings.hpp - private memory of a test, and the kernel's description of it.
+// mappings.hpp - private memory for tests, and its entry in /proc/self/maps.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ inline std::string mapping_of(const std::byte* at) {
     return {};
 }
 
-/// Returns true if the page is remapped: private memory has another line.
+/// Returns true if the page is remapped, and so no private memory.
 inline bool is_shared(const std::byte* at) {
     return mapping_of(at).find(" rw-s ") != std::string::npos;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a team kept the plan of each call for its life, so each new count, root or user operation
-// took two KiB. Method: compare the resident memory after some thousands of different calls, and
-// after many more. Without the fix, it grows by tens of megabytes.
+// Bug: a team kept the plans of all its calls, so each new count, root or user operation allocated
+// two KiB. Method: compare the resident memory after some thousands of different calls, and after
+// many more. Without the fix, it grows by tens of megabytes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "tests/support/resident_bytes.hpp"
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -49,7 +49,7 @@ class Rounds {
     /// Returns a different count for each round. The warm-up has small and large counts, because a
     /// large count touches pages of the segment for the first time, which is not a leak.
     [[nodiscard]] std::size_t count_of(std::size_t round) const {
-        constexpr std::size_t kStride = 7919;  // a prime: no count comes twice
+        constexpr std::size_t kStride = 7919;  // a prime, so that no count repeats
         return 1 + round * kStride % rounds_;
     }
 
@@ -58,8 +58,8 @@ class Rounds {
     std::vector<int> values_;
 };
 
-/// WHAT ROUNDS: prints the growth of rank 0's resident memory in ROUNDS rounds.
-int play(const Words& words) {
+/// Arguments: kind, rounds. Prints the growth of the resident memory of rank 0 in the rounds.
+int run_rank(const Words& words) {
     Runtime runtime;
     const auto total = static_cast<std::size_t>(std::atoll(words[1].c_str()));
     const std::size_t warm_up = std::min<std::size_t>(total / 2, 8000);
@@ -77,14 +77,14 @@ int play(const Words& words) {
     runtime.finalize();
     return 0;
 }
-const Part kPart("memory_grows", play);
+const RankFunction kRankFunction("memory_grows", run_rank);
 
 TEST(Memory, MemoryDoesNotGrowWithTheVarietyOfCalls) {
     for (const auto& [what, rounds] : {std::pair<const char*, const char*>{"counts", "16000"},
                                        {"operations", "16000"},
                                        {"blocks", "8000"},
                                        {"teams", "1000"}}) {
-        const Outcome outcome = run_part({"-n", "2"}, "memory_grows", {what, rounds});
+        const Outcome outcome = run_function({"-n", "2"}, "memory_grows", {what, rounds});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_LT(std::atoll(outcome.output.c_str()), 1 << 20) << what;
     }

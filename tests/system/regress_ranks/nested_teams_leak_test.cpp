@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a team that was dropped was ended by the next split of its parent. If the parent was freed
-// before, as in the plain order of destructors, the team's place was never given back: after 30
-// rounds no team could be made. Method: many more rounds of nested teams than there are places, in
-// each order, with calls in flight when a team is dropped. Without the fix, round 16 fails.
+// Bug: a dropped team was freed by the next split of its parent. If the parent was freed before, as
+// by destructors, the team's entry in the table was never freed: after 30 rounds no team could be
+// made. Method: many more rounds of nested teams than the table has entries, in each order, with
+// calls in flight when a team is dropped. Without the fix, round 16 fails.
 #include <fmt/format.h>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -36,7 +36,7 @@ void drop_in_flight(Team world, std::vector<int>& values) {
     if (values.front() != world.size()) throw Error(Status::peer, "a started sum is wrong");
 }
 
-int play(const Words& words) {
+int run_rank(const Words& words) {
     Runtime runtime;
     std::vector<int> values(1000);
     for (int round = std::stoi(words[0]); round > 0; --round) {
@@ -47,11 +47,11 @@ int play(const Words& words) {
     runtime.finalize();
     return 0;
 }
-const Part kPart("nested_teams", play);
+const RankFunction kRankFunction("nested_teams", run_rank);
 
 TEST(NestedTeams, TeamsFreeTheirEntriesInAnyOrder) {
     for (const Words& options : {Words{"-n", "3"}, Words{"-n", "4", "--nodes", "2"}}) {
-        const Outcome outcome = run_part(options, "nested_teams", {"40"});
+        const Outcome outcome = run_function(options, "nested_teams", {"40"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_EQ(outcome.errors, "");
     }

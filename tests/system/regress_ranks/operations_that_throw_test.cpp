@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bugs: an exception in an operation of the user ended the process. A team with a failed call could
-// not be freed, and kept its place. Method: an operation throws on one rank, in blocking and
-// started calls, interpreted and fused ones. All waiting ranks get an Error, free the team and
-// continue with others, for more rounds than there are places. Without the fix, the process ends.
+// not be freed. Method: an operation throws on one rank, in blocking and started calls, interpreted
+// and fused ones. All waiting ranks get an Error, free the team and use others, for more rounds
+// than the table of teams has entries. Without the fix, the process ends.
 #include <fmt/format.h>
 
 #include <stdexcept>
 #include <thread>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -20,7 +20,7 @@ void add_or_throw(const void* in, void* inout, std::size_t count, void* throws) 
         static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
 }
 
-/// Returns true if the call or the next one fails as it should: a rank that already has all its
+/// Returns true if the call or the next one fails as expected: a rank that already has all its
 /// data does not wait for the rank that throws.
 bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started) {
     const Call call = Call::allreduce(values.data(), values.data(), values.size(), op);
@@ -39,8 +39,8 @@ bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started)
     return false;
 }
 
-/// ROUNDS: in each round the operation throws on the last rank.
-int play(const Words& words) {
+/// Argument: rounds. In each round the operation throws on the last rank.
+int run_rank(const Words& words) {
     Runtime runtime;
     Team world = runtime.world();
     bool throws = false;
@@ -59,18 +59,18 @@ int play(const Words& words) {
     runtime.finalize();
     return 0;
 }
-const Part kPart("operations_that_throw", play);
+const RankFunction kRankFunction("operations_that_throw", run_rank);
 
 TEST(OperationsThatThrow, TheCallFailsAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
-        const Outcome outcome = run_part(options, "operations_that_throw", {"80"});
+        const Outcome outcome = run_function(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_LT(outcome.seconds, 40) << "the others must learn of it at once, without an inquiry";
+        EXPECT_LT(outcome.seconds, 40) << "the other ranks got the Error only by asking";
     }
 }
 TEST(OperationsThatThrow, TheCallFailsOnAProgressThread) {
     const Outcome outcome =
-        run_part({"-n", "2"}, "operations_that_throw", {"40"}, {"WEFT_PROGRESS=thread"});
+        run_function({"-n", "2"}, "operations_that_throw", {"40"}, {"WEFT_PROGRESS=thread"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 

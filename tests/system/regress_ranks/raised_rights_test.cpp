@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: WEFT_LOG_FILE, WEFT_TRACE, WEFT_TUNING, WEFT_PARAMETERS and WEFT_FABRIC_MODULE took effect
-// in set-user-id programs, so users made and read files with the program's rights. Method: a
-// set-user-id copy of this program, run as another user, once for each variable of the table that
-// names a file. As a control, the same program without raised rights. Needs root. Seen on 9d518da:
-// a set-user-id program makes a log and a folder for traces as root, and reads the other files.
+// Bug: set-user-id programs used WEFT_LOG_FILE, WEFT_TRACE, WEFT_TUNING, WEFT_PARAMETERS and
+// WEFT_FABRIC_MODULE, so users wrote and read files with the program's rights. Method: run a
+// set-user-id copy of this program as another user, once for each variable of the table that names
+// a file. As a control, run it without raised rights. Needs root. Seen on 9d518da: a set-user-id
+// program makes a log and a folder for traces as root, and reads the other files.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,14 +13,14 @@
 #include <filesystem>
 
 #include "base/environment.hpp"
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
 
-/// Prints the value that the variable has in this process, and makes a runtime.
-int play(const Words& words) {
+/// Prints the value of the variable in this process, and makes a runtime.
+int run_rank(const Words& words) {
     const auto settings = base::read_settings(environ, {});
     if (!settings) return 3;
     for (const base::Variable& variable : base::variables())
@@ -31,9 +31,9 @@ int play(const Words& words) {
     runtime.finalize();
     return 0;
 }
-const Part kPart("raised_rights", play);
+const RankFunction kRankFunction("raised_rights", run_rank);
 
-/// A folder that only root may write to, with a copy of this program that everyone may run.
+/// Tests with a folder that only root may write to, and a copy of this program that all may run.
 class RaisedRights : public testing::Test {
   protected:
     void SetUp() override {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: buffers did not behave as private memory after the library had remapped them.
-// Method: each part uses a buffer in calls until it is remapped, then does one of the steps below.
-// Seen on 9d518da, with the programs of the review:
-//   shrink    mremap() in place undid writes of another thread (1 to 3 in 20 rounds)
-//   handlers  a fork handler that takes the program's lock around calls led to a deadlock
+// Method: each rank function uses a buffer in calls until it is remapped, then makes one of the
+// steps below. Seen on 9d518da:
+//   shrink    mremap() in place lost writes of another thread (1 to 3 in 20 rounds)
+//   handlers  a deadlock, if a fork handler locks a mutex that the program holds during calls
 //   watched   a userfaultfd registration was lost: ENOENT
 //   growing   memory with MAP_GROWSDOWN did not grow after a call: SIGSEGV
 //   overlap   A call on part of a remapped buffer made its pages private while an O_DIRECT read was
 //             in flight. Up to half of the data was lost. The test needs no disk: it checks that
 //             the mapping does not change.
-//   finalize  the end of the runtime lost data as overlap did (part of overlap)
-//   forked    after a fork, memory had every page twice: 239 MB instead of 126 MB
+//   finalize  the end of the runtime lost data like overlap (tested in overlap)
+//   forked    after a fork, each page existed twice: 239 MB instead of 126 MB
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -27,21 +27,21 @@
 #include <thread>
 
 #include "tests/system/regress_ranks/mappings.hpp"
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{8} << 20;
-constexpr int kStatusNotHere = 77;  ///< no memory is remapped here, or no userfaultfd permitted
+constexpr int kStatusUnavailable = 77;  ///< no memory is remapped, or userfaultfd is not permitted
 
 void use(Team team, std::byte* buffer, std::size_t bytes = kBytes) {
     for (int i = 0; i < 20; ++i) team.broadcast(buffer, bytes, Type::uint8, 0);
 }
 
-/// Returns the proportional set size of this process in KiB: a page counts in equal shares for the
-/// processes that map it.
+/// Returns the proportional set size of this process in KiB: of each page, an equal share for each
+/// process that maps it.
 long proportional_kib() {
     std::ifstream rollup("/proc/self/smaps_rollup");
     for (std::string line; std::getline(rollup, line);)
@@ -127,7 +127,7 @@ int watched(const Words& /*none*/) {
     uffdio_register watch{.range = range, .mode = UFFDIO_REGISTER_MODE_WP, .ioctls = 0};
     if (file < 0 || ::ioctl(file, UFFDIO_API, &api) != 0 ||
         ::ioctl(file, UFFDIO_REGISTER, &watch) != 0)
-        return kStatusNotHere;
+        return kStatusUnavailable;
     use(runtime.world(), buffer, kSmall);
     uffdio_writeprotect protect{.range = range, .mode = UFFDIO_WRITEPROTECT_MODE_WP};
     const bool still_watched = ::ioctl(file, UFFDIO_WRITEPROTECT, &protect) == 0;
@@ -142,7 +142,7 @@ int overlap(const Words& /*none*/) {
     std::byte* const buffer = map_private(2 * kBytes);
     use(runtime.world(), buffer);
     const std::string before = mapping_of(buffer);
-    if (!is_shared(buffer)) return kStatusNotHere;
+    if (!is_shared(buffer)) return kStatusUnavailable;
     use(runtime.world(), buffer + kBytes / 2);
     if (mapping_of(buffer) != before) return 4;
     runtime.finalize();
@@ -162,34 +162,35 @@ int forked(const Words& /*none*/) {
     const long after = proportional_kib();
     runtime.world().barrier();
     runtime.finalize();
-    // The peer may have unmapped these pages, so that its half counts here now.
+    // If the peer has unmapped these pages, its half is added to this process.
     return after - before <= static_cast<long>(kBytes / 2048) + 512 ? 0 : 4;
 }
 
-const Part kShrink("remapped_shrink", shrink);
-const Part kHandlers("remapped_handlers", handlers);
-const Part kGrowing("remapped_growing", growing);
-const Part kWatched("remapped_watched", watched);
-const Part kOverlap("remapped_overlap", overlap);
-const Part kForked("remapped_forked", forked);
+const RankFunction kShrink("remapped_shrink", shrink);
+const RankFunction kHandlers("remapped_handlers", handlers);
+const RankFunction kGrowing("remapped_growing", growing);
+const RankFunction kWatched("remapped_watched", watched);
+const RankFunction kOverlap("remapped_overlap", overlap);
+const RankFunction kForked("remapped_forked", forked);
 
 TEST(RemappedBuffers, BuffersBehaveAsPrivateMemory) {
     for (const char* part :
          {"remapped_shrink", "remapped_handlers", "remapped_growing", "remapped_forked"}) {
-        const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, part);
+        const Outcome outcome = run_function({"-n", "2", "--timeout", "60"}, part);
         EXPECT_EQ(outcome.status, 0) << part << '\n' << outcome.errors;
     }
 }
 
 TEST(RemappedBuffers, BuffersKeepTheirUserfaultfd) {
-    const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, "remapped_watched");
-    if (outcome.status == kStatusNotHere) GTEST_SKIP() << "no userfaultfd for write protection";
+    const Outcome outcome = run_function({"-n", "2", "--timeout", "60"}, "remapped_watched");
+    if (outcome.status == kStatusUnavailable) GTEST_SKIP() << "no userfaultfd for write protection";
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 
 TEST(RemappedBuffers, BuffersKeepTheirAddressesAtOverlapAndFinalize) {
-    const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, "remapped_overlap");
-    if (outcome.status == kStatusNotHere) GTEST_SKIP() << "no memory is remapped here";
+    const Outcome outcome = run_function({"-n", "2", "--timeout", "60"}, "remapped_overlap");
+    if (outcome.status == kStatusUnavailable)
+        GTEST_SKIP() << "no memory is remapped on this machine";
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 

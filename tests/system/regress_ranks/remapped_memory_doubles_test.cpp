@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a job that needed 126 MB was killed in a control group of 200 MB. Remapped memory took twice
-// its size while it became private memory, at the end of the runtime and after a fork.
+// Bug: a job that needed 126 MB was killed in a control group of 200 MB. Remapped memory needed
+// twice its size while it became private, at the end of the runtime and after a fork.
 //
 // Method: the limit of the job's control group is the memory of the same job with small buffers,
 // plus its buffers, plus 8 MiB. The kernel kills a rank that exceeds it. Needs root and the memory
 // controller of cgroup version 1 or 2.
-// Seen on 9d518da, with the reviewer's program: peaks of 239 to 247 MB.
+// Seen on 9d518da: peaks of 239 to 247 MB.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -29,9 +29,9 @@ constexpr std::size_t kLarge = std::size_t{48} << 20;
 constexpr std::size_t kMore = std::size_t{8}
                               << 20;  ///< memory of the job beyond its buffers, at most
 
-/// Each rank uses one buffer in calls, forks and writes to the buffer, repeatedly. After the end it
+/// Repeatedly uses a buffer in calls, forks, and writes to the buffer. After the runtime's end,
 /// frees the buffer and fills another one.
-int play(const Words& words) {
+int run_rank(const Words& words) {
     const std::size_t bytes = std::stoul(words[0]);
     void* const at =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -56,7 +56,7 @@ int play(const Words& words) {
     std::memset(other, 1, bytes);
     return 0;
 }
-const Part kPart("remapped_memory_doubles", play);
+const RankFunction kRankFunction("remapped_memory_doubles", run_rank);
 
 /// Makes a control group of either version, and removes it at the end.
 class MemoryGroup {

@@ -3,13 +3,12 @@
 // while other threads or processes wrote to them.
 //
 // Remapped memory becomes private, or loses pages, if the program forks, if it frees pages by
-// advice, or if a call fails. The test repeats each of these while three writers count upwards in
-// other pages of the same range: a thread, a thread that reads from a pipe with vmsplice(), and
-// another process with process_vm_writev(). Each writer has its own word, which must always hold
-// its last number. After a fork the child checks that its memory does not change. Writers pause
-// during calls.
-// Seen on 9d518da, with the reviewer's programs: 1 to 3 writes lost in 20 rounds of mremap(), and
-// half of an O_DIRECT read.
+// madvise(), or if a call fails. The test repeats each of these while three writers increase words
+// in other pages of the same range: a thread, a thread that reads from a pipe with vmsplice(), and
+// another process with process_vm_writev(). Each writer has a word, whose value must always be the
+// last one that it wrote. After a fork the child checks that its memory does not change. Writers
+// pause during calls.
+// Seen on 9d518da: 1 to 3 writes lost in 20 rounds of mremap(), and half of an O_DIRECT read.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -23,7 +22,7 @@
 
 #include "tests/support/shared_object.hpp"
 #include "tests/system/regress_ranks/mappings.hpp"
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -32,14 +31,14 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPages = 600;  // more than one piece of 2 MiB
 constexpr std::size_t kBytes = kPages * kPage;
-constexpr std::size_t kFreed = 400;  ///< the page that the program frees by advice
+constexpr std::size_t kFreed = 400;  ///< the page that the program frees by madvise()
 constexpr int kWriters = 3;
 constexpr int kStatusNeverRemapped = 77;
-constexpr int kStatusFailedRight = 78;  ///< the part passed; its call failed as expected
+constexpr int kStatusFailedRight = 78;  ///< the call failed as expected, and no write was lost
 
 using Word = volatile std::uint64_t;
 
-/// State shared by the ranks' processes and their children.
+/// State shared by a rank and its children.
 struct Control {
     std::atomic<bool> open{false};  ///< writers may write
     std::atomic<bool> over{false};
@@ -48,10 +47,10 @@ struct Control {
     std::atomic<long> written[kWriters];
 };
 
-/// Writes 1, 2, 3, ... with `write` while the gate is open, and checks with `read` that each number
-/// is there when the next is written.
+/// Writes increasing numbers with `write` while `open` is set. Checks with `read` that the last
+/// number is still there before it writes the next.
 template <class Read, class Write>
-void count_upwards(Control& control, int writer, Read read, Write write) {
+void write_numbers(Control& control, int writer, Read read, Write write) {
     std::uint64_t last = 0;
     bool first = true;
     while (!control.over) {
@@ -78,7 +77,7 @@ class Writers {
         outside_ = start_outside_writer();
         thread_ = std::thread([this] {
             Word& mine = word(0);
-            count_upwards(
+            write_numbers(
                 *control_, 0, [&] { return mine; }, [&](std::uint64_t value) { mine = value; });
         });
         pipe_ = std::thread([this] { read_from_pipe(); });
@@ -97,7 +96,7 @@ class Writers {
         for (const auto& busy : control_->busy)
             while (busy) std::this_thread::yield();
     }
-    /// Opens the gate and returns after each writer has written.
+    /// Lets the writers write, and returns after each of them has written.
     void resume() {
         long before[kWriters];
         for (int i = 0; i < kWriters; ++i) before[i] = control_->written[i];
@@ -119,7 +118,7 @@ class Writers {
         std::uint64_t value = 0;
         const iovec here{&value, sizeof value};
         const iovec there{const_cast<std::uint64_t*>(&word(1)), sizeof value};
-        count_upwards(
+        write_numbers(
             *control_, 1,
             [&] {
                 if (::process_vm_readv(owner, &here, 1, &there, 1, 0) != sizeof value) ::_exit(1);
@@ -137,7 +136,7 @@ class Writers {
         if (::pipe2(ends, O_CLOEXEC) != 0) return;
         Word& mine = word(2);
         const iovec there{const_cast<std::uint64_t*>(&mine), sizeof(std::uint64_t)};
-        count_upwards(
+        write_numbers(
             *control_, 2, [&] { return mine; },
             [&](std::uint64_t value) {
                 if (::write(ends[1], &value, sizeof value) != sizeof value ||
@@ -167,10 +166,10 @@ void check_in_child(const Writers& writers) {
     ::_exit(0);
 }
 
-/// Returns the exit status of a part whose rounds each give memory back by `give_back(buffer)`,
-/// which returns false if something is wrong.
-template <class GiveBack>
-int give_back_while_others_write(int rounds, bool all_becomes_private, GiveBack give_back) {
+/// In each round, calls `unmap(writers, buffer)` while the writers write. It makes memory private
+/// and returns false if something is wrong. Returns the exit status of the rank.
+template <class Unmap>
+int unmap_while_others_write(int rounds, bool all_becomes_private, Unmap unmap) {
     std::byte* const buffer = map_private(kBytes);
     std::byte* const unused = map_private(kBytes);
     Runtime runtime;
@@ -190,7 +189,7 @@ int give_back_while_others_write(int rounds, bool all_becomes_private, GiveBack 
         world.broadcast(buffer, kBytes, Type::uint8, 0);
         if (!is_shared(buffer)) return round == 0 ? kStatusNeverRemapped : 7;
         writers.resume();
-        if (!give_back(writers, buffer)) return 5;
+        if (!unmap(writers, buffer)) return 5;
         if (all_becomes_private && is_shared(buffer)) return 6;
         writers.pause();
         world.barrier();
@@ -201,7 +200,7 @@ int give_back_while_others_write(int rounds, bool all_becomes_private, GiveBack 
 }
 
 int at_fork(const Words& /*none*/) {
-    return give_back_while_others_write(60, true, [](const Writers& writers, std::byte*) {
+    return unmap_while_others_write(60, true, [](const Writers& writers, std::byte*) {
         const pid_t child = ::fork();
         if (child == 0) check_in_child(writers);
         int status = -1;
@@ -210,15 +209,15 @@ int at_fork(const Words& /*none*/) {
     });
 }
 
-int by_advice(const Words& /*none*/) {
-    return give_back_while_others_write(200, false, [](const Writers&, std::byte* buffer) {
+int by_madvise(const Words& /*none*/) {
+    return unmap_while_others_write(200, false, [](const Writers&, std::byte* buffer) {
         std::byte* const freed = buffer + kFreed * kPage;
         *freed = std::byte{9};
         return ::madvise(freed, kPage, MADV_DONTNEED) == 0 && *freed == std::byte{0};
     });
 }
 
-/// A call on part of the buffer fails: those pages become private, and the writers' pages stay.
+/// A call on a part of the buffer fails: its pages become private, and the writers' pages do not.
 int at_failure(const Words& /*none*/) {
     std::byte* const buffer = map_private(kBytes);
     Runtime runtime;
@@ -229,10 +228,11 @@ int at_failure(const Words& /*none*/) {
     if (!is_shared(buffer)) return kStatusNeverRemapped;
     writers.resume();
     std::byte* const part = buffer + kFreed * kPage;
-    constexpr std::size_t kPart = 64 * kPage;
+    constexpr std::size_t kRankFunction = 64 * kPage;
     bool failed = false;
     try {  // ranks disagree about the count
-        world.broadcast(part, world.rank() == 0 ? kPart : kPart / 2, Type::uint8, 0);
+        world.broadcast(part, world.rank() == 0 ? kRankFunction : kRankFunction / 2, Type::uint8,
+                        0);
     } catch (const Error&) {
         failed = true;
     }
@@ -244,16 +244,17 @@ int at_failure(const Words& /*none*/) {
     return writers.lost() == 0 ? kStatusFailedRight : 4;
 }
 
-const Part kAtFork("remapped_memory_at_fork", at_fork);
-const Part kByAdvice("remapped_memory_by_advice", by_advice);
-const Part kAtFailure("remapped_memory_at_failure", at_failure);
+const RankFunction kAtFork("remapped_memory_at_fork", at_fork);
+const RankFunction kByMadvise("remapped_memory_by_advice", by_madvise);
+const RankFunction kAtFailure("remapped_memory_at_failure", at_failure);
 
 TEST(RemappedMemory, NoWriteIsLostWhenMemoryBecomesPrivate) {
     for (const char* part :
          {"remapped_memory_at_fork", "remapped_memory_by_advice", "remapped_memory_at_failure"}) {
         const Outcome outcome =
-            run_part({"-n", "2", "--timeout", "60"}, part, {}, {"WEFT_DIRECT=adopt"});
-        if (outcome.status == kStatusNeverRemapped) GTEST_SKIP() << "no memory is remapped here";
+            run_function({"-n", "2", "--timeout", "60"}, part, {}, {"WEFT_DIRECT=adopt"});
+        if (outcome.status == kStatusNeverRemapped)
+            GTEST_SKIP() << "no memory is remapped on this machine";
         const bool fails = std::string_view(part) == "remapped_memory_at_failure";
         EXPECT_EQ(outcome.status, fails ? kStatusFailedRight : 0) << part << '\n' << outcome.errors;
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the heap was so far into the segment that no immediate could name a word in it, so a signal
-// needed a separate request after its data. Method: count the writes.
+// Bug: the heap had so large an offset in the segment that immediates could not contain the offset
+// of a word in it, so a signal needed a separate request after its data. Method: count the writes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kRounds = 20;
-constexpr std::uint64_t kOthersMax = 5;  ///< writes of the library's own
+constexpr std::uint64_t kOthersMax = 5;  ///< other writes of the library
 constexpr std::size_t kBytes = 1000;
 
 /// Rank 0 and rank 1 signal each other alternately. Returns this rank's number of writes.
@@ -49,16 +49,16 @@ int count_writes(Runtime& runtime) {
     return 3;
 }
 
-int play(const Words&) {
+int run_rank(const Words&) {
     Runtime runtime;
     const int status = count_writes(runtime);
     runtime.finalize();
     return status;
 }
-const Part kPart("signals", play);
+const RankFunction kRankFunction("signals", run_rank);
 
 TEST(HeapSignals, ASignalInTheHeapTakesOneWrite) {
-    const Outcome outcome = run_part({"-n", "2", "--nodes", "2"}, "signals", {"heap"});
+    const Outcome outcome = run_function({"-n", "2", "--nodes", "2"}, "signals", {"heap"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: when a rank had ended before the exchange of cards, Open MPI's mpirun printed half a message
-// without the rank. At SIGTERM the other ranks only reported that they wait for the cards of all
-// ranks. Method: one rank drops the launcher's variables. mpirun takes it for running, and its
-// peers for ended. A peer that gets SIGTERM must name it; without the fix it does not. Under srun
-// PMIx may end the wait with "PARTIAL SUCCESS (another rank, or the launcher, has gone)"; the last
-// test checks the text that the watch adds to it.
+// Bug: when a rank had ended before the exchange of cards, Open MPI's mpirun printed a part of a
+// message without the rank. At SIGTERM the other ranks only reported that they wait for the cards
+// of all ranks. Method: a rank removes the launcher's variables, so that mpirun considers it
+// running, and its peers consider it ended. A peer that gets SIGTERM must name it; without the fix
+// it does not. Under srun PMIx may end the wait with "PARTIAL SUCCESS (another rank, or the
+// launcher, has gone)"; the last test checks the text that StartWatch adds to it.
 #include <fmt/format.h>
 #include <poll.h>
 
 #include <regex>
 
 #include "run/job/sigterm_report.hpp"
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 
 namespace weft::test {
 namespace {
 
-/// Returns the output when rank 0 gets SIGTERM after `after_s` seconds. Rank 1 stays `stays_s`.
-std::string said_by_a_peer(int after_s, int stays_s) {
+/// Returns the errors of a job in which rank 1 runs for `stays_s` seconds, and rank 0 gets SIGTERM
+/// after `after_s` seconds.
+std::string errors_of_job(int after_s, int stays_s) {
     const std::string script = fmt::format(
         "[ $PMIX_RANK = 1 ] && {{ sleep {}; exec env -u PMIX_RANK sleep 60; }};"
         "[ $PMIX_RANK = 0 ] && {{ sleep {}; kill $$; }} & exec {}",
@@ -26,25 +27,25 @@ std::string said_by_a_peer(int after_s, int stays_s) {
     return outcome ? outcome->errors : "";
 }
 
-void expect_said(int stays_s, const std::string& text) {
+void expect_report(int stays_s, const std::string& text) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0)
         GTEST_SKIP() << "mpirun is not installed";
     const std::regex line("weft: rank 0: start-up: waiting for the cards of all ranks; " + text +
                           "\n");
-    std::string said;
+    std::string errors;
     for (int after_s = stays_s + 2; after_s < 20; after_s *= 2) {  // a busy machine starts late
-        said = said_by_a_peer(after_s, stays_s);
-        if (std::regex_search(said, line)) return;
+        errors = errors_of_job(after_s, stays_s);
+        if (std::regex_search(errors, line)) return;
     }
-    ADD_FAILURE() << said;
+    ADD_FAILURE() << errors;
 }
 
 TEST(StartUp, ARankThatNeverStartedIsNamed) {
-    expect_said(0, "rank 1 has no process");
+    expect_report(0, "rank 1 has no process");
 }
 
 TEST(StartUp, AnExitedRankIsNamed) {
-    expect_said(1, "rank 1 \\(process [0-9]+\\) is gone");
+    expect_report(1, "rank 1 \\(process [0-9]+\\) is gone");
 }
 
 int wait_for_peers(const Words&) {
@@ -58,7 +59,7 @@ int wait_for_peers(const Words&) {
     fmt::print("{}\n", missing);
     return 0;
 }
-const Part kWaitForPeers("wait_for_peers", wait_for_peers);
+const RankFunction kWaitForPeers("wait_for_peers", wait_for_peers);
 
 TEST(StartUp, TheMissingRankIsNamedIfStartUpFails) {
     const Outcome outcome =

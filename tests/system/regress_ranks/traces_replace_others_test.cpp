@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the name of a trace had only the process number of rank 0, and an existing file of that name
-// was removed. The second runtime of a process, and a process of another container with the same
-// number, replaced the earlier trace. Method: several runtimes of one process. Seen on 9d518da: one
-// file of three is left.
+// Bug: the name of a trace had only the process ID of rank 0, and an existing file of this name was
+// removed. The second runtime of a process, and a process of another container with the same ID,
+// replaced the earlier trace. Method: several runtimes of a process. Seen on 9d518da: one file of
+// three remains.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <iterator>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRuntimes = 3;
 
-int play(const Words&) {
+int run_rank(const Words&) {
     for (int i = 0; i < kRuntimes; ++i) {
         Runtime runtime;
         runtime.world().barrier();
@@ -25,13 +25,13 @@ int play(const Words&) {
     }
     return 0;
 }
-const Part kPart("traces_replace_others", play);
+const RankFunction kRankFunction("traces_replace_others", run_rank);
 
 TEST(TracesReplaceOthers, RuntimesInOneFolderWriteSeparateTraces) {
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / fmt::format("weft_traces_{}", ::getpid());
     const Outcome outcome =
-        run_part({"-n", "2"}, "traces_replace_others", {}, {"WEFT_TRACE=" + folder.string()});
+        run_function({"-n", "2"}, "traces_replace_others", {}, {"WEFT_TRACE=" + folder.string()});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), kRuntimes);
     for (const auto& file : std::filesystem::directory_iterator(folder))

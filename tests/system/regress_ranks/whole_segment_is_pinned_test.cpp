@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a rank registered its whole sparse segment with the network, and hardware would pin it: 450
-// MB for each of two ranks. Method: the log of a job over a network names the registered memory.
-// Without the fix the log has no such line, and the whole segment is registered.
+// MB for each of two ranks. Method: read the size of the registered memory in the log of a job over
+// a network. Without the fix the log has no such line, and the whole segment is registered.
 #include <cstdio>
 
-#include "tests/system/regress_ranks/play.hpp"
+#include "tests/system/regress_ranks/rank_function.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
 
-int play(const Words&) {
+int run_rank(const Words&) {
     Runtime runtime;
     if (runtime.world().allreduce(1, Op::sum) != runtime.world().size()) return 3;
     runtime.finalize();
     return 0;
 }
-const Part kPart("whole_segment", play);
+const RankFunction kRankFunction("whole_segment", run_rank);
 
 TEST(WholeSegment, OnlyPartOfTheSegmentIsRegistered) {
     const Outcome outcome =
-        run_part({"-n", "2", "--nodes", "2"}, "whole_segment", {}, {"WEFT_LOG=info"});
+        run_function({"-n", "2", "--nodes", "2"}, "whole_segment", {}, {"WEFT_LOG=info"});
     ASSERT_EQ(outcome.status, 0) << outcome.errors;
     int segment = 0;
     int registered = 0;
