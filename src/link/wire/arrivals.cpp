@@ -11,7 +11,7 @@ namespace weft::link {
 
 namespace {
 
-using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
+using SharedWord = std::atomic_ref<std::uint64_t>;  ///< word to which the network may write
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Arrivals::Arrivals(std::span<std::byte* const> near, Rank rank, std::uint64_t ce
 
 void Arrivals::distrust(Rank rank, const char* what) noexcept {
     if (failure_) return;
-    fail(rank < 0 ? base::fail(Status::peer, "the network brought {}, by an unknown sender", what)
+    fail(rank < 0 ? base::fail(Status::peer, "an unknown sender sent {}", what)
                   : base::fail(Status::peer, "rank {} sent {}", rank, what));
 }
 
@@ -46,7 +46,7 @@ void Arrivals::forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept
 void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noexcept {
     if ((immediate & kHasPayload) != 0) {
         if (service.on_immediate == nullptr)
-            return distrust(-1, "a signal that was not agreed about");
+            return distrust(-1, "an immediate that this rank has no handler for");
         return service.on_immediate(service.argument, immediate & ~kHasPayload);
     }
     const auto line = static_cast<std::size_t>(immediate >> kArrivalBits);
@@ -55,15 +55,15 @@ void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noex
         const std::size_t origin = line / WriteCounts::kBatches;
         if (origin >= near_.size() || near_[origin] != nullptr ||
             !counts_.add_delivered(origin, line % WriteCounts::kBatches))
-            distrust(-1, "a write in the name of no far rank");
+            distrust(-1, "a write whose origin is not a remote rank");
         return;
     }
-    if (line >= lines_) return distrust(-1, "a notice of a cell outside the segment");
+    if (line >= lines_) return distrust(-1, "an immediate for a cell outside the segment");
     deliver_to(line, arrival);
 }
 
-/// Counts a piece or a header. Pieces may be delivered before the header with their number. Foreign
-/// senders may send several headers.
+/// Counts a piece or a header. Returns false if the count is out of range. Pieces may be delivered
+/// before the header with their number. A faulty sender may send several headers.
 bool Arrivals::count_pieces(std::size_t line, Arrival arrival) noexcept {
     constexpr std::int64_t kPiecesMax = std::int64_t{1} << 30;
     std::int64_t more = -1;
@@ -81,7 +81,7 @@ bool Arrivals::count_pieces(std::size_t line, Arrival arrival) noexcept {
 void Arrivals::deliver_to(std::size_t line, Arrival arrival) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
     if (arrival != Arrival::whole && missing_ == nullptr)
-        return distrust(-1, "a piece of a put, where puts have none");
+        return distrust(-1, "a piece of a put, but this network does not divide puts");
     if (arrival != Arrival::whole && !count_pieces(line, arrival))
         return distrust(-1, "a put of too many pieces");
     if (arrival != Arrival::whole && missing_[line] != 0) return;
@@ -89,13 +89,13 @@ void Arrivals::deliver_to(std::size_t line, Arrival arrival) noexcept {
     cell->flag.store(cell->delivered, std::memory_order_release);
 }
 
-/// Raises a flag if all words of its put carry the put's tag. No other word of the landing area can
-/// carry it: words are cleared after reading. By the bank rule, no rank writes here again before
-/// this rank has completed the call.
-void Arrivals::take_words(std::uint64_t offset) noexcept {
+/// Raises a flag if all words of its put have the put's tag. No older word of the landing can have
+/// this tag, because words are cleared after reading. By the rule for the reuse of banks
+/// (docs/one-sided.md), no rank writes to this cell again before this rank has completed the call.
+void Arrivals::check_words(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
-    // Acquire, here and below: a word's data was written with its tag or before it.
+    // Acquire, also for the other words: a word's data was written with its tag or before it.
     const std::uint64_t first = SharedWord(landing->words[0]).load(std::memory_order_acquire);
     const std::uint32_t tag = tag_of_word(first);
     const std::size_t count = words_of_tag(tag);
@@ -115,11 +115,11 @@ void Arrivals::take_words(std::uint64_t offset) noexcept {
     cell->flag.store(flag, std::memory_order_release);
 }
 
-/// Raises a flag if the counter in the header has counted the whole put. The header is
-/// complete when its second word is the complement of its first. Both were zero before, and a
-/// partial write leaves bytes of zero. The origin uses the counter for a later put only after
-/// this one is delivered.
-void Arrivals::take_counted(std::uint64_t offset) noexcept {
+/// Raises a flag if the counter that the put's header names has counted the whole put. The header
+/// and its complement are two words, both zero before the put. A partial write leaves bytes of
+/// zero, so the header is complete when the second word is the complement of the first. The origin
+/// uses the counter for a later put only after this one is delivered.
+void Arrivals::check_counted(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
     const std::uint64_t header = SharedWord(landing->words[1]).load(std::memory_order_acquire);
@@ -127,7 +127,7 @@ void Arrivals::take_counted(std::uint64_t offset) noexcept {
     const std::size_t origin = origin_of_header(header);
     const std::uint32_t counter = counter_of_header(header);
     if (origin >= near_.size() || near_[origin] != nullptr || counter >= counters_)
-        return distrust(-1, "a count in the name of no far rank");
+        return distrust(-1, "a counted put whose origin or counter does not exist");
     const auto landed =
         static_cast<std::uint32_t>(port_->landed(static_cast<Rank>(origin), counter));
     if (static_cast<std::int32_t>(landed - static_cast<std::uint32_t>(header)) < 0) return;
@@ -138,13 +138,13 @@ void Arrivals::take_counted(std::uint64_t offset) noexcept {
     cell->flag.store(landing->words[0], std::memory_order_release);
 }
 
-/// Raises a flag that was delivered after its data. A torn flag may be seen, with a part of an
-/// earlier one. It satisfies no wait: a wait compares the whole word, so only the complete flag is
-/// equal. `taken` prevents an old flag from overwriting the flag of a local writer.
-void Arrivals::take_delivered(std::uint64_t offset) noexcept {
+/// Copies a flag word that the network delivered after the data. The word may be torn: partly the
+/// earlier flag. A torn word satisfies no wait, because a wait compares all 64 bits. `taken`
+/// prevents an old word from overwriting the flag of a local writer.
+void Arrivals::check_delivered(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
-    // Acquire: makes the data visible that the strategy delivered before this word.
+    // Acquire: makes data visible that the network delivered before this word.
     const base::FlagWord landed = SharedWord(cell->delivered).load(std::memory_order_acquire);
     if (landed == landing->taken) return;
     landing->taken = landed;

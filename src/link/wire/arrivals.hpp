@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // arrivals.hpp - the target's half of the notify strategies: raises flags for delivered puts.
 //
-// Holds    A flag is raised, with release, only when the strategy has proven that its whole put is
-//          delivered. The rank that waits for it may then read the payload. Data of peers is
-//          checked; the first failed check fails the wire, because such a sender can do further
-//          damage.
+// Idea     A notify strategy (link/fabric/notify.hpp) is the method by which this rank detects that
+//          a whole put is delivered. Only then it raises the put's flag, by a release store, so
+//          that the waiting step may read the payload.
+// Holds    Data of peers is checked. The first failed check fails the wire, because a faulty sender
+//          can do further damage.
 // Next     docs/one-sided.md, section 3, for the proofs; remote_puts.hpp for the origin's half.
 #pragma once
 
@@ -23,36 +24,37 @@ namespace weft::link {
 
 /// Functions that handle requests and messages of peers. Neither may call Wire::progress().
 struct WireService {
-    /// Called at the end of each progress(). It may put, and returns true if it did anything.
+    /// Called at the end of each progress(). May put. Returns true if it did any work.
     bool (*serve)(void* argument) = nullptr;
-    /// Called with the payload of each write that has one.
+    /// Called after the delivery of each put with base::Put::immediate, with that value.
     void (*on_immediate)(void* argument, std::uint64_t payload) = nullptr;
     void* argument = nullptr;
 };
 
 class Arrivals {
   public:
-    /// `near` has the mapped segment of each rank, or nullptr; it must outlive the arrivals. `port`
-    /// is nullptr if all ranks are local. All cells of a segment are below `cells_end`.
+    /// `near` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
+    /// outlive this object. `port` is nullptr if all ranks are local. All cells of a segment are
+    /// below offset `cells_end`.
     Arrivals(std::span<std::byte* const> near, Rank rank, std::uint64_t cells_end, FabricPort* port,
              WriteCounts& counts);
 
-    /// Handles an immediate. Any process that reaches this rank's endpoint can send one, so all of
-    /// it is checked.
+    /// Handles an immediate. Checks all its fields, because any process that reaches this rank's
+    /// endpoint can send one.
     void deliver(std::uint64_t immediate, const WireService& service) noexcept;
-    /// Raises the flag of this rank's cell at an offset if its data has arrived without an
-    /// immediate.
+    /// Raises the flag of this rank's cell at an offset if a put without an immediate is delivered.
     void settle(std::uint64_t cell) noexcept {
-        if (plan_.small == Notify::cells) take_words(cell);
-        if (plan_.large == Notify::counter) return take_counted(cell);
-        if (plan_.large != Notify::immediate) take_delivered(cell);
+        if (plan_.small == Notify::cells) check_words(cell);
+        if (plan_.large == Notify::counter) return check_counted(cell);
+        if (plan_.large != Notify::immediate) check_delivered(cell);
     }
-    /// Forgets counts of pieces for cells in this part of the segment, from incomplete puts. All
-    /// posted pieces must have been delivered.
+    /// Resets the counts of pieces for the cells in this part of the segment, after puts that were
+    /// not completed. All posted pieces must have been delivered.
     void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
-    /// Records that a remote rank (-1: unknown) sent invalid data, described by `what`.
+    /// Fails because a remote rank (-1: unknown) sent invalid data, described by `what`.
     void distrust(Rank rank, const char* what) noexcept;
+    /// Records the first failure.
     void fail(base::Failure why) noexcept {
         if (!failure_) failure_ = std::move(why);
     }
@@ -67,18 +69,18 @@ class Arrivals {
 
     void deliver_to(std::size_t line, Arrival arrival) noexcept;
     [[nodiscard]] bool count_pieces(std::size_t line, Arrival arrival) noexcept;
-    void take_words(std::uint64_t offset) noexcept;
-    void take_delivered(std::uint64_t offset) noexcept;
-    void take_counted(std::uint64_t offset) noexcept;
+    void check_words(std::uint64_t offset) noexcept;
+    void check_delivered(std::uint64_t offset) noexcept;
+    void check_counted(std::uint64_t offset) noexcept;
 
     std::span<std::byte* const> near_;
     std::byte* own_;
-    std::size_t lines_;  ///< cell lines of the segment
+    std::size_t lines_;  ///< number of cache lines below `cells_end`
     FabricPort* port_;
     WriteCounts& counts_;
     NotifyPlan plan_;
-    std::uint32_t counters_ = 0;  ///< of each peer
-    /// By cell line: announced pieces minus delivered pieces; 0 when all are delivered.
+    std::uint32_t counters_ = 0;  ///< number of counters for each peer's writes
+    /// By line: announced pieces minus delivered pieces of its cell's put; 0: all are delivered.
     std::unique_ptr<std::int32_t[], Freed> missing_;
     std::optional<base::Failure> failure_;
 };

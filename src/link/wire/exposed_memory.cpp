@@ -19,13 +19,13 @@ base::Exposure ExposedMemory::expose(std::byte* data, std::uint64_t bytes, base:
 base::Result<base::Exposure> ExposedMemory::expose_far(std::byte* data,
                                                        std::uint64_t bytes) noexcept {
     if (in_segment(data)) {
-        const base::Exposure there = expose(data, 0, base::Access::write, {});
-        if (auto done = use_memory(there.reach.offset, bytes); !done) return done.failure();
-        return there;
+        const base::Exposure exposure = expose(data, 0, base::Access::write, {});
+        if (auto done = use_memory(exposure.reach.offset, bytes); !done) return done.failure();
+        return exposure;
     }
     if (port_->facts().notify.large == Notify::counter)
         return base::fail(Status::unsupported,
-                          "puts are counted in the segment only (WEFT_NOTIFY=counter)");
+                          "WEFT_NOTIFY=counter counts only puts to the segment, not to a buffer");
     const auto region = port_->expose({data, bytes});
     if (!region) return region.failure();
     return base::Exposure{.reach = base::Reach::of(*region),

@@ -19,8 +19,9 @@ namespace weft::link {
 
 class ExposedMemory {
   public:
-    /// `near` has the mapped segment of each rank, or nullptr; it must outlive this object. `port`
-    /// is nullptr if all ranks are local, and `direct` if local peers only access segments.
+    /// `near` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
+    /// outlive this object. `port` is nullptr if all ranks are local. `direct` is nullptr if local
+    /// peers access only segments.
     ExposedMemory(std::span<std::byte* const> near, Rank rank, std::uint64_t segment_bytes,
                   FabricPort* port, std::unique_ptr<DirectMemory> direct)
         : near_(near),
@@ -29,12 +30,13 @@ class ExposedMemory {
           port_(port),
           direct_(std::move(direct)) {}
 
-    /// Makes memory reachable for local peers. `bytes` is the size of a buffer that belongs to the
-    /// running call; with 0, its pages must stay as they are. `copies` describes the peers' access.
+    /// Makes memory accessible to local peers. `bytes` is the size of a buffer that belongs to the
+    /// running call. It is 0 if the buffer's pages must not be remapped. `copies` describes the
+    /// copies that the kernel makes if peers cannot map the buffer.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
-    /// Makes memory reachable for puts of remote ranks until conceal(). Requires a port. Memory in
-    /// the segment need not be concealed.
+    /// Makes memory accessible to puts of remote ranks until conceal(). Requires a port. For memory
+    /// in the segment, conceal() is optional.
     [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
                                                           std::uint64_t bytes) noexcept;
     void conceal(const base::Exposure& exposure) noexcept {
@@ -49,8 +51,8 @@ class ExposedMemory {
         if (exposure.reach.way != base::AccessMethod::registered && direct_ != nullptr)
             direct_->withdraw(exposure);
     }
-    /// Returns the address of exposed memory, or nullptr. The caller has checked the owner's
-    /// description of it.
+    /// Returns the address of exposed memory in this process, or nullptr if only the kernel can
+    /// copy it. The caller has checked `reach`, which the owner sent.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
                                    std::uint64_t bytes) noexcept {
         if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
@@ -58,6 +60,8 @@ class ExposedMemory {
         const bool adopted = reach.way == base::AccessMethod::adopted && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }
+    /// Have the kernel copy from or to exposed memory of a local peer. Return false and set errno
+    /// if the kernel refuses.
     [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                                  std::uint64_t bytes) noexcept {
         return direct_ != nullptr && direct_->read(rank, reach.address, to, bytes);
@@ -68,13 +72,13 @@ class ExposedMemory {
     }
     [[nodiscard]] const DirectMemory* direct() const noexcept { return direct_.get(); }
 
-    /// Makes a part of the segment accessible for remote ranks. Some networks must register it.
-    /// Does nothing without a network.
+    /// Makes a part of the segment accessible to remote ranks, for networks that must register
+    /// memory. Does nothing without a network.
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
         return port_ != nullptr ? port_->use_memory(offset, bytes) : base::Result<void>();
     }
-    // Memory outside the segment that remote ranks access by Put::region and Read::region.
-    // Without a network, the result has 0 bytes.
+    /// Registers memory outside the segment, for accesses of remote ranks with Put::region and
+    /// Read::region. Without a network, the result has 0 bytes.
     [[nodiscard]] base::Result<base::RemoteRegion> register_memory(std::span<std::byte> memory) {
         if (port_ == nullptr) return base::RemoteRegion{};
         return port_->expose(memory);

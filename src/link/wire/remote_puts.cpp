@@ -11,12 +11,14 @@ namespace weft::link {
 
 namespace {
 
-constexpr std::size_t kDeferredEntries = 256;
+constexpr std::size_t kDeferredEntries = 256;  ///< largest number of deferred puts at a time
 
-/// `resume` of a deferred put: its entry plus one, above the number of posted bytes.
+/// `resume` of a deferred put has the index of its entry, plus one, in the bits from kEntryShift,
+/// and the number of posted bytes in the bits below.
 constexpr unsigned kEntryShift = 48;
 constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kEntryShift) - 1;
 
+/// Copies the put's data to contiguous memory. Returns the number of bytes.
 std::size_t pack(const base::Put& put, std::byte* to) noexcept {
     std::size_t bytes = 0;
     for (const base::PutPart& part : put.parts) {
@@ -75,8 +77,9 @@ base::Post RemotePuts::put_cell(const base::Put& put) noexcept {
 }
 
 /// Writes payload and flag word in one operation with two targets, whose immediate arrives after
-/// both. If this is not possible, writes pieces. If these are delivered in order, the last one
-/// carries the flag word. Else each has an immediate, and a header with their number follows.
+/// both writes. If this is not possible, writes the payload in pieces. If the network delivers
+/// pieces in order, the last piece carries the flag word. Otherwise each piece has an immediate,
+/// and a header with the number of pieces follows.
 base::Post RemotePuts::put_immediate(const base::Put& put, std::uint64_t& resume) noexcept {
     base::Put piece = put;
     piece.kind = PutKind::with_immediate;
@@ -121,7 +124,7 @@ base::Post RemotePuts::put_words(const base::Put& put) noexcept {
 
 // --- a separate flag ---------------------------------------------------------------------------
 
-/// Writes the flag after the data, by a fence, or because the fabric keeps all puts in order.
+/// Writes the flag after the data. A fence keeps this order, or the network itself does.
 base::Post RemotePuts::put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept {
     const bool fence = facts_.notify.large == Notify::fence;
     const base::Put piece{.kind = fence ? PutKind::delivered : PutKind::plain,
@@ -131,8 +134,8 @@ base::Post RemotePuts::put_then_flag(const base::Put& put, std::uint64_t& resume
                      fence && put.bytes != 0 ? PutKind::fenced : PutKind::plain);
 }
 
-/// Writes the flag when all pieces are known to be delivered. A put that is never completed keeps
-/// its entry; this happens only if its team has failed.
+/// Writes the flag when all pieces are delivered. A put that its caller does not resume keeps its
+/// entry; this happens only if its team has failed.
 base::Post RemotePuts::put_delivered(const base::Put& put, std::uint64_t& resume) noexcept {
     if (put.bytes == 0) return post_flag(put.peer, put.cell, put.flag, PutKind::plain);
     if (resume == 0) {
@@ -147,7 +150,7 @@ base::Post RemotePuts::put_delivered(const base::Put& put, std::uint64_t& resume
     return posted;
 }
 
-/// Returns the `resume` of a put whose flag is deferred. There must be a free entry.
+/// Stores a deferred put in a free entry, which must exist. Returns the put's `resume`.
 std::uint64_t RemotePuts::open_deferred(const Deferred& deferred) noexcept {
     const std::uint16_t entry = deferred_free_.back();
     deferred_free_.pop_back();
@@ -175,10 +178,10 @@ void RemotePuts::post_deferred_flags() noexcept {
 
 // --- a counter at the target -------------------------------------------------------------------
 
-/// Reserves a counter for the put. It counts no other put until all of this one is delivered. So
-/// the put is delivered when the counter has reached the number in the header. Returns false if no
-/// counter is free.
-bool RemotePuts::take_lane(const base::Put& put, std::uint64_t& resume) noexcept {
+/// Reserves a counter at the target for the put, and no other put, until all of its data is
+/// delivered. So the put is delivered when the counter has reached the number in its header.
+/// Returns false if no counter is free.
+bool RemotePuts::reserve_lane(const base::Put& put, std::uint64_t& resume) noexcept {
     if (deferred_free_.empty()) return false;
     const auto first = static_cast<std::uint32_t>(put.peer) * facts_.counters;
     std::uint32_t lane = first;
@@ -190,7 +193,7 @@ bool RemotePuts::take_lane(const base::Put& put, std::uint64_t& resume) noexcept
 }
 
 base::Post RemotePuts::put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept {
-    if (resume == 0 && !take_lane(put, resume)) return base::Post::again;
+    if (resume == 0 && !reserve_lane(put, resume)) return base::Post::again;
     Deferred& deferred = deferred_[(resume >> kEntryShift) - 1];
     CounterLane& lane = lanes_[deferred.lane];
     const bool small = put.target == base::Put::kInCell;
@@ -218,7 +221,8 @@ base::Post RemotePuts::put_with_counter(const base::Put& put, std::uint64_t& res
 
 // --- without a cell ----------------------------------------------------------------------------
 
-/// The last piece carries the payload for the peer, and earlier pieces are delivered before it.
+/// Writes the data. The last piece carries Put::immediate, if that is not 0; a network with signals
+/// delivers earlier pieces before it.
 base::Post RemotePuts::put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept {
     base::PutPart source;
     base::Put piece{
@@ -261,15 +265,17 @@ base::Post RemotePuts::read(const base::Read& read, std::uint64_t& resume) noexc
 
 // --- common parts ------------------------------------------------------------------------------
 
-/// Returns the most bytes of one transfer at an offset. A region of a peer is contiguous.
+/// Returns the largest size of one transfer that begins at an offset of the peer's segment, whose
+/// sections have separate registrations, or of a region, which has one registration.
 std::uint64_t RemotePuts::room_at(const base::RemoteRegion* region,
                                   std::uint64_t offset) const noexcept {
     return region != nullptr ? ~std::uint64_t{0} : port_->room_at(offset);
 }
 
 /// Posts the data of a put in pieces with the kind, counter, immediate and `pending` of `piece`. If
-/// that has a cell, only the last piece carries the flag and the immediate. The lower bits of
-/// `resume` have the number of posted bytes. `count` receives the number of pieces.
+/// `piece` has a cell, only the last piece carries the flag and the immediate. The lower bits of
+/// `resume` have the number of posted bytes. Adds the number of all pieces, including those posted
+/// earlier, to `count`.
 base::Post RemotePuts::post_pieces(const base::Put& put, base::Put piece, std::uint64_t& resume,
                                    std::uint64_t* count) noexcept {
     const std::uint64_t done = resume & kBytesMask;
@@ -281,7 +287,7 @@ base::Post RemotePuts::post_pieces(const base::Put& put, base::Put piece, std::u
     piece.region = put.region;
     piece.parts = {&source, 1};
     piece.cell = base::Put::kNoCell;
-    std::uint64_t at = 0;  ///< in the payload
+    std::uint64_t at = 0;  ///< offset in the payload
     for (const base::PutPart& part : put.parts) {
         const std::uint64_t end = at + part.bytes;
         for (const std::byte* data = part.data; at < end; at += piece.bytes, data += piece.bytes) {
@@ -297,7 +303,8 @@ base::Post RemotePuts::post_pieces(const base::Put& put, base::Put piece, std::u
             }
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
             resume += piece.bytes;
-            // Gives other transfers a turn: the peer receives this piece while it is in the caches.
+            // Lets other transfers proceed, so that the peer receives this piece while the data is
+            // in the caches.
             if (piece.bytes == facts_.paced_bytes && at + piece.bytes < put.bytes)
                 return base::Post::again;
         }
@@ -311,7 +318,7 @@ base::Post RemotePuts::post_flag(Rank peer, std::uint64_t cell, base::FlagWord f
                       {reinterpret_cast<const std::byte*>(&flag), sizeof flag});
 }
 
-/// Posts a put of a source that is reused after this call.
+/// Posts a put whose source is reused after this call, so that the port copies it.
 base::Post RemotePuts::post_small(base::Put put, base::PutPart source) noexcept {
     put.copied = true;
     put.parts = {&source, 1};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remote_puts.hpp - the origin's half of the notify strategies: network writes that make up a put.
 //
-// Idea     A put to a remote peer is one or more network writes, by the strategy granted to the
-//          port (link/fabric/notify.hpp): immediates that name the cell, tagged words, or a flag
-//          word after the data. Writes are divided at the size limit of the network and at
-//          sections.
-// Holds    On `again`, posted pieces stay posted, and `resume` has their size. A put's sources are
-//          read until `pending` is lowered. Flags, words and headers are copied. Nothing allocates
-//          after construction.
+// Idea     A put to a remote peer is one or more network writes, by the notify strategy of the port
+//          (link/fabric/notify.hpp): immediates that name the cell, tagged words, a flag word after
+//          the data, or a counter at the target. Writes are divided at the network's size limit and
+//          at the ends of registered sections of the peer's segment.
+// Holds    If a function returns Post::again, posted pieces stay posted, and `resume` has their
+//          size. A put's sources are read until `pending` is lowered. Flags, words and headers are
+//          copied. No allocation after construction.
 // Next     arrivals.hpp for the target's half.
 #pragma once
 
@@ -27,30 +27,32 @@ class RemotePuts {
     /// `port` is nullptr if all ranks are local. Then no rank calls put() or read().
     RemotePuts(FabricPort* port, Rank rank, std::size_t ranks, WriteCounts& counts);
 
+    /// Posts a put or a read. `resume` must be 0 at the first attempt, and must be passed unchanged
+    /// after Post::again.
     base::Post put(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post read(const base::Read& read, std::uint64_t& resume) noexcept;
-    /// Posts the flags of puts whose data is delivered. Call at each poll.
+    /// Posts the flags that waited for the delivery of their data. Call at each poll.
     void post_deferred_flags() noexcept;
     /// Returns the number of flags that wait for the delivery of their data.
     [[nodiscard]] std::size_t deferred() const noexcept { return deferred_open_.size(); }
-    /// Forgets them. The port has been cancelled.
+    /// Discards these flags, after the port has been cancelled.
     void cancel() noexcept { deferred_open_.clear(); }
 
   private:
-    /// A put whose flag is written after its data is known to be delivered.
+    /// A put whose flag is written, or whose counter becomes free, when its data is delivered.
     struct Deferred {
         base::FlagWord flag = 0;
         std::uint64_t cell = 0;
-        std::uint32_t* pending = nullptr;  ///< of the put; raised until its flag is posted
-        std::uint32_t outstanding = 0;     ///< pieces not yet delivered
+        std::uint32_t* pending = nullptr;  ///< Put::pending; one more until the flag is posted
+        std::uint32_t outstanding = 0;     ///< number of posted pieces not yet delivered
         Rank peer = 0;
         bool whole = false;      ///< all pieces are posted
-        std::uint32_t lane = 0;  ///< of a counted put
+        std::uint32_t lane = 0;  ///< index in lanes_, for a put with a counter
     };
     /// One of this rank's counters at a peer. Used for one put at a time.
     struct CounterLane {
-        std::uint64_t writes = 0;  ///< writes that have named it
-        bool busy = false;
+        std::uint64_t writes = 0;  ///< number of writes that the counter counts, from the start
+        bool busy = false;         ///< a put uses the counter
     };
     base::Post put_cell(const base::Put& put) noexcept;
     base::Post put_immediate(const base::Put& put, std::uint64_t& resume) noexcept;
@@ -59,7 +61,7 @@ class RemotePuts {
     base::Post put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept;
-    [[nodiscard]] bool take_lane(const base::Put& put, std::uint64_t& resume) noexcept;
+    [[nodiscard]] bool reserve_lane(const base::Put& put, std::uint64_t& resume) noexcept;
     [[nodiscard]] std::uint64_t open_deferred(const Deferred& deferred) noexcept;
     [[nodiscard]] std::uint64_t room_at(const base::RemoteRegion* region,
                                         std::uint64_t offset) const noexcept;
@@ -73,9 +75,9 @@ class RemotePuts {
     WriteCounts& counts_;
     FabricFacts facts_;
     std::vector<Deferred> deferred_;
-    std::vector<std::uint16_t> deferred_free_;
-    std::vector<std::uint16_t> deferred_open_;
-    std::vector<CounterLane> lanes_;  ///< by peer, facts_.counters for each
+    std::vector<std::uint16_t> deferred_free_;  ///< indices of unused entries of deferred_
+    std::vector<std::uint16_t> deferred_open_;  ///< indices of used entries
+    std::vector<CounterLane> lanes_;            ///< facts_.counters lanes for each peer, by peer
 };
 
 }  // namespace weft::link

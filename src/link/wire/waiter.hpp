@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waiter.hpp - pauses between failed polls: a rank spins, yields its processor, or sleeps.
 //
-// Idea     If the ranks fit the processors, pausing is the fastest way to wait, unless the
-//          scheduler runs the peer on the same processor. Then the peer runs only after a yield. A
-//          wait that ends at the first poll after a yield is a sign of this, so the limit of pauses
-//          is halved. From time to time, a wait may pause up to the full limit. If the wait then
-//          ends while pausing, the full limit is restored.
-//          A yield that takes a whole time slice is not such a sign: another program got the
-//          processor. Such yields are expensive, and the peer, on another processor, waits for this
-//          rank meanwhile. So waits pause longer for a while.
-//          Long waits sleep, but not while peers use this rank, even if its own wait is long.
+// Idea     If each rank has a processor, pausing is the fastest way to wait, unless the scheduler
+//          runs the peer on the same processor. Then the peer runs only after a yield. If a wait
+//          ends at the first poll after a yield, this is probably the case, so the limit of pauses
+//          is halved for later waits. Every kTrialEvery waits, a wait may pause up to the full
+//          limit. If it then ends while pausing, the full limit is restored.
+//          A yield that takes a whole time slice means that another program got the processor. Such
+//          yields are expensive, because the peer, on another processor, meanwhile waits for this
+//          rank. So the next kOversubscribedWaits waits pause longer.
+//          Long waits sleep. A rank whose peers send it requests does not sleep, however long its
+//          own wait is.
 // Why      With busy loops of other programs on the processors, waits that yield early make ranks
 //          several times slower.
 #pragma once
@@ -22,13 +23,14 @@ namespace weft::link {
 /// Number of failed polls in a row after which a rank yields its processor.
 class SpinLimit {
   public:
-    static constexpr unsigned kTrialEvery = 256;  ///< waits
-    static constexpr unsigned kCrowdedFor = 256;  ///< waits after a yield to another program
-    static constexpr unsigned kCrowdedFactor = 8;
-    /// A longer yield means that another program ran.
-    static constexpr std::uint64_t kTurnNs = 500'000;
+    static constexpr unsigned kTrialEvery = 256;  ///< waits from one trial to the next
+    /// Number of waits that pause longer after a yield to another program, and by which factor.
+    static constexpr unsigned kOversubscribedWaits = 256;
+    static constexpr unsigned kOversubscribedFactor = 8;
+    /// A yield of this time or longer means that another program ran.
+    static constexpr std::uint64_t kForeignYieldNs = 500'000;
 
-    explicit SpinLimit(unsigned most) : most_(most), usual_(most), limit_(most) {}
+    explicit SpinLimit(unsigned full) : full_(full), usual_(full), limit_(full) {}
 
     /// Returns true if the rank should pause after `failures` failed polls in a row, false if
     /// it should yield.
@@ -37,43 +39,45 @@ class SpinLimit {
         last_ = failures;
         return failures < limit_;
     }
+    /// Records a yield that took `ns` nanoseconds.
     void yielded(std::uint64_t ns) noexcept {
-        if (ns < kTurnNs) return;
-        crowded_ = kCrowdedFor;
-        usual_ = most_;
+        if (ns < kForeignYieldNs) return;
+        oversubscribed_ = kOversubscribedWaits;
+        usual_ = full_;
     }
-    /// Returns the current limit of most waits, without the effect of other programs.
+    /// Returns the limit of waits that are neither trials nor lengthened by other programs.
     [[nodiscard]] unsigned usual() const noexcept { return usual_; }
 
   private:
-    /// Adapts the limit to the end of the previous wait. The poll that ended it followed the pause
-    /// or yield for `last_`.
+    /// Sets the limit of a new wait. The previous wait ended at the poll after the pause or yield
+    /// for `last_` failures.
     void begin_wait() noexcept {
-        if (crowded_ != 0) {
-            --crowded_;
-            limit_ = most_ * kCrowdedFactor;
+        if (oversubscribed_ != 0) {
+            --oversubscribed_;
+            limit_ = full_ * kOversubscribedFactor;
             return;
         }
         if (last_ == limit_) {
             usual_ = std::max(usual_ / 2, 1U);
         } else if (last_ >= usual_ && last_ < limit_) {
-            usual_ = most_;
+            usual_ = full_;
         }
-        limit_ = ++waits_ % kTrialEvery == 0 ? most_ : usual_;
+        limit_ = ++waits_ % kTrialEvery == 0 ? full_ : usual_;
     }
 
-    unsigned most_;
-    unsigned usual_;
-    unsigned limit_;  ///< of this wait: usual_, or most_ in a trial
-    unsigned last_ = 0;
+    unsigned full_;
+    unsigned usual_;     ///< see usual()
+    unsigned limit_;     ///< limit of the current wait
+    unsigned last_ = 0;  ///< `failures` at the last call of allows()
     unsigned waits_ = 0;
-    unsigned crowded_ = 0;  ///< waits that still pause longer
+    unsigned oversubscribed_ = 0;  ///< number of next waits that pause longer
 };
 
 class Waiter {
   public:
-    /// `spin`: waits may pause; a pause that also polls a network is longer. `limited_time`:
-    /// processor time is limited by a quota, so waits sleep early to save it.
+    /// `spin`: waits may pause. `polls_network`: each poll also polls a network and takes longer,
+    /// so waits pause fewer times. `limited_time`: processor time is limited by a quota, so waits
+    /// sleep early to save it.
     Waiter(bool spin, bool polls_network, bool limited_time)
         : spin_(spin),
           yields_(limited_time ? kYieldsOfQuota : kYields),
@@ -85,25 +89,26 @@ class Waiter {
     [[nodiscard]] bool sleeps_after(unsigned failures) const noexcept {
         return may_sleep_ && failures >= yields_ && still_ >= yields_;
     }
-    /// Allows long waits to sleep. Not allowed while they also drive another library.
+    /// Sets whether long waits may sleep. They must not while a wait also drives another library.
     void allow_sleep(bool may) noexcept { may_sleep_ = may; }
     /// Records an arrival from a peer, a served request, or a completion.
     void note_activity() noexcept {
         ++activity_count_;
         still_ = 0;
     }
+    /// Returns the number of note_activity() calls.
     [[nodiscard]] std::uint64_t activity_count() const noexcept { return activity_count_; }
 
   private:
-    static constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
-    static constexpr unsigned kSpinsPolling = 128;  ///< for polls that also poll a network
-    static constexpr unsigned kYields = 200'000;    ///< yields before a wait sleeps
-    static constexpr unsigned kYieldsOfQuota = 200;
+    static constexpr unsigned kSpins = 4096;         ///< full limit of pauses, about 100 us
+    static constexpr unsigned kSpinsPolling = 128;   ///< full limit if polls poll a network, too
+    static constexpr unsigned kYields = 200'000;     ///< failed polls before a wait sleeps
+    static constexpr unsigned kYieldsOfQuota = 200;  ///< instead, with `limited_time`
 
     bool spin_;
     bool may_sleep_ = true;
     unsigned yields_;
-    unsigned still_ = 0;  ///< relax() calls since the last activity
+    unsigned still_ = 0;  ///< relax() calls since the last activity, at most kYields
     std::uint64_t activity_count_ = 0;
     SpinLimit spin_limit_;
 };

@@ -10,8 +10,9 @@ namespace weft::link {
 
 namespace {
 
-constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
-constexpr unsigned kWarmEvery = 16;        ///< polls
+/// With more remote peers, a rank connects to a peer only at the first put.
+constexpr std::size_t kConnectPeersMax = 16;
+constexpr unsigned kPollsPerConnect = 16;  ///< polls between two attempts to connect
 
 }  // namespace
 
@@ -29,9 +30,9 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     facts_ = port_->facts().remote;
     if (facts_.completion == base::RemoteCompletion::counted) counts_.use_batches();
     for (std::size_t rank = 0; rank < near_.size(); ++rank) {
-        if (near_[rank] == nullptr) cold_.push_back(static_cast<Rank>(rank));
+        if (near_[rank] == nullptr) unconnected_.push_back(static_cast<Rank>(rank));
     }
-    if (cold_.size() > kWarmPeersMax) cold_.clear();
+    if (unconnected_.size() > kConnectPeersMax) unconnected_.clear();
 }
 
 base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
@@ -50,13 +51,13 @@ void Wire::poll_port() noexcept {
     std::array<std::uint64_t, 32> immediates;
     std::size_t count = 0;
     std::size_t arrived = 0;
-    do {  // all of them: a request follows the payloads sent before it
+    do {  // before serve(): a request may rely on immediates that its sender sent earlier
         count = port_->poll(immediates);
         for (std::size_t i = 0; i < count; ++i) arrivals_.deliver(immediates[i], service_);
         arrived += count;
     } while (count == immediates.size());
-    if (!cold_.empty() && ++polls_ % kWarmEvery == 0) [[unlikely]]
-        warm_one();
+    if (!unconnected_.empty() && ++polls_ % kPollsPerConnect == 0) [[unlikely]]
+        try_connect();
     if (remote_.deferred() != 0) remote_.post_deferred_flags();
     const bool served = service_.serve != nullptr && service_.serve(service_.argument);
     const std::size_t in_flight = port_->in_flight();
@@ -65,13 +66,13 @@ void Wire::poll_port() noexcept {
     waiter_.note_activity();
 }
 
-/// Tries to connect to the next unconnected peer. If the peer is outside the library, this rank
-/// does not wait, and tries again some polls later.
-void Wire::warm_one() noexcept {
-    if (port_->warm(cold_.back())) {
-        cold_.pop_back();
+/// Tries to connect to the next unconnected peer. If the peer does not respond, because it is not
+/// in a call of this library, this rank does not wait, and tries other peers before it.
+void Wire::try_connect() noexcept {
+    if (port_->warm(unconnected_.back())) {
+        unconnected_.pop_back();
     } else {
-        std::rotate(cold_.begin(), cold_.end() - 1, cold_.end());
+        std::rotate(unconnected_.begin(), unconnected_.end() - 1, unconnected_.end());
     }
 }
 

@@ -5,8 +5,8 @@
 //          one or more network puts (remote_puts.hpp), and the owner of the cell raises its flag
 //          when the delivery of the whole put is proven (arrivals.hpp).
 // Why      Networks guarantee no order between two puts in general (docs/one-sided.md, section 3).
-// Holds    Nothing blocks, or allocates after construction. One thread drives a wire. Satisfies
-//          run::Transport and run::Network without including them.
+// Holds    No function blocks, except relax(), or allocates after construction. One thread drives a
+//          wire. Satisfies run::Transport and run::Network without including them.
 // Next     link/fabric/fabric.hpp for the network; run/execute/transport.hpp for the user.
 #pragma once
 
@@ -26,24 +26,27 @@
 namespace weft::link {
 
 struct WireOptions {
-    Rank rank = 0;  ///< of this process in the job
-    std::uint64_t segment_bytes = 0;
-    std::uint64_t cells_end = 0;  ///< all cells of a segment are below this offset
-    bool spin = false;            ///< the ranks of this host fit its processors: waits may spin
+    Rank rank = 0;                    ///< this process's rank in the job
+    std::uint64_t segment_bytes = 0;  ///< size of each rank's segment
+    std::uint64_t cells_end = 0;      ///< all cells of a segment are below this offset
+    /// Waits may spin, because this host has a processor for each of its ranks.
+    bool spin = false;
     /// Processor time is limited by a quota, so waits sleep early to save it.
     bool limited_time = false;
 };
 
 class Wire {
   public:
-    /// `near` has the mapped segment of each rank, or nullptr. `port` is nullptr if all ranks are
-    /// local. `direct` accesses memory of local peers outside their segments; it may be nullptr.
+    /// `near` has the mapped segment of each rank of the job; nullptr: the rank is remote. `port`
+    /// is nullptr if all ranks are local. `direct` accesses memory of local peers outside their
+    /// segments; nullptr: no such access.
     Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireOptions options,
          std::unique_ptr<DirectMemory> direct = nullptr);
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
 
-    /// Posts a put. `resume` is as in run::Transport.
+    /// Posts a put. `resume` must be 0 at the first attempt of a put, and must be passed unchanged
+    /// after base::Post::again.
     [[nodiscard]] base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
         if (std::byte* peer = near(put.peer)) return put_near(put, peer);
         return remote_.put(put, resume);
@@ -51,8 +54,10 @@ class Wire {
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept {
         return remote_.read(read, resume);
     }
+    /// Returns the mapped segment of a rank, or nullptr if the rank is remote.
     [[nodiscard]] std::byte* near(Rank rank) const noexcept { return near_[rank]; }
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
+    /// Handles deliveries and completions of the network, and runs the service.
     void progress() noexcept {
         if (port_) {
             poll_port();
@@ -60,9 +65,12 @@ class Wire {
             if (service_.serve(service_.argument)) waiter_.note_activity();
         }
     }
+    /// Raises the flag of this rank's cell at an offset if a put without an immediate is delivered.
     void settle(std::uint64_t cell) noexcept { arrivals_.settle(cell); }
+    /// Pauses after `failures` failed polls in a row; see Waiter.
     void relax(unsigned failures) noexcept { waiter_.relax(failures); }
-    /// See run::Transport. Memory of local peers stays reachable.
+    /// Ends all network transfers, which then touch neither memory nor counters. The wire fails.
+    /// Memory of local peers stays accessible.
     void cancel() noexcept {
         if (port_) port_->cancel();
         remote_.cancel();
@@ -76,7 +84,9 @@ class Wire {
 
     /// Makes every later call on the wire fail for this reason.
     void fail(base::Failure why) noexcept { arrivals_.fail(std::move(why)); }
+    /// Fails the wire because a remote rank (-1: unknown) sent invalid data, described by `what`.
     void distrust(Rank rank, const char* what) noexcept { arrivals_.distrust(rank, what); }
+    /// Returns the first failure of this wire, else that of its port, or nullptr.
     [[nodiscard]] const base::Failure* failure() const noexcept {
         const base::Failure* const own = arrivals_.failure();
         return own != nullptr || !port_ ? own : port_->failure();
@@ -87,13 +97,15 @@ class Wire {
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
     [[nodiscard]] const Waiter& waiter() const noexcept { return waiter_; }
     [[nodiscard]] WriteCounts& counts() noexcept { return counts_; }
+    /// Returns the network's guarantees; all defaults in a job of one node.
     [[nodiscard]] const base::RemoteFacts& remote() const noexcept { return facts_; }
     void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {
         arrivals_.forget_pieces(offset, bytes);
     }
     /// Returns the network of this wire, or nullptr in a job of one node.
     [[nodiscard]] const FabricPort* port() const noexcept { return port_.get(); }
-    /// Returns the number of incomplete network puts, and of flags that wait for some of them.
+    /// Returns the number of incomplete network transfers, plus the number of flags that will be
+    /// posted when the data of their puts is delivered.
     [[nodiscard]] std::size_t in_flight() const noexcept {
         return port_ ? port_->in_flight() + remote_.deferred() : 0;
     }
@@ -101,7 +113,7 @@ class Wire {
   private:
     base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
     void poll_port() noexcept;
-    void warm_one() noexcept;
+    void try_connect() noexcept;
 
     std::vector<std::byte*> near_;
     WireOptions options_;
@@ -112,10 +124,11 @@ class Wire {
     Arrivals arrivals_;
     RemotePuts remote_;
     ExposedMemory memory_;
-    std::vector<Rank> cold_;  ///< unconnected remote peers, in a small job
-    unsigned polls_ = 0;
-    std::size_t in_flight_seen_ = 0;    ///< in_flight() of the port at the last poll
-    std::unique_ptr<FabricPort> port_;  ///< last: closing it still counts in `remote_`
+    std::vector<Rank> unconnected_;   ///< remote peers to connect to; empty in a large job
+    unsigned polls_ = 0;              ///< number of polls while peers are unconnected
+    std::size_t in_flight_seen_ = 0;  ///< in_flight() of the port at the last poll
+    /// Destroyed first: when the port is closed, it still lowers counters in `remote_`.
+    std::unique_ptr<FabricPort> port_;
 };
 
 }  // namespace weft::link

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // write_counts.hpp - numbers of network writes without a cell, at their origin and at their target.
 //
-// Idea     With RemoteCompletion::counted, a request after such writes holds their number, and the
-//          target serves it when it has counted them. Later writes may be delivered first, so
-//          writes are counted in batches. A batch is closed when the request after it is sent.
-//          Immediates name origin and batch, so the target needs no further knowledge.
+// Idea     With RemoteCompletion::counted, a request after such writes contains their number, and
+//          the target serves the request when it has counted that number of writes. Later writes
+//          may be delivered first, so writes are counted in batches. The origin closes a batch when
+//          it sends a request. The immediate of each write contains the origin and the batch.
 // Holds    The user of the wire has at most kBatches batches in flight between two ranks.
 // Next     run/onesided for the use.
 #pragma once
@@ -34,7 +34,8 @@ class WriteCounts {
         delivered_.resize(written_to_.size());
     }
 
-    // Origin.
+    // For the origin:
+
     /// Returns the number of writes to a peer so far.
     [[nodiscard]] std::uint64_t written_to(Rank peer) const noexcept { return written_to_[peer]; }
     void add_written(Rank peer) noexcept {
@@ -47,7 +48,7 @@ class WriteCounts {
         return (static_cast<std::uint32_t>(rank_) * kBatches + batch) << kArrivalBits |
                static_cast<std::uint32_t>(Arrival::write);
     }
-    /// Ends the batch of writes to a peer, and returns their number. If it is 0, the batch stays
+    /// Closes the open batch of writes to a peer, and returns their number. An empty batch stays
     /// open.
     [[nodiscard]] std::uint32_t close_batch(Rank peer) noexcept {
         Batch& batch = batches_[peer];
@@ -56,9 +57,10 @@ class WriteCounts {
         return written;
     }
 
-    // Target.
-    /// Counts the write of an immediate. Returns false if its origin does not exist. Only the first
-    /// write of a rank allocates memory.
+    // For the target:
+
+    /// Counts a delivered write. Returns false if its origin does not exist. Only the first write
+    /// of an origin allocates memory.
     [[nodiscard]] bool add_delivered(std::size_t origin, std::size_t batch) noexcept {
         if (origin >= delivered_.size()) return false;
         auto& counts = delivered_[origin];
@@ -66,8 +68,8 @@ class WriteCounts {
         ++(*counts)[batch];
         return true;
     }
-    /// Returns true if the peer's oldest batch has delivered `writes` writes here. Then the next
-    /// batch is the oldest.
+    /// Returns true if `writes` writes of the peer's oldest batch are delivered here. Then removes
+    /// this batch, so that the next one is the oldest.
     [[nodiscard]] bool take_batch(Rank peer, std::uint32_t writes) noexcept {
         Batch& batch = batches_[peer];
         const auto& counts = delivered_[peer];
@@ -81,7 +83,7 @@ class WriteCounts {
     struct Batch {
         std::uint32_t open_written = 0;  ///< writes to the peer in the open batch
         std::uint8_t open = 0;           ///< number of the open batch, modulo kBatches
-        std::uint8_t oldest = 0;         ///< number of the peer's oldest batch here
+        std::uint8_t oldest = 0;         ///< number of the oldest batch from the peer
     };
 
     Rank rank_;

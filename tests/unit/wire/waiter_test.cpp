@@ -67,20 +67,20 @@ unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
 
 TEST(SpinLimit, LongYieldsDoNotIndicateALocalPeer) {
     SpinLimit limit(kMost);
-    for (int wait = 0; wait < 100; ++wait) wait_with_yield(limit, SpinLimit::kTurnNs);
+    for (int wait = 0; wait < 100; ++wait) wait_with_yield(limit, SpinLimit::kForeignYieldNs);
     EXPECT_EQ(limit.usual(), kMost);
-    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
+    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kOversubscribedFactor * kMost - 1);
 }
 
 TEST(SpinLimit, ShortYieldsEndTheEffectOfALongYield) {
     SpinLimit limit(kMost);
-    wait_with_yield(limit, SpinLimit::kTurnNs);
-    for (unsigned wait = 0; wait < SpinLimit::kCrowdedFor + 100; ++wait)
+    wait_with_yield(limit, SpinLimit::kForeignYieldNs);
+    for (unsigned wait = 0; wait < SpinLimit::kOversubscribedWaits + 100; ++wait)
         wait_with_yield(limit, 1000);
     EXPECT_EQ(limit.usual(), 1U);
     EXPECT_EQ(wait_with_yield(limit, 1000), 0U);
-    wait_with_yield(limit, SpinLimit::kTurnNs);  // another process has run again
-    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
+    wait_with_yield(limit, SpinLimit::kForeignYieldNs);  // another process has run again
+    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kOversubscribedFactor * kMost - 1);
 }
 
 TEST(SpinLimit, LongWaitsDoNotChangeTheLimit) {
