@@ -23,7 +23,7 @@ namespace {
     return a.boot == b.boot && a.host == b.host && a.node == b.node;
 }
 
-/// Returns the mismatch between a file's status and a segment's card, or an empty text.
+/// Returns the difference between a file's status and a segment's card, or an empty text.
 std::string status_problem(const struct stat& status, const SegmentCard& card) {
     if (!S_ISREG(status.st_mode))
         return fmt::format("descriptor {} of process {} is no file in memory", card.descriptor,
@@ -37,7 +37,7 @@ std::string status_problem(const struct stat& status, const SegmentCard& card) {
     return {};
 }
 
-/// Returns the mismatch between an open file's seals and header and a card, or an empty text.
+/// Returns the difference of an open file's seals or header from a card, or an empty text.
 std::string content_problem(int descriptor, const SegmentCard& card) {
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
     const int seals = ::fcntl(descriptor, F_GET_SEALS);
@@ -57,7 +57,7 @@ std::string content_problem(int descriptor, const SegmentCard& card) {
     return {};
 }
 
-/// Opens the segment of a card. A failure has the reason.
+/// Opens the segment that a card describes.
 base::Result<base::FileDescriptor> open_segment(const SegmentCard& card) {
     const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
     struct stat status;
@@ -69,7 +69,7 @@ base::Result<base::FileDescriptor> open_segment(const SegmentCard& card) {
     base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     if (!file.open())
         return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
-    // the descriptor may have been reused meanwhile
+    // Check again: the owner may have reused the descriptor after stat().
     if (::fstat(file.number(), &status) != 0)
         return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     std::string problem = status_problem(status, card);
@@ -78,14 +78,14 @@ base::Result<base::FileDescriptor> open_segment(const SegmentCard& card) {
     return file;
 }
 
-/// Maps a segment over reserved addresses. Returns an error text, or an empty one.
+/// Maps a segment at reserved addresses. Returns an empty text, or a description of the error.
 std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
     void* const found =
         ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
     if (found == MAP_FAILED)
         return fmt::format("cannot map its {}: {}", base::format_bytes(bytes),
                            std::strerror(errno));
-    // A core dump would read each page, and allocate all pages of all segments.
+    // A core dump with segments would read each page, and so allocate all pages of all segments.
     (void)::madvise(at, bytes, MADV_DONTDUMP);
     return {};
 }
@@ -100,6 +100,7 @@ std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
     return std::binary_search(verdict.mapped.begin(), verdict.mapped.end(), rank);
 }
 
+/// Start of a verdict as bytes. The mapped ranks follow.
 struct VerdictHead {
     std::int32_t rank;
     std::uint32_t mode;
@@ -181,7 +182,7 @@ void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> c
 }
 
 const NodeMap::LocalRank* NodeMap::find(Rank rank) const noexcept {
-    // Ranks of a node usually have consecutive numbers, so the first guess is nearly always right.
+    // Ranks of a node usually have consecutive numbers, so this guess is nearly always right.
     const auto guess = static_cast<std::uint32_t>(rank - candidates_.front().rank);
     if (guess < candidates_.size() && candidates_[guess].rank == rank) return &candidates_[guess];
     const auto found =
@@ -214,7 +215,7 @@ void NodeMap::settle(const NodeGroup& group) {
         if (candidate.base == nullptr ||
             std::binary_search(group.ranks.begin(), group.ranks.end(), candidate.rank))
             continue;
-        // The addresses stay reserved, so no other mapping can use them.
+        // Keeps the addresses reserved, so that no other mapping is placed there.
         void* const cleared =
             ::mmap(candidate.base, stride_, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // node_map.hpp - the segments of the ranks of this node, mapped next to each other.
 //
-// Idea     Ranks with the same host and virtual node are candidates. If possible, all of them
-//          reserve the same range of addresses. Each maps candidate i at base + i * stride.
-//          Pointers into any segment are then valid in all of these processes.
+// Idea     Ranks with the same host and virtual node are *candidates*. If possible, all candidates
+//          reserve the same range of addresses. Each candidate maps the segment of candidate i at
+//          base + i * stride. Pointers into any segment are then valid in all of these processes.
 // Why      Only actual mappings count, because a card can be wrong (containers, pid namespaces,
 //          permissions). So each rank publishes a verdict. From the verdicts, all ranks derive the
 //          same result: the ranks of the node, and whether their addresses are equal.
@@ -27,17 +27,18 @@
 namespace weft::link {
 
 enum class AddressMode : std::uint8_t {
-    equal,   ///< pointers into the node's segments are valid in all of its processes
-    offset,  ///< each process has its own addresses; only (rank, offset) is common
+    equal,   ///< pointers into the node's segments are valid in all processes of the node
+    offset,  ///< each process has other addresses; only (rank, offset) is valid in all of them
 };
 
-/// Segments that one rank could map. Published by each rank, and read by its candidates.
+/// Result of one rank's attempt to map the segments of its candidates. Each rank publishes its
+/// verdict, and reads those of its candidates.
 struct MapVerdict {
-    Rank rank = 0;
+    Rank rank = 0;  ///< rank that mapped the segments
     AddressMode mode = AddressMode::offset;
     std::uint64_t base = 0;    ///< address of candidate 0
     std::uint64_t stride = 0;  ///< bytes from one candidate to the next
-    std::vector<Rank> mapped;  ///< ascending; contains `rank`
+    std::vector<Rank> mapped;  ///< ranks whose segments are mapped; ascending; contains `rank`
 
     [[nodiscard]] std::vector<std::byte> to_bytes() const;
     [[nodiscard]] static base::Result<MapVerdict> from_bytes(std::span<const std::byte> bytes);
@@ -51,10 +52,10 @@ struct NodeGroup {
     AddressMode mode = AddressMode::offset;
 };
 
-/// Divides the ranks of the verdicts into groups that have all mapped each other, and returns the
-/// group of `me`, which must have a verdict. In ascending order, each rank joins the first group in
-/// which mappings exist in both directions with all members. All ranks with the same verdicts
-/// form equal groups. A candidate without a verdict is in no group.
+/// Divides the ranks of the verdicts into groups whose members have all mapped each other, and
+/// returns the group of `me`, which must have a verdict. In ascending order, each rank joins the
+/// first group with all members of which it has mappings in both directions. The result depends
+/// only on the verdicts, so all ranks form equal groups. A rank without a verdict is in no group.
 [[nodiscard]] NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me);
 
 struct NodeMapOptions {
@@ -78,8 +79,9 @@ class NodeMap {
     [[nodiscard]] AddressMode mode() const noexcept { return mode_; }
     /// Returns the ranks with the same host and virtual node, including this one, ascending.
     [[nodiscard]] std::vector<Rank> candidates() const;
+    /// Returns the verdict of this rank, to be published.
     [[nodiscard]] MapVerdict verdict() const;
-    /// Reduces the map to the members and the mode of the group, which clique() returned.
+    /// Unmaps the segments of ranks outside the group that clique() returned, and adopts its mode.
     void settle(const NodeGroup& group);
 
     /// Returns one line for each unmapped candidate, and one if addresses differ, with reasons.
@@ -88,8 +90,8 @@ class NodeMap {
   private:
     struct LocalRank {
         Rank rank = 0;
-        std::byte* base = nullptr;
-        std::string problem;
+        std::byte* base = nullptr;  ///< its segment in this process; nullptr: not mapped
+        std::string problem;        ///< reason why the segment is not mapped
     };
 
     NodeMap() = default;
@@ -99,8 +101,8 @@ class NodeMap {
 
     Rank me_ = 0;
     AddressMode mode_ = AddressMode::offset;
-    std::string mode_problem_;
-    AddressRange range_;
+    std::string mode_problem_;  ///< reason why the mode is `offset`
+    AddressRange range_;        ///< the reservation
     std::uint64_t alignment_ = 0;
     std::byte* first_ = nullptr;  ///< address of candidate 0, aligned to alignment_
     std::uint64_t stride_ = 0;

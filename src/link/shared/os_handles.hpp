@@ -13,8 +13,8 @@ namespace weft::link {
 
 /// Creates a memory object that has no name in the file system and can be sealed. Returns its
 /// descriptor, or -1 and sets errno. The object is not executable, because systems may refuse
-/// executable ones (vm.memfd_noexec=2). Kernels before 6.3 reject the flag for that, so it is
-/// then left out.
+/// executable objects (vm.memfd_noexec=2). Kernels before 6.3 reject MFD_NOEXEC_SEAL, so the
+/// function then tries without this flag.
 [[nodiscard]] inline int open_memory_object(const char* name) noexcept {
     constexpr unsigned kNoExecSeal = 8;  // MFD_NOEXEC_SEAL, which older headers lack
     constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -47,8 +47,8 @@ class AddressRange {
     std::size_t bytes_ = 0;
 };
 
-/// Reserves addresses without memory, at `at`, or anywhere if `at` is 0. On failure the result is
-/// empty (start() is nullptr), and errno has the reason.
+/// Reserves `bytes` bytes of addresses without memory, at address `at`, or anywhere if `at` is 0.
+/// On failure the result is empty (start() is nullptr), and errno has the reason.
 [[nodiscard]] inline AddressRange reserve_addresses(std::size_t bytes, std::uintptr_t at) noexcept {
     const int where = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
     void* const wanted = reinterpret_cast<void*>(at);

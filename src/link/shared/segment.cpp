@@ -31,8 +31,8 @@ std::uint64_t hash_of(std::string_view text) noexcept {
     return hash;
 }
 
-/// Returns the kernel's random id of this boot. If /proc hides it, returns the host's name; inode
-/// and nonce then reveal false candidates.
+/// Returns the kernel's random id of this boot, or the host's name if /proc has no such file. Two
+/// hosts may have equal names; then inode and nonce show that their segments are different.
 std::string boot_identity() {
     const base::FileDescriptor file(
         ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
@@ -48,6 +48,7 @@ std::string pid_namespace_identity() {
     return fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
+/// Returns the bits of SegmentCard::free_bases.
 std::uint32_t free_common_bases() noexcept {
     std::uint32_t bits = 0;
     for (int k = 0; k < kCommonBases; ++k) {
@@ -57,14 +58,16 @@ std::uint32_t free_common_bases() noexcept {
     return bits;
 }
 
-base::Failure refused(const char* call, std::uint64_t bytes) {
+/// Returns the failure of a system call on a segment of `bytes` bytes, from errno.
+base::Failure failure_of(const char* call, std::uint64_t bytes) {
     const int error = errno;
     return base::fail(error == ENOMEM || error == EFBIG ? Status::memory : Status::environment,
                       "segment of {}: {}: {}", base::format_bytes(bytes), call,
                       std::strerror(error));
 }
 
-/// A memory object counts as a file. If it exceeds the limit, SIGXFSZ ends the process.
+/// Fails if the limit on file sizes (RLIMIT_FSIZE), which includes memfds, is below `bytes`.
+/// Without this check, SIGXFSZ would end the process.
 base::Result<void> check_file_limit(std::uint64_t bytes) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
@@ -105,18 +108,18 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
     if (!nonce) return nonce.failure();
 
     base::FileDescriptor file(open_memory_object("weft-segment"));
-    if (!file.open()) return refused("memfd_create", bytes);
+    if (!file.open()) return failure_of("memfd_create", bytes);
     if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
-        return refused("ftruncate", bytes);
+        return failure_of("ftruncate", bytes);
     if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return refused("fcntl(F_ADD_SEALS)", bytes);
+        return failure_of("fcntl(F_ADD_SEALS)", bytes);
     SegmentHeader header;
     header.nonce = *nonce;
     header.bytes = bytes;
     if (::pwrite(file.number(), &header, sizeof header, 0) != sizeof header)
-        return refused("writing the header", bytes);
+        return failure_of("writing the header", bytes);
     struct stat status;
-    if (::fstat(file.number(), &status) != 0) return refused("fstat", bytes);
+    if (::fstat(file.number(), &status) != 0) return failure_of("fstat", bytes);
 
     const std::string boot = boot_identity();
     SegmentCard card;

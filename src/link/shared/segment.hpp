@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// segment.hpp - memory that one rank shares with its node, and the card by which others find it.
+// segment.hpp - memory that one rank shares with its node, and the card that locates it.
 //
 // Idea     A segment is a sealed memfd. Its first page is a header with a random nonce; the rest
-//          belongs to the heap and the teams. The card contains the owner's process and descriptor.
-//          Other ranks open the segment through /proc and verify it.
+//          belongs to the heap and the teams. The owner publishes a card with its pid and the
+//          number of its descriptor. Other ranks open the segment through /proc and verify it.
 // Why      A memfd has no name on disk, so its memory is freed when the last process that maps it
 //          ends. Pids are per namespace and are reused, so only inode and nonce identify the
 //          segment. Seals prevent shrinking while another rank uses it.
 // Holds    Memory is sparse: only touched pages are allocated.
-// Next     node_map.hpp for the ranks that map it.
+// Next     node_map.hpp, which maps the segments of all ranks of a node.
 #pragma once
 
 #include <algorithm>
@@ -27,37 +27,40 @@ namespace weft::link {
 /// Size of the header at the start of each segment, in bytes.
 inline constexpr std::size_t kSegmentHeaderBytes = 4096;
 
-/// Addresses at which all members of a node try to place the segments: base k belongs to bit k of
-/// `free_bases`. Neighbours differ by a terabyte. All are far from programs, libraries and stacks,
-/// also under the address sanitizer.
+/// Number of base addresses at which the ranks of a node try to map all their segments. Each base
+/// has 1 TiB of addresses. Programs, libraries and stacks are at other addresses, also under the
+/// address sanitizer.
 inline constexpr int kCommonBases = 16;
 [[nodiscard]] constexpr std::uintptr_t common_base(int k) noexcept {
     constexpr std::uintptr_t kTebibyte = std::uintptr_t{1} << 40;
     return (k < kCommonBases / 2 ? 0x20 + k : 0x30 + k - kCommonBases / 2) * kTebibyte;
 }
 
-/// Returns the alignment of a mapped segment of this size. It allows large pages, and for objects
-/// in the segment alignments up to 1 GiB.
+/// Returns the alignment of a mapped segment of this size: at least a large page, at most 1 GiB.
+/// Objects in the segment can have this alignment, too.
 [[nodiscard]] constexpr std::uint64_t alignment_of(std::uint64_t segment_bytes) noexcept {
     constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
-    return std::clamp(std::bit_floor(segment_bytes), kLargePage, kMost);
+    constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+    return std::clamp(std::bit_floor(segment_bytes), kLargePage, kGibibyte);
 }
 
 /// Location of a rank's segment. Plain data, sent as bytes.
 struct SegmentCard {
-    std::uint64_t kind = 0;  ///< version of this structure; see from_bytes()
-    std::uint64_t boot = 0;  ///< hash: equal on ranks of one running kernel
-    std::uint64_t host = 0;  ///< hash: equal if pids also mean the same processes
-    std::uint64_t inode = 0;
-    std::uint64_t nonce = 0;  ///< random; also in the header
-    std::uint64_t bytes = 0;  ///< whole pages, including the header
-    std::int32_t pid = 0;
-    std::int32_t descriptor = -1;
-    std::uint32_t node = 0;        ///< virtual node: only ranks of the same one map each other
-    std::uint32_t free_bases = 0;  ///< bit k: a terabyte at common_base(k) can be reserved here
+    std::uint64_t kind = 0;  ///< mark of this structure's version, which from_bytes() compares
+    std::uint64_t boot = 0;  ///< hash of the boot id: equal on ranks of one running kernel
+    /// Hash of boot id and pid namespace: equal on two ranks if a pid names the same process for
+    /// both.
+    std::uint64_t host = 0;
+    std::uint64_t inode = 0;       ///< inode of the memfd
+    std::uint64_t nonce = 0;       ///< random; also in the header
+    std::uint64_t bytes = 0;       ///< whole pages, including the header
+    std::int32_t pid = 0;          ///< process id of the owner
+    std::int32_t descriptor = -1;  ///< the owner's file descriptor of the memfd
+    std::uint32_t node = 0;        ///< virtual node; only ranks with equal numbers map each other
+    std::uint32_t free_bases = 0;  ///< bit k: the process can reserve 1 TiB at common_base(k)
 
     [[nodiscard]] std::span<const std::byte, 64> to_bytes() const noexcept;
+    /// Fails if the bytes have another size or `kind` than a card of this version.
     [[nodiscard]] static base::Result<SegmentCard> from_bytes(std::span<const std::byte> bytes);
 
     friend bool operator==(const SegmentCard&, const SegmentCard&) = default;
@@ -74,12 +77,12 @@ struct SegmentHeader {
 };
 
 struct SegmentOptions {
-    std::uint64_t bytes = 0;  ///< including the header; rounded up to whole pages
-    std::uint32_t node = 0;
+    std::uint64_t bytes = 0;  ///< size including the header; rounded up to whole pages
+    std::uint32_t node = 0;   ///< number of the owner's virtual node
 };
 
-/// The owner's handle of a segment. Its descriptor must live until all candidates have mapped it;
-/// mappings outlive it.
+/// The owner's handle of a segment. It must exist until all ranks of the node have mapped the
+/// segment. The mappings stay valid after that.
 class Segment {
   public:
     [[nodiscard]] static base::Result<Segment> create(SegmentOptions options);
