@@ -3,13 +3,12 @@
 //
 // Idea     First fit over the free ranges in order of offset. Freed neighbours are merged. The
 //          allocator returns offsets and never touches memory.
-// Why      Members of a team agree on an offset. Each member asks for its lowest suitable offset
-//          above some limit, and allocates it when all members have the same
-//          (run/memory/symmetric_heap.hpp). First fit keeps the heap dense at its start, so few
-//          pages of the sparse segment are touched.
-// Holds    Deterministic: offsets depend on the sequence of calls alone. A call that fails
-//          changes nothing. Blocks begin and end on cache lines, so flags in different blocks
-//          never share a line.
+// Why      Members of a team must allocate a block at equal offsets. Each member finds its lowest
+//          suitable offset from some offset on. If the members' results differ, they repeat this
+//          from the highest result (run/memory/symmetric_heap.hpp). First fit keeps the heap dense
+//          at its start, so few pages of the sparse segment are touched.
+// Holds    Offsets depend only on the sequence of calls. A call that fails changes nothing. Blocks
+//          begin and end on cache lines, so flags in different blocks never share a line.
 // Next     link/shared for the memory behind the offsets.
 #pragma once
 
@@ -22,22 +21,22 @@
 
 namespace weft::link {
 
-/// Blocks are multiples of this, and aligned to at least this.
+/// Sizes and offsets of blocks are multiples of this number of bytes: a cache line.
 inline constexpr std::uint64_t kHeapGranule = 64;
-/// Not an offset: no room.
+/// Result of HeapAllocator::find() if no free range has room for the block.
 inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
 struct HeapRequest {
-    std::uint64_t bytes = 0;                 ///< with 0, the block still has an offset of its own
-    std::uint64_t alignment = kHeapGranule;  ///< of the offset; a power of two
+    std::uint64_t bytes = 0;                 ///< 0: the block has one granule
+    std::uint64_t alignment = kHeapGranule;  ///< alignment of the offset; a power of two
 };
 
 struct HeapStatistics {
     std::uint64_t bytes_total = 0;
     std::uint64_t bytes_used = 0;          ///< in whole granules
     std::uint64_t bytes_free_largest = 0;  ///< size of the largest free range
-    std::uint64_t blocks = 0;
-    std::uint64_t free_ranges = 0;
+    std::uint64_t blocks = 0;              ///< number of blocks in use
+    std::uint64_t free_ranges = 0;         ///< number of free ranges
 
     friend bool operator==(const HeapStatistics&, const HeapStatistics&) = default;
 };
@@ -53,16 +52,16 @@ class HeapAllocator {
     /// Allocates a block at an offset that find() returned for this request.
     void take(std::uint64_t offset, HeapRequest request);
 
-    /// Frees the block that begins at the offset. Returns Status::argument if there is
-    /// no such block.
+    /// Frees the block that begins at the offset. Fails with Status::argument if no block in use
+    /// begins at it.
     [[nodiscard]] base::Result<void> free(std::uint64_t offset);
 
     [[nodiscard]] HeapStatistics statistics() const;
 
   private:
-    std::map<std::uint64_t, std::uint64_t> free_;    ///< offset to bytes; ranges never touch
-    std::map<std::uint64_t, std::uint64_t> blocks_;  ///< offset to bytes
-    HeapStatistics counts_;
+    std::map<std::uint64_t, std::uint64_t> free_;    ///< bytes of free ranges, by offset; merged
+    std::map<std::uint64_t, std::uint64_t> blocks_;  ///< bytes of blocks in use, by offset
+    HeapStatistics counts_;                          ///< only bytes_total and bytes_used are set
 };
 
 }  // namespace weft::link
