@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2"
 
+/// Start of a card as bytes. The endpoint's address follows.
 struct Header {
     std::uint32_t magic;
     std::uint32_t provider;

@@ -17,11 +17,11 @@ namespace weft::link {
 using base::RemoteRegion;
 
 struct PortCard {
-    std::uint32_t provider = 0;  ///< provider_hash(): equal at both ends
-    std::uint32_t notify = 0;    ///< notify_code(): equal at both ends
-    RemoteRegion memory;
-    RemoteRegion landing;  ///< a word that empty puts may write
-    std::span<const std::byte> endpoint;
+    std::uint32_t provider = 0;           ///< provider_hash(), which must be equal on all ranks
+    std::uint32_t notify = 0;             ///< notify_code(), which must be equal on all ranks
+    RemoteRegion memory;                  ///< the segment, with the key of its first section
+    RemoteRegion landing;                 ///< memory that puts without data may write
+    std::span<const std::byte> endpoint;  ///< libfabric address of the endpoint
 };
 
 [[nodiscard]] std::uint32_t provider_hash(std::string_view provider);
@@ -31,8 +31,8 @@ struct PortCard {
 [[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
 /// Returns the card. Its endpoint points into `bytes`.
 [[nodiscard]] base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
-/// Returns the card of a peer if it fits this rank's card, `own`. `text_addresses`: endpoint
-/// addresses are text, of any length.
+/// Decodes the card of a peer, and compares it with this rank's card, `own`. Fails if the two ranks
+/// cannot communicate. `text_addresses`: endpoint addresses are text, of any length.
 [[nodiscard]] base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
                                                  std::span<const std::byte> own,
                                                  std::string_view provider,

@@ -14,10 +14,10 @@
 namespace weft::link {
 namespace {
 
-constexpr std::uint32_t kInterface = FI_VERSION(1, 17);
+constexpr std::uint32_t kInterface = FI_VERSION(1, 17);  ///< version of libfabric's interface
 
-/// Adds a sentence to a list without repeating it.
-void note(std::vector<std::string>& list, std::string text) {
+/// Adds a text to a list unless the list contains it.
+void add_once(std::vector<std::string>& list, std::string text) {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
 }
 
@@ -38,6 +38,8 @@ Info make_hints(std::string_view provider) {
     return hints;
 }
 
+/// Returns libfabric's offers for the hints, bound to the local address `source` unless that is
+/// empty. Returns nullptr if it has no offer.
 Info offers_for(const fi_info& hints, const std::string& source) {
     fi_info* list = nullptr;
     const char* node = source.empty() ? nullptr : source.c_str();
@@ -57,12 +59,12 @@ AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refu
     for (; list != nullptr; list = list->next) {
         auto grant = accept_offer(*list);
         if (grant) return {list, *grant};
-        note(refusals, grant.failure().text);
+        add_once(refusals, grant.failure().text);
     }
     return {};
 }
 
-/// Returns the reason why a provider, or any provider if unnamed, has no offer for the usual hints.
+/// Returns the reason why a provider has no offer for the usual hints. Empty name: any provider.
 base::Failure explain_absence(std::string_view provider) {
     const std::string version = libfabric_version();
     std::vector<std::string> refusals;
@@ -80,7 +82,7 @@ base::Failure explain_absence(std::string_view provider) {
     if (const Info hints = make_hints({}); hints != nullptr) {
         const Info all = offers_for(*hints, {});
         for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next)
-            if (accept_offer(*offer)) note(names, offer->fabric_attr->prov_name);
+            if (accept_offer(*offer)) add_once(names, offer->fabric_attr->prov_name);
     }
     const std::string others =
         names.empty() ? "no provider at all that weft can use (reliable datagram endpoints with "
@@ -96,9 +98,9 @@ base::Failure explain_absence(std::string_view provider) {
         version, provider, others, base::did_you_mean(provider, names));
 }
 
-/// Returns true if operations may use FI_DELIVERY_COMPLETE. libfabric lists operation flags
-/// only if the hints have them. The answer must not be opened: with it, every operation would
-/// wait for delivery.
+/// Returns true if operations of the offer may use FI_DELIVERY_COMPLETE. libfabric reports
+/// operation flags only if the hints request them. An endpoint opened from this answer would use
+/// the flag for every operation, so the answer is only inspected.
 bool accepts_delivery(const fi_info& offer) {
     const Info hints(fi_dupinfo(&offer));
     if (hints == nullptr) return false;
@@ -113,7 +115,8 @@ bool accepts_delivery(const fi_info& offer) {
 }
 
 /// Binds an accepted offer to a local address, by a query with the address as source. If the
-/// provider has no device there, keeps its own choice, unless the user named the address.
+/// provider has no device with this address, returns the original offer, or fails if the user set
+/// the address.
 base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
                                 const Profile& profile, const FabricOptions& options) {
     if (choice.grant.internet_address) {
@@ -143,15 +146,15 @@ void set_environment(const Profile& profile, LentEnvironment& environment) {
         environment.set(entry.name, entry.value);
 }
 
-/// Returns true if the best offer consumes a posted receive for each immediate. Then the hints
-/// must include receives.
-bool demands_receives(const fi_info* offer) {
+/// Returns true if the best offer consumes a posted receive for each immediate, but has no
+/// receives. Then the hints must request receives.
+bool lacks_receives(const fi_info* offer) {
     return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
 }
 
-/// Returns the objection to a provider for a job of this shape, before libfabric is queried, or
-/// an empty text.
-std::string mismatch(const FabricOptions& options, const Profile& profile) {
+/// Returns the reason, without a query of libfabric, why the job is too large for a provider, or an
+/// empty text.
+std::string size_problem(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
         return fmt::format(
             "provider \"{}\" reaches ranks of the same host only, and this job has several hosts",
@@ -174,10 +177,10 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     if (options.notify == Notify::counter) hints->caps |= FI_RMA_EVENT;
     Info list = offers_for(*hints, {});
     if (list == nullptr && hints->caps != FI_RMA) {
-        hints->caps = FI_RMA;  // if forced, the missing grant is refused later
+        hints->caps = FI_RMA;  // choose_notify() refuses a forced strategy without its capability
         list = offers_for(*hints, {});
     }
-    if (demands_receives(list.get())) {
+    if (lacks_receives(list.get())) {
         hints->caps |= FI_MSG;
         list = offers_for(*hints, {});
     }
@@ -195,7 +198,7 @@ std::optional<Found> find_preferred(const FabricOptions& options) {
     LentEnvironment environment;
     for (const Profile* profile : preferred_profiles()) set_environment(*profile, environment);
     for (const Profile* profile : preferred_profiles()) {
-        if (!mismatch(options, *profile).empty()) continue;
+        if (!size_problem(options, *profile).empty()) continue;
         auto found = find(options, *profile);
         // libfabric may answer with another provider, which has a different profile.
         if (found && found->info->fabric_attr->prov_name == profile->provider) {
@@ -217,7 +220,7 @@ SourceAddress source_address(const FabricOptions& options) {
 }
 
 base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
-    if (const std::string why = mismatch(options, profile); !why.empty())
+    if (const std::string why = size_problem(options, profile); !why.empty())
         return base::fail(Status::environment, "{}", why);
     LentEnvironment environment;
     set_environment(profile, environment);
@@ -235,8 +238,8 @@ base::Result<Found> discover(const FabricOptions& options) {
     profile.provider = options.provider;
     auto found = discover(options, profile);
     if (!found) return found;
-    // libfabric may answer with another name, such as a core provider under a layer. The profile of
-    // the answer counts.
+    // libfabric may offer a provider of another name, such as a core provider under a layer. If
+    // that provider has a profile, its profile must be used.
     const std::string_view granted = found->info->fabric_attr->prov_name;
     const Profile& exact = profile_of(granted);
     if (exact.provider != granted || granted == options.provider) return found;
@@ -254,7 +257,7 @@ std::vector<Offered> offered_providers() {
     for (const fi_info* offer = list.get(); offer != nullptr; offer = offer->next) {
         const std::string name = offer->fabric_attr->prov_name;
         const auto grant = accept_offer(*offer);
-        if (grant) note(usable, name);
+        if (grant) add_once(usable, name);
         const auto known = std::ranges::find(all, name, &Offered::provider);
         if (known == all.end()) all.push_back({name, grant ? "" : grant.failure().text});
     }
@@ -266,13 +269,13 @@ std::vector<Offered> offered_providers() {
 bool is_usable_by_name(const FabricOptions& options, std::string_view provider) {
     Profile profile = profile_of(provider);
     profile.provider = provider;
-    if (!mismatch(options, profile).empty()) return false;
+    if (!size_problem(options, profile).empty()) return false;
     const auto found = find(options, profile);
     return found && found->info->fabric_attr->prov_name == provider;
 }
 
 std::string objection(const FabricOptions& options, const Profile& profile) {
-    if (std::string why = mismatch(options, profile); !why.empty()) return why;
+    if (std::string why = size_problem(options, profile); !why.empty()) return why;
     const auto found = find(options, profile);
     if (!found) return found.failure().text;
     const std::string_view answer = found->info->fabric_attr->prov_name;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // discover.hpp - finds a libfabric endpoint that can carry puts, or the reasons against all offers.
 //
-// Idea     The hints offer all modes that weft handles and request as little as possible.
-//          accept_offer() judges the answers. If it rejects all, a second query with wide hints
-//          finds the objections, because libfabric itself only reports "no data".
+// Idea     An *offer* is an fi_info that libfabric returns for the hints of a query. The hints have
+//          all modes that weft handles, and request as few capabilities as possible. accept_offer()
+//          accepts or rejects each offer. If libfabric returns none, it only reports "no data".
+//          Then a second query with all modes finds offers, and their objections.
 #pragma once
 
 #include <string>
@@ -20,19 +21,20 @@ namespace weft::link {
 /// Internet address of this host that a port binds to.
 struct SourceAddress {
     std::string text;     ///< numeric address or host name; empty: the provider's choice
-    bool forced = false;  ///< the user named it: failing to use it is an error
+    bool forced = false;  ///< set by the user: if it cannot be used, the port fails
 };
 
 /// Returns the address that the user named; else a loopback address if all ranks are on this host;
 /// else the preferred one; else the best of this host.
 [[nodiscard]] SourceAddress source_address(const FabricOptions& options);
 
+/// The offer that a port opens.
 struct Found {
     Info info;
     Grant grant;
     Profile profile;
-    SourceAddress source;              ///< local address of the offer, if chosen here
-    LentEnvironment environment = {};  ///< set for libfabric until the endpoint is open
+    SourceAddress source;              ///< local address; empty text: the provider's choice
+    LentEnvironment environment = {};  ///< the profile's variables, set while this object lives
 };
 
 /// Returns the best offer: of options.provider if it is named, else by the order of preference.
@@ -42,19 +44,18 @@ struct Found {
 /// it names none.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options, const Profile& profile);
 
-/// A provider of reliable datagrams with remote writes on this machine.
+/// A provider with reliable datagram endpoints and remote writes on this machine.
 struct Offered {
     std::string provider;
-    std::string refusal;  ///< objection to all of its offers, or empty
+    std::string refusal;  ///< objection to its first offer; empty if an offer is acceptable
 };
 [[nodiscard]] std::vector<Offered> offered_providers();
 
-/// Returns true if a job of this shape gets the provider when it asks for it by name, regardless
-/// of other hints.
+/// Returns true if libfabric offers the provider to a job with these options that names it.
 [[nodiscard]] bool is_usable_by_name(const FabricOptions& options, std::string_view provider);
 
-/// Returns the reason why a job of this shape cannot use the provider of `profile`, or
-/// an empty text.
+/// Returns the reason why a job with these options cannot use the provider of `profile`, or an
+/// empty text.
 [[nodiscard]] std::string objection(const FabricOptions& options, const Profile& profile);
 
 }  // namespace weft::link

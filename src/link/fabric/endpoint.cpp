@@ -8,7 +8,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns a text about the limit that is usually reached if registered memory is pinned.
+/// Returns a text about the limit on pinned memory, which failed registrations often exceed.
 std::string pinned_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
@@ -39,6 +39,7 @@ base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
     queue.wait_obj = FI_WAIT_NONE;
 
     int code = 0;
+    /// Calls `opens`; `owner` receives the object and `code` the error. Returns true on success.
     const auto make = [&code](auto& owner, auto opens) {
         auto* opened = owner.get();
         code = opens(&opened);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // endpoint.hpp - one libfabric endpoint with its domain, address vector and completion queue.
 //
-// Holds    Members are declared in opening order, so they close in reverse order. Registered memory
-//          is bound to the endpoint on some providers, so its owner closes it earlier.
-// Next     port.hpp and triggered_port.cpp for the users.
+// Holds    Members are declared in opening order, so they close in reverse order. Some providers
+//          bind registered memory to the endpoint, so registrations must be closed before it.
+// Next     port.hpp and triggered_port.cpp, which use endpoints.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -23,8 +23,7 @@
 
 namespace weft::link {
 
-/// Closes any libfabric object. Reports a refused close on stderr, because a destructor
-/// cannot return it.
+/// Closes any libfabric object. Prints an error to stderr, because a destructor cannot return it.
 template <class F>
 struct FidCloser {
     void operator()(F* handle) const noexcept {
@@ -43,22 +42,22 @@ struct InfoCloser {
 };
 using Info = std::unique_ptr<fi_info, InfoCloser>;
 
-/// A number of completed remote writes.
+/// A counter of delivered remote writes, and the registration whose key these writes use.
 struct WriteCounter {
     Fid<fid_cntr> count;
-    Fid<fid_mr> region;  ///< writes under its key are counted; closed before the counter
+    Fid<fid_mr> region;  ///< after the counter: closed before it
 };
 
 /// Returns the version of libfabric as text, such as "1.17".
 [[nodiscard]] std::string libfabric_version();
 
 struct Endpoint {
-    /// Opens everything, and binds the completion queue with these flags. The endpoint is not yet
-    /// enabled.
+    /// Opens all objects for a job of `ranks` ranks, with a queue of `completions_max` entries, and
+    /// binds the queue with `bind_flags`. The endpoint is not yet enabled.
     [[nodiscard]] base::Result<void> open(const fi_info& offer, std::size_t ranks,
                                           std::size_t completions_max, std::uint64_t bind_flags);
     [[nodiscard]] base::Result<void> enable();
-    /// Returns the name by which peers insert this endpoint into their address vectors.
+    /// Returns the endpoint's address, which peers insert into their address vectors.
     [[nodiscard]] base::Result<std::vector<std::byte>> name() const;
     /// Registers memory. If `counter` is given, it counts remote writes under this key.
     [[nodiscard]] base::Result<Fid<fid_mr>> register_memory(std::span<std::byte> memory,
@@ -67,9 +66,10 @@ struct Endpoint {
     /// Opens a counter, and registers the memory for writes that it counts.
     [[nodiscard]] base::Result<WriteCounter> open_counter(std::span<std::byte> memory,
                                                           std::uint64_t access, std::uint64_t key);
+    /// Returns the failure of a libfabric call with a negative error code.
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
-    std::string text;           ///< names provider and domain in failures
+    std::string text;           ///< names of provider and domain, for failures
     bool binds_memory = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
     Fid<fid_fabric> fabric;
     Fid<fid_domain> domain;

@@ -3,10 +3,10 @@
 //
 // Idea     All code that includes rdma/* is built into the module weft_fabric.so. Only jobs of
 //          several nodes load it, because loading and opening libfabric takes a third of a second.
-//          The rest of the code only sees this header.
-// Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN becomes `again`.
-//          Local completion means that a source may be reused, not that the data has arrived. Close
-//          a port only after the peers are known to have received everything that was sent to them.
+//          The rest of the code includes only this header.
+// Holds    One thread drives a port. No function of a port blocks; libfabric's -FI_EAGAIN becomes
+//          Post::again. Local completion means that a source may be reused, not that the data is
+//          delivered. Close a port only when the peers have received all data sent to them.
 // Next     notify.hpp for the detection of puts at the target; link/wire for the flags; providers/
 //          for the guarantees of a provider.
 #pragma once
@@ -28,70 +28,72 @@ namespace weft::link {
 
 using base::PutKind;
 
-/// Marks an immediate with a payload of the user; see base::RemoteFacts::signals.
+/// Bit of an immediate that carries Put::immediate, a value of the user of the wire.
 inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
 
-/// Memory that peers may write: this rank's segment. It is registered in sections, because a
-/// network may pin registered memory.
+/// Memory that peers may write: this rank's segment. Its sections are registered separately when
+/// they are needed, because a network may pin registered memory.
 struct FabricMemory {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
-    /// Start of each section, ascending from 0, equal on all ranks. The first section is registered
-    /// at once, others by use_memory(). Empty: one section.
+    /// Offset of each section, ascending from 0, equal on all ranks. The first section is
+    /// registered at once, others by use_memory(). Empty: one section.
     std::vector<std::uint64_t> sections = {};
-    /// Offset in the first section of a table for peers, with 8 bytes for each section.
+    /// Offset of a table in the first section, from which peers read the keys of sections. It has
+    /// 8 bytes for each section.
     std::uint64_t section_keys = 0;
 };
-inline constexpr std::size_t kSectionsMax = 94;
+inline constexpr std::size_t kSectionsMax = 94;  ///< regions.hpp has keys for this number
 
 struct FabricOptions {
     std::string provider;  ///< libfabric provider name; empty: the best available
     std::string address;   ///< local address or host name to bind to; empty: see open_port()
     std::string source;    ///< preferred local address if `address` is empty; may be refused
     std::string module;    ///< file of the module; empty: see load_port()
-    Rank rank = 0;         ///< of this process in the job
-    Rank size = 1;         ///< ranks in the job
-    std::size_t puts_in_flight = 256;  ///< limit over all peers
-    std::size_t puts_in_flight_per_peer = 64;
-    /// Process numbers of other ranks, as valid in this process. A job starts only while all
-    /// of them live.
+    Rank rank = 0;         ///< this process's rank in the job
+    Rank size = 1;         ///< number of ranks in the job
+    std::size_t puts_in_flight = 256;          ///< limit for all peers together
+    std::size_t puts_in_flight_per_peer = 64;  ///< limit for each peer
+    /// Process ids of other ranks, in this process's pid namespace. When one of these processes
+    /// ends, the endpoint's file is removed.
     std::vector<std::int32_t> processes;
     /// Called once by each rank before it makes an endpoint that is a file. Waits for the other
     /// ranks, so that no file exists while they load their libraries. May be empty.
     std::function<base::Result<void>()> meet;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
-    std::optional<Notify> notify;  ///< forced by the user; equal on all ranks
+    std::optional<Notify> notify;  ///< strategy forced by the user; equal on all ranks
     /// libfabric was loaded before the module. Set by load_port().
     bool libfabric_was_here = false;
 };
 
-/// Granted properties of a port, for reports and for the choice of notify strategies.
+/// Properties of an open port.
 struct FabricFacts {
     std::string provider;
     std::string version;
     std::string domain;
-    std::size_t inject_bytes = 0;       ///< puts up to this size do not read their source later
+    std::size_t inject_bytes = 0;       ///< plain puts up to this size are copied at once
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t get_bytes_max = 0;      ///< larger gets are posted in pieces
     NotifyPlan notify;                  ///< notify strategies
-    base::RemoteFacts remote;           ///< with signals, immediates have 64 bits
-    /// The endpoint is a file in shared memory. Call forget_file() after set_peer() on all peers.
+    base::RemoteFacts remote;           ///< guarantees to one-sided calls
+    /// The endpoint is a file in shared memory. Call forget_file() after set_peer() for all peers.
     bool endpoint_file = false;
-    /// Number of counters of delivered writes that each peer has here; 0: none.
+    /// Number of counters at this port for the delivered writes of each peer; 0: none.
     std::uint32_t counters = 0;
-    /// Most sources of a put with a flag; 0: puts carry no flags.
+    /// Largest number of sources of a put with a cell; 0: the port cannot write a put's flag.
     std::size_t flagged_parts_max = 0;
-    /// Puts with a flag may have any number of sources up to this total size. They are copied at
-    /// once. 0: never.
+    /// Puts with a cell may have any number of sources if their total size is at most this. The
+    /// sources are copied at once. 0: never.
     std::size_t copied_bytes = 0;
-    /// After this many bytes of a put, other transfers have a turn; 0: no limit.
+    /// After each piece of this size of a put, the wire lets other transfers proceed; 0: no pieces.
     std::size_t paced_bytes = 0;
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;
-    std::uint64_t registered_bytes = 0;  ///< so far, of sections and of staging buffers
+    /// Bytes of sections and staging buffers that are registered now.
+    std::uint64_t registered_bytes = 0;
 };
 
-/// Largest source that a port copies on request.
+/// Largest source, in bytes, that a port copies if Put::copied is set.
 inline constexpr std::size_t kCopiedBytesMax = sizeof base::Landing::words;
 
 class FabricPort {
@@ -99,19 +101,18 @@ class FabricPort {
     virtual ~FabricPort() = default;
 
     [[nodiscard]] virtual const FabricFacts& facts() const = 0;
-    /// Returns the data that peers need to reach this port: endpoint address, memory key,
-    /// base address. Opaque.
+    /// Returns this port's card (card.hpp), which peers pass to set_peer(). Opaque to callers.
     [[nodiscard]] virtual std::span<const std::byte> address() const = 0;
-    /// Stores how to reach a rank; `address` is a copy of that rank's address(). The endpoint is
-    /// resolved at the first put to it.
+    /// Stores the address of a rank's port; `address` is a copy of that rank's address(). libfabric
+    /// resolves the endpoint's address at the first put to it.
     virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
 
-    /// Removes the endpoint's file, if it has one. Peers must have mapped it. If a process is
-    /// killed earlier, the next opening of such a port removes the file.
+    /// Removes the endpoint's file, if it has one. Peers must have mapped the file. If a process is
+    /// killed before that, the next port with such a file removes it.
     virtual void forget_file() noexcept {}
 
-    /// Registers missing sections of this memory, so that peers may read and write it. Earlier puts
-    /// and gets of peers return `again`.
+    /// Registers the sections of this part of the memory, so that peers may read and write it.
+    /// Before that, puts and gets of peers to these sections return Post::again.
     [[nodiscard]] virtual base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
         static_cast<void>(offset), static_cast<void>(bytes);
         return {};
@@ -122,9 +123,9 @@ class FabricPort {
         return ~std::uint64_t{0};
     }
 
-    /// Starts to connect to a peer without waiting. Returns true when puts to it are accepted. Both
-    /// sides must poll() meanwhile. Optional: the first try_put() also connects, and returns
-    /// `again` until then.
+    /// Starts to connect to a peer without waiting. Returns true if the peer is connected. Both
+    /// ranks must poll() meanwhile. Optional: the first try_put() also connects, and returns
+    /// Post::again until the peer is connected.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
     /// Registers memory of this rank, so that peers may put to it and get from it until conceal().
@@ -133,35 +134,37 @@ class FabricPort {
     /// Ends the registration of a region that expose() returned. No transfer may be using it.
     virtual void conceal(const base::RemoteRegion& region) noexcept = 0;
 
-    /// Posts one write, of one part of up to message_bytes_max bytes; without bytes, only an
-    /// immediate. Writes, and immediates of different writes, may arrive in any order. An immediate
-    /// has more than 32 bits only as in keys.hpp. `pending` is not used by plain puts and puts with
-    /// an immediate of up to inject_bytes, or if this rank copies their sources. A source of up to
-    /// kCopiedBytesMax bytes may be `copied`.
+    /// Posts one write of one part of up to message_bytes_max bytes. Without bytes, sends only an
+    /// immediate. Writes, and immediates of different writes, may be delivered in any order. An
+    /// immediate has more than 32 bits only if it has kHasPayload. If the source is copied at once,
+    /// `pending` is not used: in plain puts and puts with an immediate of up to inject_bytes, and
+    /// if the port stages or copies the source. A source of up to kCopiedBytesMax bytes may be
+    /// `copied`.
     /// A put with a cell also writes its flag, to Cell::delivered, in the same write. It must have
-    /// an immediate, which arrives after both. It may have up to flagged_parts_max parts, or any
-    /// number of parts of up to copied_bytes in all.
+    /// an immediate, which is delivered after data and flag. It may have up to flagged_parts_max
+    /// parts, or any number of parts of up to copied_bytes in total.
     [[nodiscard]] virtual base::Post try_put(const base::Put& put) noexcept = 0;
 
-    /// Returns the number of delivered writes of a peer that named this counter. Their data is
+    /// Returns the number of delivered writes of a peer with this Put::counter. Their data is
     /// visible. Only if facts().counters is not 0.
     [[nodiscard]] virtual std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept {
         static_cast<void>(peer), static_cast<void>(counter);
         return 0;
     }
 
-    /// Posts one read of 1 to get_bytes_max bytes, not ordered with writes. Only with remote.reads.
+    /// Posts one read of 1 to get_bytes_max bytes, not ordered with writes. Only if
+    /// facts().remote.reads is true.
     [[nodiscard]] virtual base::Post try_read(const base::Read& read) noexcept = 0;
 
     /// Makes progress. Stores immediates of puts that were delivered here, and returns their
-    /// number. If it is less than the room, no more are pending.
+    /// number. If it is less than the size of `immediates`, no others are pending.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint64_t> immediates) noexcept = 0;
 
     /// Returns the number of writes posted so far, for reports.
     [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }
 
-    /// Ends all puts and gets. They touch neither memory of this rank nor a `pending` again. The
-    /// port must not be used after that.
+    /// Ends all puts and gets, which then touch neither memory of this rank nor `pending`. The port
+    /// fails.
     virtual void cancel() noexcept = 0;
 
     /// Returns the number of posted puts and gets without local completion.
@@ -172,10 +175,10 @@ class FabricPort {
     [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
 };
 
-/// Opens an endpoint and registers the memory. Environment failures name the provider, the missing
-/// property, and the setting to change. If endpoints have internet addresses and options.address is
-/// empty, the local address is a loopback address if options.one_host, else options.source, else
-/// the best of host_addresses().
+/// Opens an endpoint and registers the memory. Failures with Status::environment name the provider,
+/// the missing property, and the setting to change. If endpoints have internet addresses and
+/// options.address is empty, the local address is a loopback address if options.one_host, else
+/// options.source, else the best of host_addresses().
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // factory.hpp - the symbol that the module weft_fabric.so exports, and its check of the caller.
 //
-// Why      C++ types cross the border, so both sides must come from the same build. The contract
-//          number depends on the layout of these types. It also depends on the text of the headers
-//          that both include, the compiler and its options (WEFT_FABRIC_BUILD, by CMake). The
-//          module refuses a caller with another number.
+// Why      The library passes C++ types to the module, so both must come from the same build. The
+//          contract number depends on the sizes of these types. It also depends on the text of the
+//          headers that both include, the compiler and its options (WEFT_FABRIC_BUILD, by CMake).
+//          The module refuses a caller with another number.
 #pragma once
 
 #include "link/fabric/fabric.hpp"
@@ -24,7 +24,7 @@ namespace weft::link {
     return number;
 }
 
-/// Functions of the module. None throws: exceptions become failures.
+/// Functions of the module. They return exceptions as failures.
 struct FabricModule {
     base::Result<std::unique_ptr<FabricPort>> (*open_port)(const FabricMemory&,
                                                            const FabricOptions&);
@@ -32,7 +32,7 @@ struct FabricModule {
     base::Result<std::unique_ptr<TriggeredPort>> (*open_triggered)(const TriggeredOptions&);
 };
 
-/// Returns the functions, or nullptr if the caller is of another build.
+/// Returns the functions, or nullptr if the caller has another contract number.
 using FabricModuleOf = const FabricModule* (*)(std::uint64_t contract);
 inline constexpr const char* kFabricModuleOf = "weft_fabric_module";
 

@@ -32,8 +32,8 @@ constexpr NamedBit kMrModes[] = {
     {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE", false},
 };
 
-// Mode values from before the single bits. Only a defective provider offers them. Written as
-// numbers, because headers of libfabric 2 deprecate or lack the names.
+// Values of the time before registration modes were single bits. Only a defective provider offers
+// them. Written as numbers, because headers of libfabric 2 deprecate or lack the names.
 constexpr NamedBit kMrModesOld[] = {
     {1U << 0, "FI_MR_BASIC", false},
     {1U << 1, "FI_MR_SCALABLE", false},
@@ -61,6 +61,7 @@ std::uint64_t bits_of(std::span<const NamedBit> table, bool handled_only) {
     return bits;
 }
 
+/// Adds the names of the bits in `bits` to `names`.
 void name_bits(std::initializer_list<std::span<const NamedBit>> tables, std::uint64_t bits,
                std::vector<std::string>& names) {
     for (const auto& table : tables)
@@ -72,7 +73,7 @@ void name_bits(std::initializer_list<std::span<const NamedBit>> tables, std::uin
     if (bits != 0) names.push_back(fmt::format("bits {:#x}", bits));
 }
 
-/// Returns the names of unhandled demands, or an empty text.
+/// Returns the names of modes that the offer demands and weft does not handle, or an empty text.
 std::string unhandled_demands(const fi_info& offer) {
     std::vector<std::string> names;
     const auto mr = static_cast<std::uint32_t>(offer.domain_attr->mr_mode);

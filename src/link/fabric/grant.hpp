@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// grant.hpp - judges an offer of libfabric, and derives its obligations.
+// grant.hpp - accepts or rejects an offer of libfabric.
 //
-// Idea     One function reads the attributes of an fi_info. It returns the obligations, or names
-//          an attribute that weft does not handle. It calls nothing, so recorded attributes test
-//          it without hardware.
-// Next     discover.hpp for the source of offers.
+// Idea     One function reads the attributes of an fi_info. It returns the attributes that weft
+//          uses, or names an attribute that weft does not handle. It does not call libfabric, so
+//          tests can use recorded attributes without hardware.
+// Next     discover.hpp, which queries libfabric for offers.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -16,15 +16,16 @@
 
 namespace weft::link {
 
-/// Returns the modes that weft handles if a provider demands them. Used in the hints.
+/// Return the modes, and the modes of memory registration, that weft handles if a provider demands
+/// them. For the hints.
 [[nodiscard]] std::uint64_t handled_modes();
 [[nodiscard]] int handled_mr_modes();
 
-/// Returns all modes and registration modes. Used only to find objections.
+/// Return all modes that libfabric defines. Used only to find objections.
 [[nodiscard]] std::uint64_t all_modes();
 [[nodiscard]] int all_mr_modes();
 
-/// Accepts an offer, or names the objection.
+/// Returns the attributes of an acceptable offer. Otherwise fails with the objection.
 [[nodiscard]] base::Result<Grant> accept_offer(const fi_info& offer);
 
 }  // namespace weft::link

@@ -27,8 +27,8 @@ std::uint32_t number_of(const sockaddr* address) {
     return ntohl(found.sin_addr.s_addr);
 }
 
-/// Returns the local address of the default route, or 0. Connecting a datagram
-/// socket sends nothing: the kernel only looks up the route. The destination is
+/// Returns the local address of the default route; 0 without such a route. Connecting a
+/// datagram socket sends no data: the kernel only looks up the route. The destination is an address
 /// reserved for documentation (TEST-NET-1).
 std::uint32_t routed_address() {
     const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -45,14 +45,15 @@ std::uint32_t routed_address() {
     return known ? ntohl(near.sin_addr.s_addr) : 0;
 }
 
+/// Returns true if the interface has a file or folder `property` in /sys.
 bool has(const char* interface, const char* property) {
     struct stat ignored;
     const std::string path = std::string("/sys/class/net/") + interface + '/' + property;
     return ::stat(path.c_str(), &ignored) == 0;
 }
 
-/// Returns the preference of an interface; lower is better.
-int rank_of(const char* interface, bool routed) {
+/// Returns the preference of an interface; lower is better. `routed`: it has the default route.
+int preference_of(const char* interface, bool routed) {
     if (routed) return 0;
     if (has(interface, "device")) return 1;
     return has(interface, "bridge") || has(interface, "tun_flags") ? 3 : 2;
@@ -73,17 +74,19 @@ std::vector<HostAddress> host_addresses() {
         if (entry->ifa_netmask != nullptr)
             address.prefix_bits =
                 static_cast<std::uint32_t>(std::popcount(number_of(entry->ifa_netmask)));
-        found.emplace_back(rank_of(entry->ifa_name, address.address == routed), address);
+        found.emplace_back(preference_of(entry->ifa_name, address.address == routed), address);
     }
     ::freeifaddrs(list);
     std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
     std::vector<HostAddress> addresses;
-    for (const auto& [rank, address] : found) addresses.push_back(address);
+    for (const auto& [preference, address] : found) addresses.push_back(address);
     return addresses;
 }
 
 std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me) {
     const HostOnNetwork& mine = ranks[me];
+    /// Returns a predicate of one of this rank's addresses. It is true if a rank in another network
+    /// namespace (with `all`: each such rank) has an address that satisfies the condition.
     const auto others_have = [&](auto&& condition) {
         return [&ranks, &mine, condition](const HostAddress& own, bool all) {
             const auto holds = [&](const HostOnNetwork& rank) {

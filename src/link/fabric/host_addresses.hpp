@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// host_addresses.hpp - internet addresses of this host, and the one that all others can reach.
+// host_addresses.hpp - internet addresses of this host, and the choice of one for the other hosts.
 //
-// Idea     Every rank publishes its addresses. An address that another host also has is useless.
-//          Examples are the bridge of a container engine, and virtual machines behind a translating
-//          gateway. An address in a network that all hosts share reaches everywhere.
+// Idea     Every rank publishes its addresses. Other hosts cannot use an address that another host
+//          also has. Examples are the bridge of a container engine, and virtual machines behind a
+//          translating gateway. An address in a network to which all hosts are attached is best.
 // Holds    choose_address() is pure and depends on the published addresses alone.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace weft::link {
 
-/// Sent as bytes.
+/// An IPv4 address. Plain data, sent as bytes.
 struct HostAddress {
-    std::uint32_t address = 0;  ///< version 4, as a number: the first byte is the highest
-    std::uint32_t prefix_bits = 0;
+    std::uint32_t address = 0;      ///< as a number: the first byte is the highest
+    std::uint32_t prefix_bits = 0;  ///< number of high bits that identify the network
 
     [[nodiscard]] bool same_network(const HostAddress& other) const {
         const std::uint32_t mask = prefix_bits == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix_bits);
@@ -26,18 +26,20 @@ struct HostAddress {
 };
 
 /// Returns the addresses of running interfaces, except loopback, best first: the default route's,
-/// those of devices, others, and those of bridges and tunnels.
+/// then those of hardware devices, then those of other interfaces, then bridges and tunnels.
 [[nodiscard]] std::vector<HostAddress> host_addresses();
 
+/// Published addresses of one rank.
 struct HostOnNetwork {
-    std::uint64_t network = 0;  ///< equal if ranks share interfaces
-    std::vector<HostAddress> addresses;
+    std::uint64_t network = 0;           ///< network_identity() of the rank
+    std::vector<HostAddress> addresses;  ///< host_addresses() of the rank
 };
 
 /// Returns the best address of rank `me`, or an empty text if it has none.
 [[nodiscard]] std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me);
 
-/// Identifies the network namespace. Equal for processes of one kernel that share interfaces.
+/// Returns a hash of the network namespace, equal for processes that share network interfaces.
+/// Returns 0 if the namespace is unknown.
 [[nodiscard]] std::uint64_t network_identity();
 
 /// Returns a text such as "10.0.0.1".

@@ -9,15 +9,15 @@ base::Result<std::vector<std::uint64_t>> draw_keys(std::size_t count, std::size_
                                                    bool small, std::vector<std::uint64_t> keys) {
     constexpr std::size_t kRandomBytesMin = 4;
     const std::size_t bytes = std::min(key_bytes, sizeof(std::uint64_t));
-    const std::uint64_t most = ~std::uint64_t{0} >> (8 * (sizeof(std::uint64_t) - bytes) & 63U);
+    const std::uint64_t key_max = ~std::uint64_t{0} >> (8 * (sizeof(std::uint64_t) - bytes) & 63U);
     while (keys.size() < count) {
         std::uint64_t key = keys.size() + 1;
         if (!small && bytes >= kRandomBytesMin) {
             const auto drawn = base::system_entropy();
             if (!drawn) return drawn.failure();
-            key = *drawn & most;
+            key = *drawn & key_max;
         }
-        if (key != 0 && key != most && std::ranges::find(keys, key) == keys.end())
+        if (key != 0 && key != key_max && std::ranges::find(keys, key) == keys.end())
             keys.push_back(key);
     }
     return keys;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keys.hpp - registration keys of one endpoint, if weft chooses them, and seals of immediates.
 //
-// Idea     A process that knows the address and the key of a region may write it: any process of
-//          the host, and with several hosts, any process on the network. So keys are random, with
-//          all bits that the provider allows. Ranks receive them on cards.
-//          A write needs a key. But libfabric's TCP providers accept an empty write, which needs no
-//          key and still has an immediate. So immediates are sealed: an immediate of up to 32 bits
-//          has room for secret bits in its upper half, and one with a payload for 20 bits. Ranks
-//          compute them from a random key of the target's card. The target drops immediates
-//          without the right bits.
-// Why      Few providers need small keys: if keys have less than four bytes, too few to be random,
-//          and if the profile says so. With such keys, and with keys that the provider chooses,
-//          immediates are not sealed.
-// Holds    Bits 32 to 62 of an immediate are free for the seal, or bits 43 to 62 if bit 63 is set.
+// Idea     Any process on the network (on one host: of the host) that knows the address and the key
+//          of a region can write it. So keys are random, with all bits that the provider allows.
+//          Ranks receive them on cards.
+//          libfabric's TCP providers accept a write of 0 bytes without a key, and deliver its
+//          immediate. So the unused high bits of immediates contain a secret, the *seal*. Ranks
+//          compute the seal from a random key on the target's card. The target drops immediates
+//          with another seal.
+// Why      Keys are small numbers if they have less than four bytes, too few to be random, or if
+//          the provider's profile requests it. With such keys, and with keys that the provider
+//          chooses, immediates are not sealed.
+// Holds    The seal has bits 32 to 62 of an immediate, or bits 43 to 62 if bit 63 (kHasPayload) is
+//          set.
 // Next     docs/security.md for possible actions of foreign processes.
 #pragma once
 
@@ -26,26 +26,28 @@
 
 namespace weft::link {
 
-/// Returns the key of a rank's counter at a target whose memory has `key`. Writes with it are
-/// counted. Never 0 or all ones.
+/// Returns the registration key of a counter at the target. Number `counter` of the target's
+/// counters for rank `origin` counts writes with this key. `key`: the key of the target's memory.
+/// Never 0 or all ones.
 [[nodiscard]] constexpr std::uint64_t counted_key(std::uint64_t key, std::uint64_t origin,
                                                   std::uint64_t counter) {
     return (base::mix(key ^ (origin << 8 | counter) * 0x9e37'79b9'7f4a'7c15) >> 1) | 1U;
 }
 
-/// Returns `keys` and new ones, `count` different keys of `key_bytes` bytes in all. New ones are
-/// never 0 or all ones. If `small`: 1, 2, ...
+/// Adds new keys of `key_bytes` bytes to `keys` until there are `count` different keys. New keys
+/// are random, and never 0 or all ones. If `small` is true, they are 1, 2, ...
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> draw_keys(
     std::size_t count, std::size_t key_bytes, bool small, std::vector<std::uint64_t> keys = {});
 
-inline constexpr unsigned kPayloadBitsMax = 43;
+inline constexpr unsigned kPayloadBitsMax = 43;  ///< bits of an immediate with kHasPayload
 
+/// Returns the bits of the seal in such an immediate.
 [[nodiscard]] constexpr std::uint64_t seal_mask(std::uint64_t immediate) noexcept {
     const unsigned free_from = (immediate & kHasPayload) != 0 ? kPayloadBitsMax : 32;
     return (kHasPayload - 1) >> free_from << free_from;
 }
 
-/// Returns the secret of a target whose card has this key.
+/// Returns the secret of a target whose card has this key of the landing.
 [[nodiscard]] constexpr std::uint64_t seal_of(std::uint64_t key) noexcept {
     return base::mix(key ^ 0x5ea1'5ea1'5ea1'5ea1);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lent_environment.hpp - sets variables of libraries while they start, and preserves handlers.
+// lent_environment.hpp - environment variables that are set only while libraries start, and signal
+// handlers that are restored afterwards.
 //
 // Why      libfabric reads its variables at its first call, and when objects are opened. The
-//          process belongs to the application. It may use libfabric itself or through an MPI, and
-//          its children inherit the environment.
-// Holds    An existing value stays. The destructor removes the variables that were set. As with any
-//          change of the environment, no other thread may read it meanwhile.
+//          application may also use libfabric, itself or through an MPI, and its child processes
+//          inherit the environment. So variables must not stay set.
+// Holds    A variable that the user has set keeps its value. The destructor removes the variables
+//          that this object has set. No other thread may read the environment while it changes.
 #pragma once
 
 #include <signal.h>
@@ -32,6 +33,7 @@ class LentEnvironment {
         for (const std::string& name : names_) ::unsetenv(name.c_str());
     }
 
+    /// Returns true if this object has set the variable.
     [[nodiscard]] bool holds(std::string_view name) const {
         return std::find(names_.begin(), names_.end(), name) != names_.end();
     }
@@ -44,14 +46,14 @@ class LentEnvironment {
     std::vector<std::string> names_;
 };
 
-/// Restores signal handlers at its end. Some libraries that libfabric loads (libinfinipath 3.3 of
-/// Debian 12, in a constructor) replace the handlers of SIGTERM, SIGSEGV and others to print
-/// backtraces. The handlers belong to the application, and SIGTERM to the SIGTERM report.
+/// Stores the signal handlers, and restores them in the destructor. Some libraries that libfabric
+/// loads (libinfinipath 3.3 of Debian 12, in a constructor) replace handlers of SIGTERM, SIGSEGV
+/// and others to print backtraces. The handlers belong to the application, or for SIGTERM, to
+/// weft's report of blocked calls.
 class KeptHandlers {
   public:
     KeptHandlers() {
-        // With this variable, that library leaves the handlers alone, so they stay
-        // in effect meanwhile.
+        // With this variable, libinfinipath does not replace handlers.
         environment_.set("IPATH_NO_BACKTRACE", "1");
         for (std::size_t i = 0; i < kSignals.size(); ++i)
             ::sigaction(kSignals[i], nullptr, &actions_[i]);

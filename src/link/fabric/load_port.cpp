@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// load_port.cpp - finds and loads the module. The host side, which does not use libfabric.
+// load_port.cpp - finds and loads the module weft_fabric.so. Part of the library, which does not
+// link libfabric.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr const char* kModule = "weft_fabric.so";
 
-/// Returns the folder of the library or executable with this function, or an empty path.
+/// Returns the folder of the library or executable that contains this function, or an empty path.
 std::filesystem::path own_folder() {
     Dl_info where{};
     if (::dladdr(reinterpret_cast<const void*>(&own_folder), &where) == 0) return {};
@@ -29,13 +30,15 @@ std::filesystem::path executable_folder() {
     return ignored ? std::filesystem::path{} : real.parent_path();
 }
 
-/// Returns the files to try, in order. A name without a folder makes the loader search its path.
-std::vector<std::string> candidates(const std::string& named) {
+/// Returns the files to try, in order: only `named` unless it is empty. For a name without a
+/// folder, dlopen() searches the loader's path.
+std::vector<std::string> files_to_try(const std::string& named) {
     if (!named.empty()) return {named};
     std::vector<std::string> files;
     for (const auto& folder : {own_folder(), executable_folder()}) {
         if (folder.empty()) continue;
-        // As built; as installed, from the library; as installed, from the command.
+        // Where the build puts the module; where it is installed relative to the library; where it
+        // is installed relative to the command.
         for (const auto& below :
              {folder, folder / std::filesystem::path(WEFT_MODULE_FOLDER).filename(),
               folder.parent_path() / WEFT_MODULE_FOLDER}) {
@@ -50,8 +53,8 @@ std::vector<std::string> candidates(const std::string& named) {
     return files;
 }
 
-/// Returns true if libfabric was in the process before the module. It may then have read its
-/// variables. The first call must precede the loading of the module.
+/// Returns true if libfabric was loaded before the module, so that it may have read its variables
+/// already. The first call must precede the loading of the module.
 bool libfabric_was_here() {
     static const bool kWasHere = [] {
         void* handle = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -61,11 +64,11 @@ bool libfabric_was_here() {
     return kWasHere;
 }
 
-/// Returns the module's handle. It is never closed: its code serves the port, and libfabric does
-/// not support unloading.
+/// Returns the module's handle. The module is never unloaded: its code serves the port, and
+/// libfabric does not support unloading.
 base::Result<void*> load_module(const std::string& named) {
     std::string problems;
-    for (const std::string& file : candidates(named)) {
+    for (const std::string& file : files_to_try(named)) {
         if (void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
         const char* problem = ::dlerror();
         problems += fmt::format("{}{}", problems.empty() ? "" : "; ",
@@ -77,6 +80,7 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
+/// Loads the module from file `named`, or the first usual file if empty. Returns its functions.
 base::Result<const FabricModule*> functions_of(const std::string& named) {
     static_cast<void>(libfabric_was_here());
     const auto module = load_module(named);

@@ -7,7 +7,7 @@
 namespace weft::link {
 namespace {
 
-/// Calls a function, and returns an exception as a failure.
+/// Calls a function. Returns an exception as a failure.
 template <class Made, auto kFunction, class... Arguments>
 base::Result<Made> guarded(const Arguments&... arguments) {
     try {

@@ -21,7 +21,7 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
     return profile.*kPromises[static_cast<std::size_t>(notify)];  // in the order of Notify
 }
 
-/// Returns the attribute that the endpoint lacks for a strategy, as text, or an empty one.
+/// Returns a text about the attribute that the endpoint lacks for a strategy, or an empty text.
 std::string missing_grant(Notify notify, const Grant& grant) {
     switch (notify) {
         case Notify::immediate:
@@ -51,7 +51,8 @@ std::string missing_grant(Notify notify, const Grant& grant) {
     return {};
 }
 
-/// Returns strategies for large payloads, best first: the profile's preference, then the others.
+/// Returns strategies for large payloads, best first: the profile's preference, then others.
+/// Counters are used only if forced.
 std::vector<Notify> candidates(const Profile& profile) {
     std::vector<Notify> order(profile.preference.begin(), profile.preference.end());
     for (const Notify rest : {Notify::immediate, Notify::ordered, Notify::fence, Notify::delivery})
@@ -61,7 +62,7 @@ std::vector<Notify> candidates(const Profile& profile) {
     return order;
 }
 
-/// Returns the names of alternatives, for users who forced another strategy.
+/// Returns the names of all promised strategies, for a user who forced another one.
 std::string promised_names(const Profile& profile, const Grant& grant) {
     std::string names;
     for (const Notify notify : kNotifies) {
@@ -94,8 +95,8 @@ std::string to_text(NotifyPlan plan) {
 Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant) {
     const Promise& promise = promise_of(notify, profile);
     if (!promise.holds) return {false, std::string(promise.why)};
-    // A fence delays the flag until earlier puts are complete, and a counter is reused after
-    // completion. In both cases, completion must imply delivery.
+    // A fence delays the flag until earlier puts are complete, and a counter is reused after the
+    // completion of its puts. So completion must imply delivery.
     if ((notify == Notify::fence || notify == Notify::counter) && !profile.delivery.holds)
         return {false, std::string(profile.delivery.why)};
     if (std::string missing = missing_grant(notify, grant); !missing.empty())

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // notify.hpp - six strategies by which a rank detects data from another node, and their choice.
 //
-// Idea     Each strategy relies on one guarantee of the fabric beyond eventual delivery. The
-//          profile tells whether a provider gives it. The attributes granted at run time tell
-//          whether this endpoint may use it. A strategy is promised if both agree, and only
-//          promised ones are used.
-// Why      The receiver must know in advance how it will detect a put. So all payloads that fit a
-//          cell use one strategy, and all others use one, equal on all ranks.
-// Holds    Pure: no call into libfabric, so tests judge recorded attributes.
-// Next     link/wire for the implementation; docs/one-sided.md for the proofs.
+// Idea     Each strategy relies on one guarantee of the network beyond eventual delivery. The
+//          profile states whether the provider has this guarantee. The attributes granted at run
+//          time state whether this endpoint may use it. A strategy is *promised* if both do. Only
+//          promised strategies are used.
+// Why      The receiver must know before a put how it will detect the put. So all payloads that fit
+//          a cell use one strategy, and all larger payloads use one strategy, equal on all ranks.
+// Holds    Does not call libfabric, so tests can use recorded attributes.
+// Next     base/environment.hpp for the strategies; link/wire for their implementation;
+//          docs/one-sided.md for the proofs.
 #pragma once
 
 #include <array>
@@ -41,20 +42,21 @@ struct NotifyPlan {
 struct Profile;
 struct Grant;
 
-/// Tells whether a strategy may be used, and the reason.
+/// Whether a strategy may be used, and the reason.
 struct Verdict {
     bool promised = false;
-    std::string why;
+    std::string why;  ///< clause after "because"
 };
 [[nodiscard]] Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant);
 
-/// Returns the forced strategy, or the best promised one in the order of the profile. Fails if the
+/// Returns the forced strategy, or the first promised strategy in the profile's order. Fails if the
 /// forced strategy, or every strategy, is not promised.
 [[nodiscard]] base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
                                                      std::optional<Notify> forced);
 
-/// Returns how one-sided calls detect the delivery of their writes: as the forced strategy does,
-/// else by order, which costs nothing per write, then by immediates, then by delivery.
+/// Returns the method by which one-sided calls detect the delivery of their writes. It uses the
+/// guarantee of the forced strategy. Otherwise it is the first that is promised of: order, which
+/// costs nothing for a write; immediates; delivery.
 [[nodiscard]] base::RemoteCompletion choose_completion(const Profile& profile, const Grant& grant,
                                                        std::optional<Notify> forced);
 

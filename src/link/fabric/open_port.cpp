@@ -10,11 +10,12 @@
 namespace weft::link {
 namespace {
 
+/// Limits of the completion queue's entries for immediates of peers.
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 65536;
 
-/// Returns the most sources of a put with a flag. The flag is one more source, with another target.
-/// Sources that must be registered cannot be combined.
+/// Returns the largest number of sources of a put with a cell; 0: no such puts. The flag is one
+/// more source, with another target. Port::put_flagged() cannot register sources.
 std::size_t flagged_parts_max(const Found& found) {
     const bool two_places = found.profile.writes_two_places && found.grant.target_parts_max >= 2 &&
                             found.grant.source_parts_max >= 2;
@@ -28,7 +29,8 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.remote.completion = completion;
     facts.remote.whole_words = found.profile.whole_words;
     facts.remote.reads = found.profile.reads;
-    // If data is delivered only while the target polls, completions are in the order of delivery.
+    // Signals need immediates that are handled before later puts are seen. If data is delivered
+    // only while the target polls, completions are in the order of delivery.
     facts.remote.signals = completion == base::RemoteCompletion::ordered &&
                            found.profile.target_must_progress && found.profile.immediate.holds &&
                            found.grant.immediate_bytes >= sizeof(std::uint64_t);
@@ -38,7 +40,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.version = libfabric_version();
     facts.message_bytes_max = found.grant.message_bytes_max;
     facts.inject_bytes = std::min(found.grant.inject_bytes, facts.message_bytes_max);
-    // Targets of reads are never registered for the read, only staged.
+    // If memory of reads must be registered, reads into other memory go through staging buffers.
     facts.get_bytes_max = found.grant.local_registration
                               ? std::min(facts.message_bytes_max, Regions::kBufferBytes)
                               : facts.message_bytes_max;
@@ -49,7 +51,8 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     return facts;
 }
 
-/// Returns variables that may have been set too late: libfabric reads them at its first call.
+/// Returns variables that may have been set too late, because libfabric reads them at its first
+/// call and was loaded earlier. The form is "name=value name=value"; empty: none.
 std::string late_settings(const Found& found, const FabricOptions& options) {
     std::string settings;
     if (!options.libfabric_was_here) return settings;
@@ -60,8 +63,9 @@ std::string late_settings(const Found& found, const FabricOptions& options) {
     return settings;
 }
 
-/// Enables an endpoint with a file. The provider would choose a name by process number, and SIGBUS
-/// would end the process if the folder is full.
+/// Enables an endpoint that is a file. Chooses the file's name, because the provider's choice has
+/// only the process id. Checks the free space, because SIGBUS would end the process if the folder
+/// is full.
 base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file,
                                     const FabricOptions& options, std::string_view provider) {
     if (options.meet) {
@@ -113,7 +117,7 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
     endpoint.text = fmt::format("provider \"{}\", domain {}", facts.provider, facts.domain);
     endpoint.binds_memory = found.grant.endpoint_registration;
     const auto size = static_cast<std::size_t>(options.size);
-    // For each counted put, several unsignaled puts may be in flight.
+    // Only signaled puts count as in flight. For each of them, several unsignaled puts may be.
     const std::size_t unsignaled = found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0;
     const std::size_t arrivals =
         std::max(size * puts_per_peer(options) * (1 + unsignaled), kArrivalsMin);

@@ -21,7 +21,7 @@ void Peers::set(Rank rank, const PortCard& card) {
 bool Peers::resolve(RemotePort& peer, Rank rank, std::optional<base::Failure>& failure) noexcept {
     if (failure && !peer.known) return false;
     WEFT_CHECK(peer.known, rank);
-    if (peer.endpoint.empty()) return false;  // refused before
+    if (peer.endpoint.empty()) return false;  // an earlier call has failed
     fi_addr_t address = FI_ADDR_UNSPEC;
     const int inserted =
         fi_av_insert(endpoint_.addresses.get(), peer.endpoint.data(), 1, &address, 0, nullptr);

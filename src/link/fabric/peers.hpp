@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // peers.hpp - addresses of a port's peers, and the keys of their memory.
 //
-// Holds    Nothing allocates after construction, except to resolve a peer at its first use.
+// Holds    No allocation after construction, except for a peer at its first use, and at the first
+//          use of its later sections.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,16 @@
 namespace weft::link {
 
 struct RemotePort {
-    fi_addr_t address = FI_ADDR_UNSPEC;
-    RemoteRegion memory;
-    RemoteRegion landing;
-    std::uint64_t seal = 0;  ///< for immediates to it
-    std::uint32_t in_flight = 0;
-    std::uint32_t unsignaled = 0;  ///< injected since the last signaled put
-    bool known = false;
-    bool warm = false;
-    std::vector<std::byte> endpoint;        ///< until resolved
-    std::unique_ptr<SectionKeys> sections;  ///< nullptr: only the first was used
+    fi_addr_t address = FI_ADDR_UNSPEC;  ///< libfabric's number of the peer, once resolved
+    RemoteRegion memory;                 ///< PortCard::memory
+    RemoteRegion landing;                ///< PortCard::landing
+    std::uint64_t seal = 0;              ///< seal of immediates to the peer
+    std::uint32_t in_flight = 0;         ///< puts and reads without completion
+    std::uint32_t unsignaled = 0;        ///< puts without a completion since the last one with it
+    bool known = false;                  ///< the peer's card is stored
+    bool warm = false;                   ///< connected by Port::warm()
+    std::vector<std::byte> endpoint;     ///< address of the endpoint, until it is resolved
+    std::unique_ptr<SectionKeys> sections;  ///< nullptr: only the first section was used
 };
 
 /// Memory of a peer, as libfabric addresses it.
@@ -37,8 +38,9 @@ struct RemoteTarget {
 
 class Peers {
   public:
-    /// `virtual_addresses`: FI_MR_VIRT_ADDR; else offsets start at each section. `files`: endpoints
-    /// are files, which their ranks remove at their end.
+    /// `virtual_addresses`: the network uses addresses (FI_MR_VIRT_ADDR); otherwise it uses offsets
+    /// from the start of each section. `files`: endpoints are files, which a rank removes when it
+    /// ends.
     Peers(const Endpoint& endpoint, const Regions& regions, std::size_t ranks,
           bool virtual_addresses, bool files)
         : endpoint_(endpoint),
@@ -49,15 +51,17 @@ class Peers {
 
     [[nodiscard]] RemotePort& operator[](Rank rank) noexcept { return peers_[rank]; }
     [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
+    /// Stores a peer's card.
     void set(Rank rank, const PortCard& card);
-    /// Resolves the peer's address. Returns false if this fails or has failed before; the first
-    /// failure is stored in `failure`.
+    /// Resolves the peer's address. Returns false if this fails or has failed before; `failure`
+    /// keeps the first failure.
     [[nodiscard]] bool resolve(RemotePort& peer, Rank rank,
                                std::optional<base::Failure>& failure) noexcept;
 
-    /// Returns the target of an offset in a region or in the peer's segment. Returns nothing if the
-    /// key of the section is being read, or the peer has not registered it yet. `read` posts a read
-    /// of the peer's first section, and returns true if it is posted.
+    /// Returns the target of an offset in a region or, if `region` is nullptr, in the peer's
+    /// segment. Returns nullopt while the key of the section is being read, or if the peer has not
+    /// registered the section yet. `post_read` posts a read of the key from the peer's first
+    /// section, and returns true if it is posted.
     template <class PostRead>
     [[nodiscard]] std::optional<RemoteTarget> target_of(RemotePort& peer, Rank rank,
                                                         const RemoteRegion* region,

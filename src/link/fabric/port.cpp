@@ -15,8 +15,8 @@
 namespace weft::link {
 namespace {
 
-constexpr std::size_t kBatch = 16;  // completions read at once
-constexpr auto kDrainLimit = std::chrono::seconds(2);
+constexpr std::size_t kBatch = 16;  // largest number of completions read by one call
+constexpr auto kDrainLimit = std::chrono::seconds(2);  // longest wait when a port is closed
 
 std::uint64_t flags_of(PutKind kind) {
     constexpr std::uint64_t kFlags[] = {0, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE,
@@ -24,7 +24,7 @@ std::uint64_t flags_of(PutKind kind) {
     return kFlags[static_cast<std::size_t>(kind)];  // in the order of PutKind
 }
 
-/// Returns true if keys are chosen here, random and too long to be guessed.
+/// Returns true if weft chooses random keys that are too long to be guessed.
 bool has_secret_keys(const Found& found) {
     return !found.grant.provider_keys && found.grant.key_bytes >= sizeof(std::uint64_t) &&
            !found.profile.small_keys;
@@ -70,8 +70,8 @@ base::Result<void> Port::start(std::size_t receives) {
 }
 
 Port::~Port() {
-    // Completions release sources that libfabric still reads. Peers may have ended, so the wait is
-    // limited. Closing the endpoint cancels the rest.
+    // libfabric may read a source until its put is complete. Peers may have ended, so the wait is
+    // limited. Closing the endpoint cancels incomplete transfers.
     const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
     std::array<std::uint64_t, kBatch> ignored{};
     while (in_flight() > 0 && failure_ == std::nullopt &&
@@ -152,7 +152,7 @@ base::Post Port::try_put(const base::Put& put) noexcept {
     return post_unregistered(peer, put.peer, write, copied_at_once);
 }
 
-/// Writes payload and flag. Copies small ones at once, by libfabric or here.
+/// Writes payload and flag. Small payloads are copied at once, by libfabric or by this function.
 base::Post Port::put_flagged(RemotePort& peer, const RemoteTarget& target,
                              const base::Put& put) noexcept {
     WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
@@ -190,7 +190,8 @@ base::Post Port::put_flagged(RemotePort& peer, const RemoteTarget& target,
                : base::Post::again;
 }
 
-/// Returns a write without data. If the provider requires data, it writes the peer's landing.
+/// Returns a write without data. If the provider requires data, the write sends one byte to the
+/// peer's landing.
 Port::RdmaWrite Port::empty_write(const RemotePort& peer, std::uint64_t flags,
                                   std::uint64_t immediate) const noexcept {
     return {.source = regions_.landing(),
@@ -200,7 +201,7 @@ Port::RdmaWrite Port::empty_write(const RemotePort& peer, std::uint64_t flags,
             .immediate = immediate};
 }
 
-/// Posts a write whose source may be reused at once.
+/// Posts a write whose source is copied at once.
 base::Post Port::inject(RemotePort& peer, Rank rank, const RdmaWrite& write) noexcept {
     if (peer.unsignaled >= unsignaled_max_) {
         RdmaWrite reporting = write;
@@ -222,8 +223,8 @@ base::Post Port::inject(RemotePort& peer, Rank rank, const RdmaWrite& write) noe
     return posted;
 }
 
-/// Posts a write whose source libfabric must find in registered memory: copies a small source, and
-/// registers a large one for this put only.
+/// Posts a write whose source must be in registered memory and is not. Copies a small source to a
+/// registered buffer. Registers a large source for this put only.
 base::Post Port::post_unregistered(RemotePort& peer, Rank rank, RdmaWrite write,
                                    bool copied_at_once) noexcept {
     if (!has_room(peer)) return base::Post::again;
@@ -247,7 +248,7 @@ base::Post Port::post_unregistered(RemotePort& peer, Rank rank, RdmaWrite write,
 
 base::Post Port::post(RemotePort& peer, Rank rank, const RdmaWrite& write) noexcept {
     if (!has_room(peer)) return base::Post::again;
-    // libfabric takes non-const sources, but does not write them.
+    // libfabric's types are not const, but it does not write to sources.
     const iovec source{const_cast<std::byte*>(write.source), write.bytes};
     const fi_rma_iov target{write.target.address, write.bytes, write.target.key};
     void* desc = write.desc;
@@ -265,7 +266,8 @@ base::Post Port::post(RemotePort& peer, Rank rank, const RdmaWrite& write) noexc
     return base::Post::posted;
 }
 
-/// Posts a write with the next transfer of the pool. Returns it, or nullptr if libfabric refuses.
+/// Posts a write with the next transfer of the pool. Returns the transfer, or nullptr if libfabric
+/// refuses the write.
 Transfer* Port::post_message(RemotePort& peer, Rank rank, fi_msg_rma& message, std::uint64_t flags,
                              std::size_t bytes, std::uint32_t* pending) noexcept {
     message.addr = peer.address;
@@ -276,7 +278,8 @@ Transfer* Port::post_message(RemotePort& peer, Rank rank, fi_msg_rma& message, s
     return &transfers_.take(rank, bytes, pending);
 }
 
-/// Returns the outcome of a call of libfabric, and counts a write.
+/// Returns the outcome of a call of libfabric. Counts a posted write, and stores a failure. `bytes`
+/// and `rank`, the peer, are for the failure's text.
 base::Post Port::posted_as(ssize_t code, std::size_t bytes, Rank rank, bool reads) noexcept {
     if (code == 0) {
         writes_ += reads ? 0 : 1;
@@ -359,23 +362,25 @@ std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
         const ssize_t got = fi_cq_read(endpoint_.completions.get(), entries.data(), room);
         if (got == -FI_EAGAIN) break;
         if (got < 0) [[unlikely]] {
-            take_error(got);
+            handle_error(got);
             break;
         }
-        const auto taken = static_cast<std::size_t>(got);
-        arrived += take_entries({entries.data(), taken}, immediates.subspan(arrived));
-        if (taken < room) break;
+        const auto count = static_cast<std::size_t>(got);
+        arrived += handle_entries({entries.data(), count}, immediates.subspan(arrived));
+        if (count < room) break;
     }
     return arrived;
 }
 
-/// Ends transfers of this rank, and stores immediates of peers. Returns the number of immediates.
-std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
-                               std::span<std::uint64_t> immediates) noexcept {
+/// Ends completed transfers of this rank, and stores immediates of peers. Returns the number of
+/// immediates.
+std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
+                                 std::span<std::uint64_t> immediates) noexcept {
     std::size_t arrived = 0;
     for (const fi_cq_data_entry& entry : entries) {
-        // Some providers set FI_REMOTE_CQ_DATA in the origin's completion, too. Only arrivals have
-        // FI_REMOTE_WRITE, and only completions have one of this port's contexts.
+        // FI_REMOTE_CQ_DATA does not identify immediates: some providers also set it in the
+        // sender's completions. Only entries of peers' writes have FI_REMOTE_WRITE, and only
+        // completions have the context of a transfer.
         Transfer* transfer =
             (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : transfers_.of(entry.op_context);
         if (transfer != nullptr) {
@@ -385,14 +390,15 @@ std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
                 check_receives(receives_.renew(*endpoint_.handle, entry.op_context));
             if (!seals_ || has_seal(entry.data, own_seal_))
                 immediates[arrived++] = seals_ ? unsealed(entry.data) : entry.data;
-            else  // sent by a process outside the job: delays its next guess
+            else  // a process outside the job tries seals; the delay limits its attempts
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     }
     return arrived;
 }
 
-void Port::take_error(ssize_t code) noexcept {
+/// Stores the failure that fi_cq_read() has reported with `code`.
+void Port::handle_error(ssize_t code) noexcept {
     if (code != -FI_EAVAIL) return fail(endpoint_.refused("fi_cq_read", static_cast<int>(code)));
     fi_cq_err_entry entry{};
     fid_cq* const completions = endpoint_.completions.get();

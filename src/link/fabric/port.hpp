@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.hpp - posts puts to an endpoint, and polls its completion queue.
 //
-// Idea     A put is one RDMA write, with or without an immediate. libfabric copies small sources at
-//          once. An immediate arrives in the target's completion queue after the data is in memory.
-//          This is the only order between data and flag that libfabric promises on every provider
-//          (fi_cq(3), remote CQ data). Delivered and fenced puts are never copied at once, because
-//          libfabric completes copied ones too early.
+// Idea     A put is one RDMA write, with or without an immediate. libfabric *injects* small puts:
+//          it copies their sources at once. An immediate arrives in the target's completion queue
+//          after the data is in memory. This is the only order between data and flag that libfabric
+//          promises on every provider (fi_cq(3), remote CQ data). Puts of kind `delivered` and
+//          `fenced` are never injected, because libfabric completes injected puts too early.
 //          A put with a cell is one write with two targets: the flag word is the last source, and
-//          its cell the second target. Short sources are copied, by libfabric or here, so that the
-//          caller need not wait for a completion. Over sockets, reading a completion is a system
-//          call, which takes longer than a copy of some KiB.
-// Why      Small puts also have a completion each, unless the profile allows otherwise.
-//          Nothing else limits the puts that a provider queues for a target that does not
-//          poll. Also, a layer of libfabric 1.17 crashes on the null context of an injected
-//          put whose peer has died.
-// Holds    No allocation, lock or wait after start(), except to resolve a peer at its first use,
-//          and to register a source. The pool limits all puts in flight; a count for each peer
-//          limits the puts to it.
-// Next     open_port.cpp for the start; regions.hpp for registered memory.
+//          its cell the second target. Short sources are copied, by libfabric or by the port, so
+//          that the caller need not wait for a completion. Over sockets, reading a completion is a
+//          system call, which takes longer than a copy of some KiB.
+// Why      Injected puts have a completion, too (they are *signaled*), unless the profile allows
+//          otherwise. Only completions limit the number of puts that a provider queues for a target
+//          that does not poll. Also, a layer of libfabric 1.17 crashes on the null context of an
+//          unsignaled put whose peer has died.
+// Holds    No allocation, lock or wait after start(), except for a peer at its first use, and to
+//          register a source. The pool of transfers limits all puts in flight; a count for each
+//          peer limits the puts to the peer.
+// Next     open_port.cpp, which opens a port; regions.hpp for registered memory.
 #pragma once
 
 #include <rdma/fi_rma.h>
@@ -37,22 +37,23 @@
 
 namespace weft::link {
 
-/// Most sources of one write, including its flag.
+/// Largest number of sources of one write, including its flag.
 inline constexpr std::size_t kSourceParts = 4;
-/// Counted puts in flight to a peer, at most.
+/// Number of counters at a target for each peer: the largest number of a peer's counted puts in
+/// flight.
 inline constexpr std::uint32_t kCountersOfPeer = 4;
 
 class Port final : public FabricPort {
   public:
     Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
          FabricFacts facts, Endpoint endpoint);
-    /// Waits briefly for puts in flight to complete, then closes.
+    /// Waits up to 2 s for transfers in flight to complete, then closes the endpoint.
     ~Port() override;
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    /// Registers the memory and makes the card. `receives`: posted receives that immediates
-    /// consume; 0: they consume none.
+    /// Registers the memory and makes the card. `receives`: number of receives to post, if
+    /// immediates consume them; else 0.
     [[nodiscard]] base::Result<void> start(std::size_t receives);
 
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
@@ -87,18 +88,19 @@ class Port final : public FabricPort {
         RemoteTarget target;
         std::uint64_t flags = 0;
         std::uint64_t immediate = 0;
-        void* desc = nullptr;
-        std::byte* staged = nullptr;
-        std::size_t registered = Regions::kNoSource;
-        std::uint32_t* pending = nullptr;
+        void* desc = nullptr;         ///< descriptor of the source's registration; may be nullptr
+        std::byte* staged = nullptr;  ///< buffer with a copy of the source; nullptr: none
+        std::size_t registered = Regions::kNoSource;  ///< number of the registered source
+        std::uint32_t* pending = nullptr;             ///< Put::pending, or nullptr
     };
 
-    /// Returns true if the peer can be used now.
+    /// Returns true if the peer's address is resolved, if necessary by this call.
     [[nodiscard]] bool ready(RemotePort& peer, Rank rank) noexcept {
         if (endpoint_.handle == nullptr) [[unlikely]]
             return false;
         return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failure_);
     }
+    /// Returns true if the limits permit one more transfer with the peer.
     [[nodiscard]] bool has_room(const RemotePort& peer) const noexcept {
         return transfers_.next() != nullptr && peer.in_flight < in_flight_per_peer_max_;
     }
@@ -130,9 +132,9 @@ class Port final : public FabricPort {
         return seals_ ? sealed(immediate, peer.seal) : immediate;
     }
     void finish(Transfer& transfer) noexcept;
-    std::size_t take_entries(std::span<const fi_cq_data_entry> entries,
-                             std::span<std::uint64_t> immediates) noexcept;
-    void take_error(ssize_t code) noexcept;
+    std::size_t handle_entries(std::span<const fi_cq_data_entry> entries,
+                               std::span<std::uint64_t> immediates) noexcept;
+    void handle_error(ssize_t code) noexcept;
     void check_receives(ssize_t code) noexcept;
     void fail(base::Failure failure) noexcept {
         if (!failure_) failure_ = std::move(failure);
@@ -141,27 +143,29 @@ class Port final : public FabricPort {
     FabricFacts facts_;
     Rank rank_;
     bool text_addresses_;  ///< endpoint addresses are text, of any length
-    bool seals_;           ///< immediates have room for a seal, and keys are secret
+    bool seals_;           ///< immediates are sealed (keys.hpp)
     std::uint64_t own_seal_ = 0;
     bool writes_empty_;             ///< a put may carry an immediate without data
-    std::uint32_t unsignaled_max_;  ///< small puts to a peer between two signaled ones
+    std::uint32_t unsignaled_max_;  ///< small puts to a peer between two signaled ones; may be 0
     std::uint32_t in_flight_per_peer_max_;
-    std::uint64_t writes_ = 0;
+    std::uint64_t writes_ = 0;  ///< see writes()
     Transfers transfers_;
     Receives receives_;
-    std::vector<std::byte> card_;
+    std::vector<std::byte> card_;  ///< see address()
     std::optional<base::Failure> failure_;
     Endpoint endpoint_;
-    Regions regions_;  ///< after the endpoint: closed earlier
+    Regions regions_;  ///< after the endpoint: closed before it
     Peers peers_;
 };
 
-/// Returns the most puts in flight to one peer. The puts of all peers must fit a rank's queue.
+/// Returns the largest number of signaled puts in flight to one peer. A rank's completion queue
+/// must have room for the puts of all its peers.
 [[nodiscard]] std::size_t puts_per_peer(const FabricOptions& options);
-/// Small puts between two signaled ones, if small puts may be unsignaled. This limits the puts in
-/// flight to a peer that does not poll.
+/// Number of unsignaled small puts between two signaled ones, if the profile allows unsignaled
+/// puts. This limits the puts in flight to a peer that does not poll.
 inline constexpr std::uint32_t kUnsignaledPuts = 16;
 
+/// Opens a port of the offer `found`.
 [[nodiscard]] base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
                                                             const FabricOptions& options,
                                                             const Found& found);

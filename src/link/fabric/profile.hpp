@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // profile.hpp - properties of a provider that libfabric does not report, and their defaults.
 //
-// Idea     Most relevant properties are granted attributes, read at run time. A profile has the
-//          rest: facts from a provider's sources, its manual, or measurements. Each default is the
-//          safe value, so an unknown provider works with the default profile.
-// Holds    Pure data: readable without loading libfabric.
+// Idea     Most relevant properties are attributes that libfabric grants at run time. A profile has
+//          the rest: facts from a provider's sources, its manual, or measurements. Each default is
+//          the safe value, so a provider without a profile works with the default profile.
+// Holds    Plain data: can be read without libfabric.
 // Next     providers/README.md for adding a provider; grant.hpp for attributes read at run time.
 #pragma once
 
@@ -17,33 +17,33 @@
 
 namespace weft::link {
 
-/// Relevant attributes of an accepted libfabric offer, as plain values; see grant.hpp.
+/// Attributes of an accepted offer of libfabric (grant.hpp) that weft uses, as plain values.
 struct Grant {
-    bool virtual_addresses = false;      ///< FI_MR_VIRT_ADDR: peers add the base address
+    bool virtual_addresses = false;      ///< FI_MR_VIRT_ADDR: peers use addresses, not offsets
     bool provider_keys = false;          ///< FI_MR_PROV_KEY: the provider chooses the key
     bool local_registration = false;     ///< FI_MR_LOCAL: sources must be registered
     bool endpoint_registration = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
     bool consumes_receives = false;      ///< FI_RX_CQ_DATA: an immediate consumes a posted receive
     bool internet_address = false;       ///< endpoint addresses are internet addresses
-    std::size_t key_bytes = 0;           ///< of a registration key that weft chooses
-    std::size_t inject_bytes = 0;
-    std::size_t message_bytes_max = 0;
-    std::size_t source_parts_max = 1;  ///< most sources of one write
-    std::size_t target_parts_max = 1;  ///< most targets of one write
-    std::size_t immediate_bytes = 0;   ///< less than 4: no immediates
-    std::size_t ordered_bytes = 0;     ///< writes up to this size keep their order at one location
-    bool fence = false;                ///< FI_FENCE is among the capabilities
-    bool counters = false;             ///< FI_RMA_EVENT is among the capabilities
-    bool delivery = false;             ///< operations accept FI_DELIVERY_COMPLETE
+    std::size_t key_bytes = 0;           ///< size of a registration key that weft chooses
+    std::size_t inject_bytes = 0;        ///< largest write whose source is copied at once
+    std::size_t message_bytes_max = 0;   ///< largest write
+    std::size_t source_parts_max = 1;    ///< largest number of sources of one write
+    std::size_t target_parts_max = 1;    ///< largest number of targets of one write
+    std::size_t immediate_bytes = 0;     ///< size of an immediate; less than 4: no immediates
+    std::size_t ordered_bytes = 0;  ///< writes up to this size keep their order at one location
+    bool fence = false;             ///< FI_FENCE is among the capabilities
+    bool counters = false;          ///< FI_RMA_EVENT is among the capabilities
+    bool delivery = false;          ///< operations accept FI_DELIVERY_COMPLETE
 };
 
+/// Environment variable of a provider, and the value that weft sets.
 struct EnvironmentDefault {
     const char* name;
     const char* value;
 };
 
-/// Tells whether a notify strategy works on this provider, with the evidence. Messages of refusals
-/// print the reason after "because".
+/// Whether a provider gives a guarantee, and the evidence. Messages print `why` after "because".
 struct Promise {
     bool holds = false;
     std::string_view why;
@@ -51,32 +51,32 @@ struct Promise {
 
 struct KnownBug {
     std::string_view versions;
-    std::string_view what;  ///< with its source
+    std::string_view what;  ///< description and source
 };
 
-/// Cost of a put, for predictions. The choice of algorithms uses it until a job is measured. The
-/// default is a separate network with published, not measured, values.
+/// Cost of a put, for predictions. The choice of algorithms uses it until measured values exist.
+/// The defaults are published values of a hardware network.
 struct ProfiledCost {
     std::int64_t latency_ns = 1340;
-    std::int64_t issue_ns = 340;     ///< of the sender, for each put
-    std::int64_t receive_ns = 100;   ///< of the receiver, for each put
+    std::int64_t issue_ns = 340;     ///< the sender's time for each put
+    std::int64_t receive_ns = 100;   ///< the receiver's time for each put
     std::int64_t byte_fs = 100'000;  ///< femtoseconds for each byte
     /// Femtoseconds of the receiver's processor for each byte, if the provider copies.
     std::int64_t receive_byte_fs = 0;
-    std::int64_t turn_ns = 1000;  ///< of a polling rank, if ranks share a processor
+    std::int64_t turn_ns = 1000;  ///< time slice of a polling rank, if ranks share a processor
     std::string_view source = "as published for a network of its kind, not measured";
 };
 
 /// An endpoint that is a file in shared memory. Empty: no file.
 struct EndpointFile {
-    std::string_view prefix = {};  ///< of the endpoint's name, before the file's name
+    std::string_view prefix = {};  ///< start of the endpoint's name; the file's name follows
     std::size_t bytes = 0;         ///< largest size of the file
 };
 
 struct Profile {
-    /// Name of the provider in libfabric. Empty: any.
+    /// Name of the provider in libfabric. Empty: any provider.
     std::string_view provider;
-    /// Requirements of the provider on a machine.
+    /// Software and hardware that the provider needs, for messages.
     std::string_view needs = "libfabric with that provider, and its hardware";
 
     // --- Notify strategies. A promise counts only with the granted attributes (grant.hpp): four
@@ -107,7 +107,7 @@ struct Profile {
     /// Preferred strategies for payloads that do not fit a cell, best first. Other promised
     /// strategies follow, with immediates first.
     std::span<const base::Notify> preference = {};
-    /// Cells are better than an immediate for small payloads.
+    /// Small payloads use the strategy `cells`, if it is promised.
     bool prefers_cells = false;
 
     // --- One-sided calls
@@ -120,11 +120,11 @@ struct Profile {
 
     // --- Registration keys
 
-    /// Small keys have a fast path, and the network itself keeps foreign processes out. On other
-    /// networks, the key protects the memory.
+    /// Small keys have a fast path, and foreign processes cannot use the network of a job. On other
+    /// networks, only secret keys protect the memory.
     bool small_keys = false;
 
-    // --- What to ask for
+    // --- Requested capabilities
 
     /// Ordered writes should be requested. This is free on some fabrics, and disables the fast
     /// path on others.
@@ -138,22 +138,23 @@ struct Profile {
     bool target_must_progress = true;
     /// A put may carry an immediate without data. If false, it writes a reserved word.
     bool writes_empty = false;
-    /// One write may have two targets, if granted. A put whose payload does not fit a cell then
-    /// carries its flag.
+    /// One write may have two targets, if granted. Then a put whose payload does not fit a cell
+    /// also writes its flag.
     bool writes_two_places = false;
-    /// Largest size of sources that a put with a flag copies, so that its call need not read a
-    /// completion. If reading it is a system call, it takes longer than a short copy.
+    /// Largest size of sources that a put with a flag copies at once, so that the sender need not
+    /// wait for its completion. If reading a completion is a system call, it takes longer than a
+    /// short copy.
     std::size_t copied_bytes = 0;
-    /// Bytes of a put after which its rank polls before it sends more. If both ends share caches,
-    /// data in flight should stay in them. 0: no limit.
+    /// Bytes of a put after which its sender polls before it sends more. If both ranks share
+    /// caches, data in flight should stay in the caches. 0: no limit.
     std::size_t paced_bytes = 0;
-    /// Small puts may be posted without a completion. Allowed only if a failure after the peer's
-    /// death is harmless. This saves time at the sender; one put in a few has a completion anyway,
-    /// which limits the puts in flight.
+    /// Small puts may be posted without a completion, which saves time at the sender. Allowed only
+    /// if an error of such a put, after the peer's death, is harmless. One put in kUnsignaledPuts
+    /// has a completion anyway, which limits the puts in flight.
     bool unsignaled_small_puts = false;
-    /// It only reaches ranks of the same host.
+    /// The provider reaches only ranks of the same host.
     bool one_host = false;
-    /// Most ranks that it can address. 0: no known limit.
+    /// Largest number of ranks that the provider can address. 0: no known limit.
     std::size_t ranks_max = 0;
     /// File of the endpoint in shared memory, if it has one. weft names, reserves and removes it.
     EndpointFile endpoint_file = {};
@@ -165,11 +166,11 @@ struct Profile {
     /// Known errors of the provider, and their effects on a job.
     std::span<const KnownBug> bugs = {};
 
-    /// Cost of a put: from half a round trip of 8 bytes, the rate of puts, and the bandwidth.
+    /// Cost of a put, from half a round trip of 8 bytes, the rate of puts, and the bandwidth.
     ProfiledCost cost = {};
 
     /// Variables of the provider that should differ from its defaults. Set before libfabric starts,
-    /// but never over an existing value.
+    /// unless the user has set them.
     std::span<const EnvironmentDefault> environment = {};
 };
 
@@ -179,8 +180,8 @@ struct Profile {
 /// Returns the profiles to try, best first, if no provider is named. In providers/registry.cpp.
 [[nodiscard]] std::span<const Profile* const> preferred_profiles();
 
-/// Returns the profile of a provider that every machine with a network has, for predictions without
-/// a job. In providers/registry.cpp.
+/// Returns the profile of a provider that works on every machine with a network, for predictions
+/// without a job. In providers/registry.cpp.
 [[nodiscard]] const Profile& usual_profile();
 
 }  // namespace weft::link

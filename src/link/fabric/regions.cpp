@@ -12,7 +12,8 @@
 namespace weft::link {
 namespace {
 
-constexpr std::size_t kRanksWithCounters = 256;  ///< each has separate registrations at all others
+/// Largest job with counters. A rank registers its memory for each counter of each peer.
+constexpr std::size_t kRanksWithCounters = 256;
 
 }  // namespace
 
@@ -20,7 +21,7 @@ base::Result<void> Regions::open(bool divided) {
     const std::size_t sources = registers_sources() ? kSources : 0;
     if (auto drawn = draw_keys(kFirstSourceKey + sources); !drawn) return drawn;
     make_sections(divided);
-    // Unused keys of sections serve exposed memory, because small keys are fast.
+    // Exposed memory uses the unused keys of sections first, because small keys are fast.
     for (std::size_t key = kFirstSectionKey + sections_.size(); key < kFirstSourceKey; ++key)
         free_keys_.push_back(key);
     if (auto done = register_section(0); !done) return done;
@@ -59,7 +60,7 @@ base::Result<void> Regions::draw_keys(std::size_t count) {
     return {};
 }
 
-/// Divides the memory into its sections, or one if peers cannot read their keys remotely.
+/// Divides the memory into its sections, or into one section if peers cannot read keys.
 void Regions::make_sections(bool divided) {
     std::vector<std::uint64_t> starts = memory_.sections;
     if (starts.empty() || !divided) starts = {0};
@@ -73,7 +74,7 @@ void Regions::make_sections(bool divided) {
     }
 }
 
-/// Registers a section and puts its key into the table, so that peers may write it.
+/// Registers a section and stores its key in the table, so that peers may write to the section.
 base::Result<void> Regions::register_section(std::size_t number) {
     Section& section = sections_[number];
     auto region = register_region({memory_.base + section.offset, section.bytes},
@@ -160,7 +161,7 @@ void Regions::conceal(const RemoteRegion& region) noexcept {
     const auto found = std::ranges::find_if(exposed_, [&](const Exposed& exposed) {
         return fi_mr_key(exposed.handle.get()) == region.key;
     });
-    if (found == exposed_.end()) return;  // closed after a failure
+    if (found == exposed_.end()) return;  // close() has removed it after a failure
     free_keys_.push_back(found->key);
     exposed_.erase(found);
 }
@@ -185,8 +186,8 @@ std::byte* Regions::take_buffer() noexcept {
     return buffer;
 }
 
-/// Pinned memory is limited, and the end of another transfer frees some. So a refusal is a failure
-/// only if no other source is registered.
+/// Pinned memory is limited, and the end of another transfer frees some. So a failed registration
+/// is permanent only if no other source is registered.
 std::size_t Regions::register_source(std::span<std::byte> source,
                                      std::optional<base::Failure>& failure) noexcept {
     if (free_sources_.empty()) return kNoSource;

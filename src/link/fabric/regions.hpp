@@ -2,16 +2,15 @@
 // regions.hpp - registered memory of a port: sections of the segment, exposed memory, sources.
 //
 // Idea     The segment is divided into sections, each registered at its first use. The card has the
-//          key of the first section. The other keys are in a table in the first section, where a
-//          peer reads an entry before its first transfer to that section. The provider may choose
-//          keys at registration, so they are not known earlier.
-//          Sources in the segment are registered with it. If others must be registered, too
-//          (FI_MR_LOCAL), small ones are copied to registered buffers. Larger ones are registered
-//          for their put, until its local completion, after which libfabric does not read them
-//          again (fi_cq(3)). A provider with a registration cache makes repetitions cheap, so
-//          this class has no cache.
-// Holds    A key in the table belongs to a registered section, and does not change. Nothing
-//          allocates after open(), except to register sources and exposed memory.
+//          key of the first section. The other keys are in a table in the first section. A peer
+//          reads the entry of a section before its first transfer to that section. The card cannot
+//          have these keys, because a provider may choose them at registration.
+//          Some networks also require registered sources (FI_MR_LOCAL). Sources in the segment are
+//          registered with it. Other small sources are copied to registered buffers. Large sources
+//          are registered until the local completion of their put, after which libfabric does not
+//          read them again (fi_cq(3)). Providers cache registrations, so this class does not.
+// Holds    A key in the table belongs to a registered section, and does not change. No allocation
+//          after open(), except to register sources and exposed memory.
 // Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
 //          starts of sections.
 #pragma once
@@ -32,35 +31,37 @@
 
 namespace weft::link {
 
-/// A part of the memory that is registered as a unit.
+/// A part of the memory with one registration.
 struct Section {
-    std::uint64_t offset = 0;
+    std::uint64_t offset = 0;  ///< offset of the first byte in the memory
     std::uint64_t bytes = 0;
     Fid<fid_mr> region;  ///< nullptr: not registered
 };
 
-/// Keys of a peer's sections, except the first, as far as this rank has read them.
+/// Keys of a peer's sections, except the first, that this rank has read.
 struct SectionKeys {
     explicit SectionKeys(std::size_t count) : entries(count) {}
 
-    /// Returns the key of a section, or nothing if it is being read, or the peer has not registered
-    /// it yet. `ask` posts the read of an entry into `answer`, and returns true if it is posted.
-    template <class Ask>
-    [[nodiscard]] std::optional<std::uint64_t> find(std::size_t section, Ask ask) noexcept {
+    /// Returns the key of a section, or nullopt while it is being read, or if the peer has not
+    /// registered the section yet. `post_read` posts a read of the section's entry into `answer`,
+    /// and returns true if it is posted.
+    template <class PostRead>
+    [[nodiscard]] std::optional<std::uint64_t> find(std::size_t section,
+                                                    PostRead post_read) noexcept {
         if (entries[section] == 0) {
             if (pending != 0) return std::nullopt;
-            if (asked != 0) entries[std::exchange(asked, 0)] = answer;
+            if (reading != 0) entries[std::exchange(reading, 0)] = answer;
         }
         if (entries[section] != 0) return entries[section] - 1;
         answer = 0;
-        if (ask()) asked = section;
+        if (post_read()) reading = section;
         return std::nullopt;
     }
 
-    std::vector<std::uint64_t> entries;  ///< of its table: key + 1; 0: unknown
-    std::size_t asked = 0;               ///< the section whose entry is being read; 0: none
-    std::uint64_t answer = 0;
-    std::uint32_t pending = 0;
+    std::vector<std::uint64_t> entries;  ///< by section: key + 1; 0: unknown
+    std::size_t reading = 0;             ///< section of the last read; 0: its answer is stored
+    std::uint64_t answer = 0;            ///< target of the read: an entry of the peer's table
+    std::uint32_t pending = 0;           ///< Read::pending: 1 while a read is in progress
 };
 
 class Regions {
@@ -70,26 +71,29 @@ class Regions {
         : endpoint_(endpoint), memory_(memory), grant_(grant), small_keys_(small_keys) {}
 
     /// Registers the first section, the landing and, if sources must be registered, the buffers.
-    /// `divided`: peers can read the keys of sections, so there may be several.
+    /// `divided`: peers can read the keys of sections, so the memory may have several sections.
     [[nodiscard]] base::Result<void> open(bool divided);
-    /// Opens counters. Each peer uses separate keys for counted writes, so that its writes are
-    /// counted separately.
+    /// Opens `counters` counters for each peer. Each counter has a key of its own, by which a
+    /// peer's writes select it.
     [[nodiscard]] base::Result<void> open_counters(Rank rank, std::size_t ranks,
                                                    std::uint32_t counters);
     void close() noexcept;
 
+    /// Returns the whole memory with the key of its first section.
     [[nodiscard]] RemoteRegion memory_view() const {
         return remote_view({memory_.base, memory_.bytes}, *sections_.front().region);
     }
-    /// Returns the target of empty puts of peers. It is never read.
+    /// Returns the target of peers' puts without data. No rank reads this memory.
     [[nodiscard]] RemoteRegion landing_view() const {
         return remote_view(landing_, *landing_region_);
     }
     [[nodiscard]] const std::byte* landing() const noexcept { return landing_; }
     [[nodiscard]] std::uint64_t registered_bytes() const noexcept { return registered_bytes_; }
 
+    /// Registers the unregistered sections of this part of the memory.
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes);
     [[nodiscard]] std::span<const Section> sections() const noexcept { return sections_; }
+    /// Returns the number of the section that contains an offset.
     [[nodiscard]] std::size_t section_of(std::uint64_t offset) const noexcept {
         return offset < sections_.front().bytes ? 0 : later_section_of(offset);
     }
@@ -102,26 +106,28 @@ class Regions {
     [[nodiscard]] std::uint64_t entry_of(std::size_t section) const noexcept {
         return memory_.section_keys + section * sizeof(std::uint64_t);
     }
+    // See FabricPort.
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory);
     void conceal(const RemoteRegion& region) noexcept;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept;
 
     // Memory of this rank for transfers, if libfabric must know its registration.
     [[nodiscard]] bool registers_sources() const noexcept { return grant_.local_registration; }
-    /// Returns the registered section that contains all of this memory, or nullptr.
+    /// Returns the registration of the section that contains all of this memory, or nullptr.
     [[nodiscard]] fid_mr* region_of(const std::byte* data, std::size_t bytes) const noexcept;
-    static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+    static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;  ///< larger: registered
     /// Returns a registered buffer of kBufferBytes bytes, or nullptr if all are in use.
     [[nodiscard]] std::byte* take_buffer() noexcept;
     [[nodiscard]] void* buffer_desc() const noexcept { return fi_mr_desc(buffers_region_.get()); }
-    /// Registers a source until give_back(). Returns its number. Returns kNoSource if it must wait
-    /// for other sources; a permanent refusal is stored in `failure`.
+    /// Registers a source until give_back(). Returns its number. Returns kNoSource if the caller
+    /// must try again when other sources have been given back, or if registration is impossible;
+    /// then stores the reason in `failure`.
     [[nodiscard]] std::size_t register_source(std::span<std::byte> source,
                                               std::optional<base::Failure>& failure) noexcept;
     [[nodiscard]] void* source_desc(std::size_t source) const noexcept {
         return fi_mr_desc(sources_[source].get());
     }
-    /// Ends the use of a buffer and of a source, if there are any.
+    /// Ends the use of a buffer (nullptr: none) and of a registered source (kNoSource: none).
     void give_back(std::byte* buffer, std::size_t source) noexcept {
         if (buffer != nullptr) free_buffers_.push_back(buffer);
         if (source == kNoSource) return;
@@ -132,11 +138,11 @@ class Regions {
 
   private:
     static constexpr std::size_t kBuffers = 32;
-    static constexpr std::size_t kSources = 64;  ///< registered at a time
-    // Registration keys that are chosen here, as indices of keys_.
+    static constexpr std::size_t kSources = 64;  ///< largest number of registered sources
+    // Indices in keys_ of the keys for each purpose.
     enum Key : std::size_t { kLandingKey, kBuffersKey, kFirstSectionKey };
     static constexpr std::size_t kFirstSourceKey = kFirstSectionKey + kSectionsMax;
-    static_assert(kFirstSourceKey < 100, "small keys have a fast path up to there");
+    static_assert(kFirstSourceKey < 100, "small keys have a fast path only below 100");
     /// Memory outside the segment that peers may write.
     struct Exposed {
         Fid<fid_mr> handle;
@@ -162,19 +168,19 @@ class Regions {
     Grant grant_;
     bool small_keys_;
     std::uint64_t registered_bytes_ = 0;
-    std::uint32_t counters_of_peer_ = 0;
+    std::uint32_t counters_of_peer_ = 0;  ///< number of counters for each peer
     std::vector<std::uint64_t> keys_;
-    std::vector<std::size_t> free_keys_;  ///< for exposed memory
+    std::vector<std::size_t> free_keys_;  ///< unused indices of keys_, for exposed memory
     std::unique_ptr<std::byte[], Freed> buffers_;
     std::vector<std::byte*> free_buffers_;
     std::vector<std::size_t> free_sources_;
     alignas(64) std::byte landing_[64] = {};
 
     std::vector<Section> sections_;
-    std::vector<WriteCounter> counters_;  ///< by peer, counters_of_peer_ for each
+    std::vector<WriteCounter> counters_;  ///< counters_of_peer_ counters for each peer, by peer
     Fid<fid_mr> landing_region_;
     Fid<fid_mr> buffers_region_;
-    std::vector<Fid<fid_mr>> sources_;  ///< of puts in flight
+    std::vector<Fid<fid_mr>> sources_;  ///< registered sources of puts in flight, by number
     std::vector<Exposed> exposed_;
 };
 

@@ -10,6 +10,7 @@
 namespace weft::link {
 namespace {
 
+/// Returns the provider's finding, which is added if it does not exist.
 ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_view provider) {
     const auto known = std::ranges::find(findings, provider, &ProviderFinding::provider);
     if (known != findings.end()) return *known;
@@ -17,7 +18,8 @@ ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_
     return findings.back();
 }
 
-/// Returns the reason why a provider was not chosen.
+/// Returns the reason why a provider was not chosen. `before_chosen`: it precedes the chosen
+/// provider in the order of preference.
 std::string why_not(const FabricOptions& options, const ProviderFinding& finding,
                     bool before_chosen) {
     const Profile& profile = profile_of(finding.provider);
@@ -41,7 +43,7 @@ std::vector<ProviderFinding> find_providers(const FabricOptions& options, const 
     for (const Offered& offered : offered_providers()) {
         ProviderFinding& finding = finding_of(findings, offered.provider);
         finding.offered = true;
-        // An objection under the widest hints need not apply under the hints of a job.
+        // offered_providers() uses wide hints. Its objection may not apply to a job's hints.
         if (!is_usable_by_name(options, offered.provider)) finding.why = offered.refusal;
     }
     bool before_chosen = !chosen.empty();

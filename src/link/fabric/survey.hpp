@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// survey.hpp - offers of libfabric on this machine, the choice of a job, and the reasons.
+// survey.hpp - providers and notify strategies on this machine, a job's choice, and the reasons.
 //
-// Idea     Makes the same queries as opening a port, and keeps every answer. Opens no endpoint.
-// Why      Users ask why a job uses a provider or a notify strategy. The answer must have the
-//          reasons of the decision.
+// Idea     Makes the same queries of libfabric as open_port(), and keeps all offers and objections.
+//          Opens no endpoint.
+// Why      `weft info` shows users why a job uses a provider or a notify strategy.
 // Next     discover.hpp for the choice of an offer; notify.hpp for the choice of notify strategies.
 #pragma once
 
@@ -21,40 +21,40 @@ struct ProviderFinding {
     std::string provider;
     bool offered = false;  ///< libfabric offers it on this machine
     bool chosen = false;
-    std::string why;
+    std::string why;  ///< reason why the provider is chosen or not
 };
 
 struct NotifyFinding {
     Notify strategy = Notify::immediate;
     bool promised = false;
-    std::string why;
+    std::string why;  ///< reason why the strategy is promised or not
 };
 
 struct FabricSurvey {
-    std::string version;                     ///< of libfabric
+    std::string version;                     ///< version of libfabric
     std::vector<ProviderFinding> providers;  ///< in order of preference
-    std::string provider;                    ///< chosen; empty: no usable provider
-    std::string reason;                      ///< of the choice, or of its absence
-    std::string domain;
+    std::string provider;                    ///< chosen provider; empty: none is usable
+    std::string reason;                      ///< reason of the choice, or why none is usable
+    std::string domain;                      ///< libfabric's name of the network device
     Grant grant;
     std::vector<NotifyFinding> strategies;
     std::string problem;  ///< reason why no strategy is usable; the members below are then invalid
     NotifyPlan notify;
-    std::string small_reason;
-    std::string large_reason;
+    std::string small_reason;  ///< reason for notify.small
+    std::string large_reason;  ///< reason for notify.large
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     std::string completion_reason;
 };
 
-/// Adds the notify strategies, the choice among them, and the reasons to a survey with its grant.
-/// Depends on the profile and the grant alone, so it needs no network.
+/// Adds the notify strategies, the choice among them, and the reasons to a survey whose grant is
+/// set. Uses only the profile and the grant, so it needs no network.
 void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<Notify> forced);
 
-/// Returns the survey of a provider from the declarations in its sources, for users who do not have
-/// that network yet.
+/// Returns the survey of a provider from Profile::declared instead of a query, for users who do not
+/// have that network yet.
 [[nodiscard]] FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced);
 
-/// Returns the survey for a job of the shape in `options`.
+/// Returns the survey for a job with these options.
 [[nodiscard]] FabricSurvey survey_fabric(const FabricOptions& options);
 
 /// Loads weft_fabric.so, as load_port() does, and calls its survey_fabric().

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transfers.hpp - operations of a port that libfabric has not completed, and consumed receives.
+// transfers.hpp - operations of a port that libfabric has not completed, and posted receives.
 //
-// Holds    Each operation has a transfer of a fixed pool, which is also the context that libfabric
-//          may use until completion. Nothing allocates after construction.
+// Holds    Each operation has a transfer of a fixed pool, whose start is the operation's context
+//          for libfabric until completion. No allocation after construction.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -20,28 +20,29 @@
 namespace weft::link {
 
 struct Transfer {
-    fi_context2 context{};  // first: libfabric returns its address
-    std::uint32_t* pending = nullptr;
-    std::byte* staged = nullptr;
+    fi_context2 context{};  // first: libfabric returns its address, which is the transfer's
+    std::uint32_t* pending = nullptr;         // Put::pending or Read::pending; may be nullptr
+    std::byte* staged = nullptr;              // registered buffer in use; nullptr: none
     std::byte* into = nullptr;                // final target of a read through `staged`
-    std::size_t source = Regions::kNoSource;  // number, if registered for this put
-    std::uint64_t flag = 0;                   // source of the flag of a put that has one
-    Transfer* next = nullptr;
+    std::size_t source = Regions::kNoSource;  // number of a source registered for this put
+    std::uint64_t flag = 0;                   // flag word of a put with a cell, for libfabric
+    Transfer* next = nullptr;                 // next free transfer
     std::size_t bytes = 0;
     Rank peer = 0;
 };
 
 class Transfers {
   public:
-    /// `copied_bytes`: largest size of copies, at least kCopiedBytesMax. They are not initialized,
-    /// so unused pages cost nothing.
+    /// `copied_bytes`: largest size of a copy, at least kCopiedBytesMax. The memory for copies is
+    /// not initialized, so unused pages take no memory.
     Transfers(std::size_t count, std::size_t copied_bytes)
         : pool_(count), copied_bytes_(copied_bytes), copies_(new std::byte[count * copied_bytes]) {
         for (Transfer& transfer : pool_) put_back(transfer);
     }
 
-    /// Returns the transfer that take() would take, or nullptr if all are in use.
+    /// Returns the transfer that take() would return, or nullptr if all are in use.
     [[nodiscard]] Transfer* next() const noexcept { return free_; }
+    /// Uses next(), which must exist, for a posted operation. Increments `pending`.
     Transfer& take(Rank peer, std::size_t bytes, std::uint32_t* pending) noexcept {
         Transfer& transfer = *free_;
         free_ = transfer.next;
@@ -68,7 +69,8 @@ class Transfers {
         const bool ours = address >= first && address - first < pool_.size() * sizeof(Transfer);
         return ours ? static_cast<Transfer*>(context) : nullptr;
     }
-    /// Copies the sources of a put to memory that is kept until the next transfer ends.
+    /// Copies the sources of a put to the memory of transfer next(), which is valid until that
+    /// transfer is released.
     [[nodiscard]] std::byte* copy(const base::Put& put) noexcept {
         const auto number = static_cast<std::size_t>(free_ - pool_.data());
         std::byte* const start = copies_.get() + number * copied_bytes_;
@@ -79,7 +81,7 @@ class Transfers {
         }
         return start;
     }
-    /// Forgets `pending` and the final targets of all transfers.
+    /// Ends all transfers without access to `pending` or the final targets of reads.
     void cancel() noexcept {
         for (Transfer& transfer : pool_) {
             transfer.pending = nullptr;
@@ -99,20 +101,21 @@ class Transfers {
     Transfer* free_ = nullptr;
     std::size_t in_flight_ = 0;
     std::size_t copied_bytes_;
-    std::unique_ptr<std::byte[]> copies_;  ///< one for each transfer
+    std::unique_ptr<std::byte[]> copies_;  ///< copied_bytes_ bytes for each transfer
 };
 
 /// Receives without a buffer, which immediates consume on some providers (FI_RX_CQ_DATA).
 class Receives {
   public:
-    /// Makes a receive for each immediate that may wait to be polled.
+    /// Makes `count` receives: one for each immediate that may arrive between two polls.
     void resize(std::size_t count) {
         receives_.resize(count);
         missing_ = receives_.size();
     }
     [[nodiscard]] bool empty() const noexcept { return receives_.empty(); }
     [[nodiscard]] bool any_missing() const noexcept { return missing_ != 0; }
-    /// Posts the receives that are not posted. Returns the error of libfabric, or 0.
+    /// Posts the receives that are not posted. Returns libfabric's error, or 0. A receive that
+    /// cannot be posted now (-FI_EAGAIN) is no error, but stays missing.
     [[nodiscard]] ssize_t post_missing(fid_ep& endpoint) noexcept {
         ssize_t error = 0;
         for (Receive& receive : receives_) {
@@ -121,7 +124,7 @@ class Receives {
         }
         return error;
     }
-    /// Posts a receive again that an immediate has consumed.
+    /// Posts the receive with this context again, which an immediate has consumed.
     [[nodiscard]] ssize_t renew(fid_ep& endpoint, void* context) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(context);
         const auto first = reinterpret_cast<std::uintptr_t>(receives_.data());
@@ -146,7 +149,7 @@ class Receives {
     }
 
     std::vector<Receive> receives_;
-    std::size_t missing_ = 0;  ///< consumed and not yet posted again
+    std::size_t missing_ = 0;  ///< number of receives that are not posted
 };
 
 }  // namespace weft::link

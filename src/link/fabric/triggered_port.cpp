@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // triggered_port.cpp - triggered operations by libfabric's queue of deferred work.
 //
-// Idea     fi_control(FI_QUEUE_WORK) takes a threshold on one counter, and a counter for the
-//          completion. Hardware with a command queue offers the same (fi_trigger(3)). The
-//          alternative, a flag on each operation, could count completions only by endpoint.
+// Idea     fi_control(FI_QUEUE_WORK) accepts an operation with a threshold of one counter, and a
+//          counter for the completion. Hardware with a command queue can run such operations
+//          (fi_trigger(3)). The alternative, FI_TRIGGER on each operation, could count completions
+//          only for the whole endpoint.
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
@@ -29,10 +30,11 @@ namespace weft::link {
 
 namespace {
 
-/// Keys of a rank's counters are consecutive. The last one is for first writes.
+/// Keys of a rank's counters are consecutive. The last one is for the writes that connect ranks.
 constexpr std::uint64_t kCountersMax = 4096;
 constexpr std::uint64_t kFirstWrites = kCountersMax - 1;
 constexpr std::size_t kKeyBytesMin = 4;
+/// Longest wait for a connection, or for room in the provider's queue.
 constexpr auto kConnectLimit = std::chrono::seconds(20);
 
 constexpr std::pair<Type, fi_datatype> kDatatypes[] = {
@@ -44,7 +46,7 @@ constexpr std::pair<Op, fi_op> kOperations[] = {
     {Op::sum, FI_SUM},   {Op::prod, FI_PROD}, {Op::min, FI_MIN},  {Op::max, FI_MAX},
     {Op::band, FI_BAND}, {Op::bor, FI_BOR},   {Op::bxor, FI_BXOR}};
 
-/// Returns libfabric's value for ours, or nothing if it has none.
+/// Returns libfabric's value for weft's value, or nullopt if libfabric has no equivalent.
 template <class Ours, class Theirs, std::size_t N>
 std::optional<Theirs> look_up(const std::pair<Ours, Theirs> (&table)[N], Ours wanted) {
     for (const auto& [ours, theirs] : table)
@@ -52,16 +54,17 @@ std::optional<Theirs> look_up(const std::pair<Ours, Theirs> (&table)[N], Ours wa
     return std::nullopt;
 }
 
-class Opened final : public TriggeredPort {
+class FabricTriggeredPort final : public TriggeredPort {
   public:
-    explicit Opened(const TriggeredOptions& options)
+    explicit FabricTriggeredPort(const TriggeredOptions& options)
         : options_(options), peers_(static_cast<std::size_t>(options.fabric.size)) {}
 
     base::Result<void> open() {
         if (auto found = find_offer(); !found) return found;
         endpoint_.text = fmt::format("provider \"{}\", offload", facts_.provider);
         endpoint_.binds_memory = (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
-        // Counters count queued operations. Only operations posted at once complete in the queue.
+        // Counters report queued operations. Only the writes of connect() have a completion in the
+        // queue.
         if (auto opened = endpoint_.open(*info_, peers_.size(), 0,
                                          FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
             !opened)
@@ -107,8 +110,8 @@ class Opened final : public TriggeredPort {
         return {};
     }
 
-    /// Connects by a write to the place of signals, which is never read, under a key whose counter
-    /// is not awaited.
+    /// Connects by a write to the start of the peer's memory, to which signals without data are
+    /// written and which no rank reads. No rank waits for the counter of the write's key.
     base::Result<void> connect(Rank rank) override {
         const TriggeredPeer& peer = peers_[rank];
         const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
@@ -195,6 +198,7 @@ class Opened final : public TriggeredPort {
         void* desc = nullptr;
     };
 
+    /// Returns the descriptor of this rank's memory as a source.
     [[nodiscard]] void* local_desc() const { return fi_mr_desc(counters_.back().region.get()); }
 
     void fill_write(QueuedWork& work, const TriggeredOperation& operation,
@@ -251,8 +255,9 @@ class Opened final : public TriggeredPort {
         hints->mode = FI_CONTEXT | FI_CONTEXT2;
         hints->fabric_attr->prov_name = ::strdup(options_.fabric.provider.c_str());
         const std::string source = source_address(options_.fabric).text;
-        if (!source.empty()) ask(*hints, source.c_str());
-        if (info_ == nullptr) ask(*hints, nullptr);  // its addresses are of another kind
+        if (!source.empty()) query(*hints, source.c_str());
+        // A provider whose endpoints have no internet addresses has no offer for `source`.
+        if (info_ == nullptr) query(*hints, nullptr);
         if (info_ == nullptr)
             return base::fail(Status::unsupported,
                               "provider \"{}\" offers no endpoint with triggered operations, "
@@ -269,7 +274,8 @@ class Opened final : public TriggeredPort {
         facts_.write_bytes_max = info_->ep_attr->max_msg_size;
         return {};
     }
-    void ask(const fi_info& hints, const char* source) {
+    /// Stores libfabric's best offer in info_. `source`: local address, or nullptr.
+    void query(const fi_info& hints, const char* source) {
         fi_info* list = nullptr;
         const std::uint64_t flags = source != nullptr ? FI_SOURCE : 0;
         if (fi_getinfo(FI_VERSION(1, 17), source, source != nullptr ? "0" : nullptr, flags, &hints,
@@ -306,14 +312,14 @@ class Opened final : public TriggeredPort {
     TriggeredFacts facts_;
     Info info_;
     std::span<std::byte> memory_;
-    std::uint64_t key_ = 0;  ///< of the first counter
+    std::uint64_t key_ = 0;  ///< key of the first counter
     std::vector<std::byte> card_;
     std::vector<TriggeredPeer> peers_;
-    std::array<std::deque<QueuedWork>, 2> works_;
-    std::size_t turn_ = 0;
+    std::array<std::deque<QueuedWork>, 2> works_;  ///< operations of the last two calls
+    std::size_t turn_ = 0;                         ///< index in works_ of the current call
 
     Endpoint endpoint_;
-    std::vector<WriteCounter> counters_;  ///< after the endpoint: closed earlier
+    std::vector<WriteCounter> counters_;  ///< after the endpoint: closed before it
 };
 
 }  // namespace
@@ -323,7 +329,7 @@ base::Result<std::unique_ptr<TriggeredPort>> open_triggered(const TriggeredOptio
     if (!promise.holds)
         return base::fail(Status::unsupported, "provider \"{}\" does not offload, because {}",
                           options.fabric.provider, promise.why);
-    auto port = std::make_unique<Opened>(options);
+    auto port = std::make_unique<FabricTriggeredPort>(options);
     if (auto done = port->open(); !done) return done.failure();
     return std::unique_ptr<TriggeredPort>(std::move(port));
 }
