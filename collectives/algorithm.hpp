@@ -27,19 +27,19 @@ namespace weft::collectives {
 
 using plan::as_u32;
 
-/// Position of the remainders of a merge. `ordered`: they are placed so that results are in rank
-/// order. `paper`: they are the first ranks, as in the paper's peer tables. That is in rank order
-/// only if there is one remainder or one group.
+/// Ranks that are the remainders of a merge stage (notation/schedule.hpp). `ordered`: in each group
+/// the ranks before its members, so results are in rank order. `paper`: the first ranks, as in the
+/// paper's peer tables; results are in rank order only with one remainder or one group.
 enum class Placement : std::uint8_t { ordered, paper };
 
-struct KnownShapes;
+struct KnownShapes;  // nodes/groups.hpp
 
 /// A call as one rank sees it. All members except `rank` are equal on all ranks.
 struct GenerateRequest {
     Rank rank = 0;
     int size = 1;
     Rank root = plan::kNoRank;
-    std::uint32_t segments = 1;  ///< further cuts of each piece of the spec's pipeline
+    std::uint32_t segments = 1;  ///< parts into which each piece of the spec's pipeline is cut
     /// Elements of the vector that is cut into units. In collectives with a block for each rank,
     /// these are the elements of all blocks together.
     std::uint64_t elements = 0;
@@ -73,7 +73,7 @@ struct Parameter {
 struct Properties {
     bool ordered = false;  ///< combines operands in rank order, at least if the request asks for it
     bool bit_identical = false;  ///< every rank gets the same bits, floating point included
-    bool synchronizing = false;  ///< completion anywhere implies entry everywhere (elements > 0)
+    bool synchronizing = false;  ///< a rank completes after all have entered (if elements > 0)
     bool notation = false;       ///< a schedule in the notation names this algorithm
     bool power_of_two = false;   ///< for power-of-two sizes only
     /// Worth a prediction only if there are several nodes and some have several ranks.
@@ -82,7 +82,7 @@ struct Properties {
     bool even_nodes = false;         ///< all nodes must have the same number of ranks
     bool one_node = false;           ///< all ranks must be on one node
     bool direct = false;             ///< ranks access each other's buffers in place
-    bool two_trees = false;  ///< uses a tree for each half; with two ranks both trees are equal
+    bool two_trees = false;  ///< a tree for each half of the vector; equal trees on two ranks
 
     [[nodiscard]] bool fit(const plan::Layout& layout) const {
         return (!one_node || layout.nodes() <= 1) && (!consecutive_nodes || layout.contiguous()) &&
@@ -95,7 +95,7 @@ struct CandidateRequest {
     Rank size = 1;
     Rank ranks_per_node = 0;  ///< if all nodes are full and ranks are in node order; else 0
     StageCost stage;          ///< approximate costs of a stage and of a message in it
-    /// Time of a put without its bytes, from the sender to the receiver, in picoseconds.
+    /// Time of an empty put, from the sender's call to its arrival, in picoseconds.
     std::int64_t round = 0;
     /// Time to send and reduce the bytes of a vector, in picoseconds.
     std::int64_t vector = 0;
@@ -109,9 +109,10 @@ struct CandidateRequest {
     [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }
 };
 
-/// Returns the program of the request's rank, or the value for all ranks.
+/// Returns the program of the request's rank.
 using Generate =
     std::function<base::Result<plan::Program>(const AlgorithmSpec&, const GenerateRequest&)>;
+/// Returns the programs of all ranks as one value.
 using GenerateStages =
     std::function<base::Result<plan::Stages>(const AlgorithmSpec&, const GenerateRequest&)>;
 
@@ -150,6 +151,7 @@ struct Algorithm {
     }
 };
 
+/// Returns a program without steps or units.
 [[nodiscard]] inline plan::Program program_header(std::string_view collective,
                                                   const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
@@ -193,7 +195,7 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     return request;
 }
 
-/// Returns the parameter `k` of a spec, a number of ranks.
+/// Returns the parameter `k` of a spec: the branches of a tree or the size of its groups.
 [[nodiscard]] inline base::Result<Rank> radix_parameter(const AlgorithmSpec& spec,
                                                         std::int64_t fallback, std::int64_t least) {
     const base::Result<std::int64_t> k = number_parameter(

@@ -16,9 +16,9 @@ bool is_pipeline(const Algorithm& algorithm) {
     return segments != nullptr && segments->fallback == "by size";
 }
 
-/// Returns the number of pieces, a power of two, with which a pipeline over `hops` further ranks
-/// takes the least time. It balances the costs of messages and bytes (Hoefler and Moor, N* = sqrt(s
-/// G (hops) / o)).
+/// Returns the power of two of pieces with which a pipeline is fastest if its last rank is `hops`
+/// ranks after the first receiver: sqrt(vector * hops / message), where `vector` is the time of all
+/// bytes and `message` the overhead of a message (Hoefler and Moor).
 std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
     const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
     const std::int64_t square = vector / message * std::max<std::int64_t>(0, hops);
@@ -27,8 +27,8 @@ std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, 
     return pieces;
 }
 
-/// Returns 1, the best number for a tree, and the best one for a chain. In a reduction, the last
-/// rank combines pieces while others arrive; the number for a tree accounts for that.
+/// Returns numbers of pieces: 1, the best one for a tree, and the best one for a chain. The number
+/// for a tree also lets the root of a reduction combine one piece while the next one arrives.
 std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
     const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
     const std::uint32_t tree =

@@ -18,11 +18,11 @@
 
 namespace weft::collectives {
 
-/// Part of the call's vector that a rank has. In rooted collectives only the
-/// root has `whole_at_root`.
+/// Part of the call's vector that a rank has. `whole_at_root`: only the root has the vector.
+/// `whole_after_first`: all ranks but rank 0 have it.
 enum class VectorPart : std::uint8_t { none, whole, whole_at_root, whole_after_first, own_block };
 
-/// Source of an element of the output. "Reduced" lists the ranks whose inputs are combined.
+/// Source of an element of the output. After "reduced": the ranks whose inputs are combined.
 enum class Contribution : std::uint8_t {
     none,             ///< no data: completion on one rank means that all have entered
     root,             ///< the same element of the root's input
@@ -33,7 +33,7 @@ enum class Contribution : std::uint8_t {
     before_own        ///< reduced: all ranks before this one
 };
 
-/// Sizes of blocks, and the ranks that know them.
+/// Sizes of blocks. `known_to_pair`: only a block's sender and receiver know its size.
 enum class BlockCounts : std::uint8_t { equal, known_to_all, known_to_pair };
 
 /// Argument that may be WEFT_IN_PLACE. The other argument is then the whole vector, and each side
@@ -61,8 +61,8 @@ struct CollectiveTraits {
         return input == VectorPart::own_block || output == VectorPart::own_block ||
                contribution == Contribution::owner_own_block;
     }
-    /// Returns true if blocks have their own counts. has_input_counts() and has_output_counts() say
-    /// if a rank passes an array of them for that side.
+    /// Returns true if each block has its own count. has_input_counts(), has_output_counts(): true
+    /// if the caller passes an array of counts for the input or the output.
     [[nodiscard]] constexpr bool has_counts() const { return counts != BlockCounts::equal; }
     [[nodiscard]] constexpr bool has_input_counts() const {
         return has_counts() && input != VectorPart::own_block;

@@ -9,11 +9,11 @@
 
 namespace weft::collectives {
 
-// An entry for each collective that these algorithms have.
+// Return the algorithm's entry for one of its collectives.
 [[nodiscard]] Algorithm hierarchical(std::string_view collective);
 [[nodiscard]] Algorithm in_place(std::string_view collective);
 
-// An entry for each tree.
+// Return the entry of the tree with this name, such as "binomial".
 [[nodiscard]] Algorithm broadcast_tree(std::string_view name);
 [[nodiscard]] Algorithm reduce_tree(std::string_view name);
 

@@ -120,7 +120,7 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
         return base::fail(Status::argument, "{} {} requires a power-of-two number of ranks, got {}",
                           algorithm.collective, algorithm.name, request.size);
     if (request.layout.is_given() && request.layout.size() != request.size)
-        return base::fail(Status::argument, "layout: it is one of {} ranks, there are {}",
+        return base::fail(Status::argument, "layout: it has {} ranks, the team has {}",
                           request.layout.size(), request.size);
     if (!algorithm.properties.fit(request.layout))
         return base::fail(
@@ -147,8 +147,8 @@ base::Result<void> check_parameters(const Algorithm& algorithm, const AlgorithmS
         if (algorithm.parameter(given.key) != nullptr) continue;
         std::vector<std::string_view> known;
         for (const Parameter& parameter : algorithm.parameters) known.push_back(parameter.name);
-        const std::size_t behind_key = given.nested.empty() ? 1 : 2;  // "=" or "=("
-        return fail_at(given.position - behind_key - given.key.size(),
+        const std::size_t separator = given.nested.empty() ? 1 : 2;  // length of "=" or "=("
+        return fail_at(given.position - separator - given.key.size(),
                        "{} has no parameter '{}'; it has {}{}", algorithm.name, given.key,
                        known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
                        base::did_you_mean(given.key, known));
@@ -207,8 +207,8 @@ std::vector<std::string> specs_to_try(std::string_view collective) {
 
 base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                               const AlgorithmSpec& spec) {
-    const base::Result<void> there = check_collective(collective);
-    if (!there) return there.failure();
+    const base::Result<void> exists = check_collective(collective);
+    if (!exists) return exists.failure();
     for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (spec.is_schedule() ? algorithm.properties.notation : algorithm.name == spec.name)
             return &algorithm;
@@ -261,7 +261,7 @@ base::Result<plan::Stages> generate_stages(std::string_view collective, const Al
     const base::Result<const Algorithm*> found = find_usable(collective, spec, request);
     if (!found) return found.failure();
     if ((*found)->stages != nullptr) return (*found)->stages(spec, request);
-    return base::fail(Status::unsupported, "{} {} does not go stage by stage", collective,
+    return base::fail(Status::unsupported, "{} {} has no form in stages", collective,
                       (*found)->name);
 }
 

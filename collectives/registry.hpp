@@ -28,7 +28,7 @@ namespace weft::collectives {
 /// Returns the names of the collectives with equal blocks, in the order of kCollectives.
 [[nodiscard]] std::span<const std::string_view> collectives();
 
-/// Returns the contract of the named collective, or nullptr if the name is unknown.
+/// Returns the contract of a collective with equal blocks; nullptr if the name is no such one.
 [[nodiscard]] const plan::Contract* find_contract(std::string_view collective);
 /// Fails if the name is unknown; the message lists all collectives.
 [[nodiscard]] base::Result<void> check_collective(std::string_view collective);
@@ -44,16 +44,16 @@ namespace weft::collectives {
 /// trying. Algorithms with a schedule as a parameter are left out.
 [[nodiscard]] std::vector<std::string> specs_to_try(std::string_view collective);
 
-/// Returns the specs that are worth a prediction if the caller forces none: every algorithm by its
-/// plain name, unless one of its parameters has no default, and the variants that it suggests.
+/// Returns the specs that are worth a prediction if the user forces no algorithm: every algorithm
+/// by its plain name, unless a parameter has no default, and its own `variants`.
 /// Pipelines are listed with one piece, and with numbers of pieces that balance the costs of
 /// messages and bytes. Equal arguments give the same list of at most a few dozen entries. Some may
 /// not support the number of ranks; their generators fail then.
 [[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
                                                          const CandidateRequest& request);
 
-/// Returns true if the spec only repeats the default number of pieces for this request. Then the
-/// plain name gives equal programs.
+/// Returns true if `segments`, the spec's only parameter, is the default for this request, so that
+/// the plain name gives equal programs.
 [[nodiscard]] bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
                                       const GenerateRequest& request);
 

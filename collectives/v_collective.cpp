@@ -39,7 +39,7 @@ class MessagesWriter {
             lane();
             const Message& message = request_.sent[i];
             if (message.peer == request_.rank)
-                keep(i);
+                copy_to_self(i);
             else if (message.mapped)
                 expose(message, unit_of(i));
             else
@@ -84,8 +84,8 @@ class MessagesWriter {
         return header;
     }
 
-    /// Copies the message that a rank has for itself.
-    void keep(std::size_t block) {
+    /// Copies a message of this rank to itself; `block` is its index in the sent messages.
+    void copy_to_self(std::size_t block) {
         const auto found = std::ranges::find_if(request_.received, [&](const Message& message) {
             return message.peer == request_.rank &&
                    message.parallel == request_.sent[block].parallel;
@@ -97,8 +97,8 @@ class MessagesWriter {
                       plan::input(unit_of(block), units));
     }
 
-    /// Calls body(place) for each piece of a message. `place` turns a block of the message into the
-    /// block of the current piece.
+    /// Calls body(piece_of) for all pieces of a message, in a loop if there are several.
+    /// piece_of(block) returns the part of the message's block that belongs to the current piece.
     template <class Body>
     void for_each_piece(const Message& message, Body body) {
         const auto count = plan::as_u32(pieces(message));
@@ -113,18 +113,18 @@ class MessagesWriter {
 
     void send(const Message& message, std::uint32_t unit) {
         const std::uint32_t number = number_of(request_.rank, message);
-        for_each_piece(message, [&](auto place) {
+        for_each_piece(message, [&](auto piece_of) {
             if (pieces(message) > 1)
                 builder_.wait(message.peer, credit_of(message.peer, message), 0, kVCollectiveDepth);
-            builder_.put(message.peer, number, place(plan::input(unit)));
+            builder_.put(message.peer, number, piece_of(plan::input(unit)));
         });
     }
 
     void receive(const Message& message, std::uint32_t unit) {
         const std::uint32_t number = number_of(message.peer, message);
-        for_each_piece(message, [&](auto place) {
+        for_each_piece(message, [&](auto piece_of) {
             builder_.wait(message.peer, number);
-            builder_.copy(place(plan::output(unit)), place(plan::slot(number, unit)));
+            builder_.copy(piece_of(plan::output(unit)), piece_of(plan::slot(number, unit)));
             if (pieces(message) > 1)
                 builder_.signal(message.peer, credit_of(request_.rank, message), 0,
                                 kVCollectiveDepth);
@@ -149,10 +149,10 @@ class MessagesWriter {
         const auto ranks = plan::as_u32(request_.size);
         return 2 * ranks * message.parallel + plan::as_u32(sender);
     }
-    /// Returns the number of credits that a rank gives, and of its signals that it has
-    /// read mapped data.
-    [[nodiscard]] std::uint32_t credit_of(Rank giver, const Message& message) const {
-        return plan::as_u32(request_.size) + number_of(giver, message);
+    /// Returns the signal number of a receiver's credits, and of its signal that it has read mapped
+    /// data.
+    [[nodiscard]] std::uint32_t credit_of(Rank receiver, const Message& message) const {
+        return plan::as_u32(request_.size) + number_of(receiver, message);
     }
 
     void reserve() {
@@ -175,7 +175,7 @@ base::Result<plan::Program> generate_v_collective(const MessagesRequest& request
     MessagesWriter writer(request);
     if (!writer.fits())
         return base::fail(Status::memory,
-                          "{}: a message goes in pieces of {} elements, too many to count",
+                          "{}: a message has too many pieces of {} elements to number them",
                           request.collective, request.piece_elements);
     return std::move(writer).write();
 }

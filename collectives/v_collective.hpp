@@ -2,20 +2,20 @@
 // v_collective.hpp - calls whose counts are known only to the two ends of each message.
 //
 // Idea     In a call with counts that differ between ranks (alltoallv, gatherv, scatterv) each rank
-//          has a list of messages to send and one of messages to receive. Its units are local to
-//          it: a block for each sent message, then a block for each received one. Every rank has a
-//          slot at every other rank, with a size that all know. A message passes through it in
-//          pieces, controlled by credits. Each message and direction has its own lane, so that
-//          messages do not delay each other. Alternatively, the sender exposes its data in place,
-//          and the receiver copies it whole and signals the sender.
+//          has a list of messages to send and one of messages to receive. Units are numbered on
+//          each rank: a block for each sent message, then a block for each received one. Every rank
+//          has a slot at every other rank, of a size that all ranks know. A message passes through
+//          the slot in pieces, controlled by credits. Each sent and each received message has its
+//          own lane, so that messages do not delay each other. Alternatively, the sender exposes
+//          its data in place, and the receiver copies all of it and signals the sender.
 // Rounds   1. Messages: one for each pair with elements, in pieces. A mapped message takes 2 rounds
 //          and two signals.
-// Memory   A slot for each rank of the team, twice; they share a bank.
+// Memory   Two copies of a slot for each rank of the team.
 // Holds    Not synchronizing. Messages without elements are not sent, so ranks without data for
 //          each other do not communicate. The number of a message is its sender's rank. A credit,
 //          or the signal that a mapped message was read, has the number n + rank of its sender.
-//          Parallel messages between the same two ranks (a graph with parallel edges) have numbers
-//          2 n higher each.
+//          Each further message between the same two ranks (a parallel edge of a graph) has a
+//          number that is 2 n higher.
 // Next     plan/schedule/program.hpp (pairwise); run/bind for the errors of ranks that disagree
 //          about a count.
 #pragma once
@@ -37,8 +37,8 @@ inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;
-    /// The receiver reads the data in place. Both ends must set it. They decide by facts that both
-    /// know: the count, and that they can access each other's memory.
+    /// The receiver reads the data in place. Sender and receiver must set equal values, from facts
+    /// that both know: the count, and that they can access each other's memory.
     bool mapped = false;
     /// Index among the messages from one rank to another.
     std::uint32_t parallel = 0;
@@ -49,7 +49,7 @@ struct MessagesRequest {
     Rank rank = 0;
     Rank size = 1;
     Rank root = plan::kNoRank;
-    std::uint64_t piece_elements = 1;  ///< size of a slot; equal on all ranks
+    std::uint64_t piece_elements = 1;  ///< elements of a slot; equal on all ranks
     /// Largest number of messages from one rank to another; equal on all ranks.
     std::uint32_t parallel_max = 1;
     std::span<const Message> sent;  ///< in any order

@@ -8,7 +8,7 @@
 // Rounds   ceil(log_k n). Messages: at most k - 1 a round and rank.
 // Bytes    A rank sends n - 1 blocks.
 // Memory   Slots for n - 1 blocks; no scratch, because blocks are put to their final positions.
-// Good for Short blocks, any n; k as in knomial trees.
+// Good for Short blocks, any n. A larger k means fewer rounds with more messages each.
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"

@@ -2,13 +2,14 @@
 // direct.cpp - allgather with puts from every rank to every other rank.
 //
 // Idea     Every rank puts its block to all other ranks, from the next rank on.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6 (DS).
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6.
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks.
 // Memory   n slots of one block; no scratch.
 // Good for Few ranks, or ranks of one node: each publishes its block once, and all read
 //          it in place.
-// Holds    Synchronizing. The number of a put is the sender's rank, so puts are kShared.
+// Holds    Synchronizing. All puts of a rank have its rank as number and its block as data. So
+//          they are kShared: local peers may read one published copy.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 

@@ -2,18 +2,17 @@
 // multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node use the network.
 //
 // Idea     The ranks of a node exchange their blocks. In each round a node has the blocks of S
-//          nodes, itself and the next ones. Port j fetches the blocks of the node j*S ahead, all
-//          ports at the same time, and gives them to its local peers. Then the node has the
+//          nodes, itself and the next ones. Each port j, at the same time, receives the blocks that
+//          the node j*S ahead has, and shares them with its local peers. Then the node has the
 //          blocks of B*S nodes, with B = ports + 1. The last round fetches the rest. Long
-//          payloads are exposed to local peers instead of put: the own block in the input, other
-//          blocks in the port's output.
+//          payloads are exposed to local peers instead of put: a rank's own block in its input,
+//          other blocks in the port's output.
 // Source   Huang et al., PiP-MColl, section III-A2, with corrections of the partner's rank and of
 //          the remainder; Bruck et al. for one port.
-// Rounds   Over the network ceil(log_B N) for N nodes. On the node one for each of them,
-//          and one before.
+// Rounds   Over the network ceil(log_B N) for N nodes. On the node as many, and one before.
 // Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
-// Memory   Slots for a block of each local peer and, in each round, twice for the blocks of each
-//          port. If blocks are exposed: once, and no slots for local peers.
+// Memory   Slots for a block of each local peer and, for each round, two for the blocks of each
+//          port. If blocks are exposed: only one for each round.
 // Good for Short blocks on many nodes with several ranks.
 // Holds    Synchronizing; bits are only copied. Blocks arrive at their final positions, so
 //          no rotation follows.
@@ -45,14 +44,14 @@ class NodeBruck {
     /// The number of a run of exposed blocks is the rank of its first block.
     void write() {
         const auto own = as_u32(here_.rank);
-        if (in_place_) peers_.give(own, writer_.input(own));
+        if (in_place_) peers_.share(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
         if (in_place_) {
-            for (const Rank peer : others_) take_exposed(peer, as_u32(peer), 1);
+            for (const Rank peer : others_) copy_exposed(peer, as_u32(peer), 1);
         } else {
-            peers_.give(as_u32(here_.local), writer_.output(own));
+            peers_.share(as_u32(here_.local), writer_.output(own));
             for (Rank peer = 0; peer < here_.count; ++peer)
-                if (peer != here_.local) take_own(peer);
+                if (peer != here_.local) receive_block(peer);
         }
         std::uint32_t number = first_;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
@@ -60,7 +59,7 @@ class NodeBruck {
             number += numbers_each();
         }
         if (in_place_) {
-            peers_.tell_done();
+            peers_.signal_done();
             writer_->flush();
             peers_.await_done();
         }
@@ -68,7 +67,8 @@ class NodeBruck {
     }
 
   private:
-    /// Returns the numbers of a round: one to fetch, and without exposed blocks one for each port.
+    /// Returns the count of put numbers of a round: one between nodes and, unless blocks are
+    /// exposed, one for each port.
     [[nodiscard]] std::uint32_t numbers_each() const { return in_place_ ? 1 : as_u32(radix_); }
     /// Returns the nodes whose blocks a port fetches when each node has the blocks of `have` nodes.
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
@@ -83,7 +83,7 @@ class NodeBruck {
             fetch(have, number, mine);
             if (in_place_)
                 for_each_exposed(mine, [&](std::uint32_t first, std::uint32_t count) {
-                    peers_.give(first, writer_.output(first, count));
+                    peers_.share(first, writer_.output(first, count));
                 });
             else
                 for (const Rank peer : others_)
@@ -95,7 +95,7 @@ class NodeBruck {
             if (port == here_.local || theirs.count == 0) continue;
             if (in_place_) {
                 for_each_exposed(theirs, [&](std::uint32_t first, std::uint32_t count) {
-                    take_exposed(from, first, count);
+                    copy_exposed(from, first, count);
                 });
             } else {
                 writer_->wait(from, shared(number, port), plan::kShared);
@@ -111,7 +111,7 @@ class NodeBruck {
         writer_->wait(here_.partner(here_.node + distance), number);
         writer_->copy(blocks(mine), in_slot(number, mine));
     }
-    void take_exposed(Rank from, std::uint32_t first, std::uint32_t count) {
+    void copy_exposed(Rank from, std::uint32_t first, std::uint32_t count) {
         writer_->wait(from, first);
         writer_->copy(writer_.output(first, count),
                       at_peer(from, writer_.slot(first, first, count)));
@@ -121,13 +121,15 @@ class NodeBruck {
         for_each_exposed_run(writer_, request_, here_.layout, nodes, visit);
     }
 
-    void take_own(Rank peer) {
+    /// Receives the block that a local peer has put.
+    void receive_block(Rank peer) {
         const auto number = as_u32(peer);
         const auto block = as_u32(here_.node_rank(peer));
         writer_->wait(here_.node_rank(peer), number, plan::kShared);
         writer_->copy(writer_.output(block), writer_.slot(number, block));
     }
 
+    /// Returns the number by which a port puts the blocks of a round to its local peers.
     [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
         return number + 1 + as_u32(port);
     }
@@ -169,14 +171,14 @@ class NodeBruck {
     std::vector<Rank> others_;
     Rank radix_;
     bool in_place_;
-    std::uint32_t most_;
-    std::uint32_t first_;  ///< number of the first round
+    std::uint32_t most_;   ///< ranks of the largest node
+    std::uint32_t first_;  ///< first put number of the rounds
     LocalPeers peers_;
 };
 
-/// Returns the bytes of the largest payload from a port to its local peers. In each round but the
-/// last, the first port fetches the blocks of `have` nodes.
-std::uint64_t bytes_handed(const GenerateRequest& request, const plan::Layout& layout, Rank radix) {
+/// Returns the bytes of the largest payload from a port to its local peers: the largest number of
+/// nodes whose blocks the first port fetches in a round.
+std::uint64_t shared_bytes(const GenerateRequest& request, const plan::Layout& layout, Rank radix) {
     std::int64_t most = 0;
     for (std::int64_t have = 1; have < layout.nodes(); have *= radix)
         most = std::max(most, std::min<std::int64_t>(have, layout.nodes() - have));
@@ -189,7 +191,7 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
     const base::Result<std::int64_t> radix = radix_of_nodes(spec, layout);
     if (!radix) return radix.failure();
     const auto transfer =
-        local_transfer(spec, bytes_handed(request, layout, static_cast<Rank>(*radix)));
+        local_transfer(spec, shared_bytes(request, layout, static_cast<Rank>(*radix)));
     if (!transfer) return transfer.failure();
     return program_by_blocks(
         {.collective = "allgather", .synchronizing = true}, spec, request,

@@ -2,7 +2,7 @@
 // multi_object_ring.cpp - allgather of long blocks in which all ranks of a node use the network.
 //
 // Idea     Each port has its own ring: port l of every node passes blocks to port l of the next
-//          node, its own block first. It gives each block to its local peers when it arrives. Ranks
+//          node, its own block first. It shares each arriving block with its local peers. Ranks
 //          that are not ports give their blocks to a port, which sends them after its own. Long
 //          blocks are exposed to local peers instead of put. Peers copy them from the port's slots,
 //          or from the input of their owner.
@@ -10,11 +10,11 @@
 //          distributes arriving ones. Here each port does both for its own ring.
 // Rounds   N-1 over the network for N nodes, and one on the node.
 // Bytes    Over the network a port sends N-1 blocks, one in each round, if nodes have equal sizes.
-// Memory   A slot for each block. If blocks are exposed, only for blocks from other nodes.
+// Memory   A slot for each block. If blocks are exposed, blocks of the own node need none.
 // Good for Long blocks on nodes with several ranks.
-// Holds    Synchronizing; bits are only copied. The number of a block is its rank on the whole path
-//          (kShared). Each rank receives every other block once, from the previous node if its own
-//          ring carries the block, else from a local peer.
+// Holds    Synchronizing; bits are only copied. On its whole path, the number of a block is its
+//          owner's rank (kShared). Each rank receives every other block once, from the previous
+//          node if its own ring carries the block, else from a local peer.
 // Next     ../generate/node_position.hpp for ports; ../transfer.hpp; multi_object_bruck.cpp for
 //          short blocks.
 #include "collectives/entries.hpp"
@@ -33,7 +33,7 @@ class NodeRingAllgather {
           ring_(writer, here_, transfer, 0),
           size_(as_u32(request.size)),
           most_(as_u32(here_.layout.most())),
-          takers_(writer.builder(), here_, transfer, size_ + most_) {
+          read_signals_(writer.builder(), here_, transfer, size_ + most_) {
         writer_->reserve_steps(4 * static_cast<std::size_t>(request.size));
     }
 
@@ -43,55 +43,55 @@ class NodeRingAllgather {
         writer_->copy(writer_.output(own), writer_.input(own));
         if (!in_place_) ring_.start(own, writer_.output(own));
         if (here_.is_port())
-            go_around();
+            pass_blocks();
         else if (in_place_)
-            takers_.await_done(here_.node_rank(here_.local % here_.ports));
+            read_signals_.await_done(here_.node_rank(here_.local % here_.ports));
         if (in_place_) return finish_in_place();
-        take_from_peers();
+        copy_from_peers();
         reserve(size_);
     }
 
   private:
     /// Forwards the blocks of local peers without a ring, then the blocks from other nodes.
-    void go_around() {
+    void pass_blocks() {
         for (const Rank rank : remainders(here_.node, here_.local)) {
             const std::uint32_t block = block_of(rank);
             ring_.take(rank, block);
-            if (in_place_) takers_.tell_done(rank);
-            if (here_.nodes > 1) ring_.put_on(block, writer_.output(block));
+            if (in_place_) read_signals_.signal_done(rank);
+            if (here_.nodes > 1) ring_.put_to_next_node(block, writer_.output(block));
         }
         for (Rank k = 1; k < here_.nodes; ++k) {
             const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
-            const bool goes_on = k + 1 < here_.nodes;
-            ring_.pass(block_of(here_.layout.rank_at(node, here_.local)), goes_on);
+            const bool forwards = k + 1 < here_.nodes;
+            ring_.pass(block_of(here_.layout.rank_at(node, here_.local)), forwards);
             for (const Rank rank : remainders(node, here_.local))
-                ring_.pass(block_of(rank), goes_on);
+                ring_.pass(block_of(rank), forwards);
         }
     }
 
-    /// Copies the blocks of local peers in a second lane, while the ring continues. Its lane starts
-    /// the next piece when the second lane and the local peers are done.
+    /// Copies the blocks of local peers in a second lane, while the ring continues in the first.
+    /// The first lane ends a piece when the second lane and the local peers are done.
     void finish_in_place() {
-        const std::uint32_t own_lane = size_ + 2 * most_;
+        const std::uint32_t own_lane = size_ + 2 * most_;  // number of the signal between the lanes
         const std::vector<Rank> others = here_.others();
         LocalPeers peers(writer_.builder(), here_, LocalTransfer::in_place, size_);
         writer_->flush();
         for (const Rank peer : others)
-            if (!passes_on(peer, here_.rank)) peers.await_done(peer);
+            if (!ring_carries(peer, here_.rank)) peers.await_done(peer);
         if (here_.count > 1 && (here_.ports > 1 || here_.local > 0)) {
             writer_->wait(here_.rank, own_lane);
             writer_.begin_lane();
-            take_from_peers();
+            copy_from_peers();
             for (const Rank peer : others)
-                if (!passes_on(here_.rank, peer)) peers.tell_done(peer);
+                if (!ring_carries(here_.rank, peer)) peers.signal_done(peer);
             writer_->signal(here_.rank, own_lane);
         }
         reserve(own_lane + 1);
     }
 
-    /// Returns true if the ring of `port` carries this rank's block. The port takes no other
-    /// block from that rank, so its ring lane signals when it has taken the block.
-    [[nodiscard]] bool passes_on(Rank port, Rank peer) const {
+    /// Returns true if the ring of `port` carries the block of `peer`. The port reads no other
+    /// block from `peer`, so pass_blocks() signals when it has read that block.
+    [[nodiscard]] bool ring_carries(Rank port, Rank peer) const {
         return here_.layout.local_of(peer) % here_.ports == here_.layout.local_of(port);
     }
 
@@ -104,9 +104,9 @@ class NodeRingAllgather {
         return ranks;
     }
 
-    /// Copies the blocks of other rings, in the order of arrival. Blocks of this node come from
-    /// their owner.
-    void take_from_peers() {
+    /// Copies the blocks of other rings, in the order of arrival: blocks of this node from their
+    /// owner, others from the ring's port.
+    void copy_from_peers() {
         for (Rank k = 0; k < here_.nodes; ++k) {
             const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
             for (Rank local = 0; local < here_.layout.ranks_on(node); ++local) {
@@ -119,7 +119,7 @@ class NodeRingAllgather {
         }
     }
 
-    /// Reserves room for blocks; signals need none.
+    /// Reserves slots for blocks, and numbers for signals.
     void reserve(std::uint32_t numbers) {
         if (size_ == 1) return;
         writer_->reserve_capacities(0, size_, !in_place_ || here_.nodes > 1 ? 1 : 0);
@@ -133,8 +133,8 @@ class NodeRingAllgather {
     bool in_place_;
     NodeRing ring_;
     std::uint32_t size_;
-    std::uint32_t most_;
-    LocalPeers takers_;  ///< for blocks of ranks without a ring
+    std::uint32_t most_;       ///< ranks of the largest node
+    LocalPeers read_signals_;  ///< signals that a port has read the block of a rank without a ring
 };
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,

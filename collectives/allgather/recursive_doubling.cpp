@@ -7,7 +7,7 @@
 // Rounds   log2 n. Messages: n log2 n.
 // Bytes    A rank sends n - 1 blocks.
 // Memory   Slots for n - 1 blocks; no scratch.
-// Good for Short and medium blocks if n is a power of two; other n are refused (bruck serves them).
+// Good for Short and medium blocks if n is a power of two. Other n are refused; use bruck.
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"

@@ -3,18 +3,18 @@
 //
 // Idea     Groups of ranks with the same partial result pair up, so groups double in size. If the
 //          number of groups is odd, the third group sends its value to the second (3-2
-//          elimination). At the same time the other groups exchange. The third group gets the
-//          result from the second at the end. The pair with the second group is one round late. It
-//          is the first pair of its level, so the next elimination waits for it anyway and costs
-//          no further round.
+//          elimination) while the other groups exchange. The third group receives the result from
+//          the second at the end. The exchange of the second group is one round late. It is in the
+//          first pair of its level, so the next elimination waits for it anyway and costs no
+//          further round.
 // Source   Rabenseifner and Traeff, More efficient reduction algorithms for non-power-of-two number
 //          of processors; Ruefenacht et al., recursive multiplying, section 6.4.
 // Rounds   log2 n; ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S
 //          ranks 2*S*floor(g/2), and 2*S more if g is odd.
 // Bytes    Each message carries the whole vector.
 // Memory   Two slots for each level, and two for an elimination: value and result; no scratch.
-// Good for Short vectors and any n. It has the rounds of a fold before recursive doubling
-//          (recursive-doubling), but fewer ranks wait for another rank's result.
+// Good for Short vectors and any n. It has as many rounds as recursive-doubling, but fewer ranks
+//          wait for another rank's result.
 // Holds    Operands stay in rank order and all ranks reduce in the same order, so results are
 //          bit-identical.
 #include "collectives/entries.hpp"
@@ -28,8 +28,8 @@ using plan::RankRun;
 
 void add_levels(plan::Stages& stages, Rank size) {
     struct Elimination {
-        std::uint32_t numbering;  ///< of the second and third group
-        Rank width;
+        std::uint32_t numbering;  ///< numbering of the ranks of the second and third group
+        Rank width;               ///< ranks of a group
     };
     std::vector<Elimination> eliminations;
     std::uint32_t active = 0;

@@ -4,17 +4,16 @@
 //
 // Idea     Rank p holds a partial result of each block p + k, where k runs over the elements of a
 //          group on the ranks. A step halves the number N of elements along one axis of the group.
-//          The blocks of the upper half are added to the blocks of the lower half at the rank half
-//          of N away. If N is odd, block k = 0 is left alone in that step. From then on it combines
-//          a different set of ranks (*lead*) than the other blocks (*regular*). After all steps
-//          each rank has one block of the result, and the steps are repeated backwards to
-//          distribute the blocks.
-//          To leave out the last r steps, each rank fully reduces all blocks that it would
-//          have after them.
+//          A rank adds the upper half of its blocks to the lower half of the rank N/2 away. If N is
+//          odd, nothing is added to block k = 0 in that step. From then on it has contributions of
+//          other ranks (*lead*) than the other blocks (*regular*). After all steps each rank has
+//          one block of the result, and the steps are repeated backwards to distribute the blocks.
+//          To leave out the last r steps of the distribution, each rank fully reduces all blocks
+//          that it would receive in them.
 // Source   Kolmakov and Zhang, A generalization of the allreduce operation. On one axis, r = 0 is
 //          Bruck and Ho's and Traeff's circulant algorithm; r = ceil(log2 n) is Bar-Noy, Kipnis
 //          and Schieber's algorithm.
-// Rounds   2L - r, with L = ceil(log2 n) on one axis, the sum of ceil(log2 d) over several.
+// Rounds   2L - r. L = ceil(log2 n) on one axis, or the sum of ceil(log2 d) for axes of d ranks.
 // Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), at most n in a step. R = ceil(n /
 //          2^(L-r)) is the number of blocks that a rank fully reduces.
 // Memory   Slots for arriving data; a scratch vector for regular parts, another for r > 0
@@ -35,9 +34,9 @@ namespace {
 
 using plan::Block;
 using plan::Buffer;
-using List = std::vector<std::uint32_t>;  ///< of blocks of the vector
+using List = std::vector<std::uint32_t>;  ///< numbers of blocks of the vector
 
-/// One factor Z_size of the group. The distance of its neighbors is `stride` ranks.
+/// One cyclic factor of the group, of `size` elements. Neighbors along it are `stride` ranks apart.
 struct Axis {
     std::uint32_t size = 1;
     std::uint32_t stride = 1;
@@ -69,8 +68,8 @@ class Generalized {
             for (std::uint32_t count = axes_[axis].size; count > 1; count -= count / 2)
                 steps_.push_back({axis, count});
         }
-        kept_ = steps_.size() - left_out;
-        results_ = held_before(kept_);
+        repeated_ = steps_.size() - left_out;
+        results_ = held_before(repeated_);
         lead_.assign(size_, Buffer::input);
         regular_ = lead_;
         read_.assign(2 * std::size_t{size_}, false);
@@ -78,20 +77,20 @@ class Generalized {
 
     void write() {
         for (std::size_t step = 0; step < steps_.size(); ++step) reduce(step);
-        for (std::size_t step = kept_; step-- > 0;) distribute(step);
+        for (std::size_t step = repeated_; step-- > 0;) distribute(step);
         if (steps_.empty()) writer_->copy(writer_.output(0), writer_.input(0));
     }
 
   private:
     static constexpr std::uint32_t kRegular = 0;  ///< scratch vector of regular parts
-    /// Scratch vector of received data that is added to both.
+    /// Scratch vector of received data that is added to lead and regular parts.
     static constexpr std::uint32_t kArrived = 1;
-    /// Value for a slot's number if the received data was copied to scratch.
+    /// Passed to add() instead of a slot's number: the received data is in kArrived.
     static constexpr std::uint32_t kFromScratch = ~std::uint32_t{0};
 
     // --- contents --------------------------------------------------------------------------------
 
-    /// Returns the blocks that a rank holds before a step if it reduces one result. They have one
+    /// Returns the blocks that a rank holds before a step if it fully reduces one block: one
     /// element along finished axes, and all elements along later axes.
     [[nodiscard]] Box held_before(std::size_t step) const {
         Box box(axes_.size());
@@ -102,7 +101,7 @@ class Generalized {
         return box;
     }
 
-    /// Returns held_before(step) for all results together, limited to `along` on the step's axis.
+    /// Returns held_before(step) for all of results_, limited to `along` on the step's axis.
     [[nodiscard]] Box widened(std::size_t step, Extent along) const {
         Box box = held_before(step);
         box[steps_[step].axis] = along;
@@ -147,27 +146,28 @@ class Generalized {
         const std::uint32_t size = axes_[step.axis].size;
         if (step.count == size) {  // a new axis: one value is left along the previous one
             regular_ = lead_;
-            apart_ = false;
+            separate_ = false;
         }
         const auto number = as_u32(index);
         const Box sent = widened(index, {step.left(), step.moved()});
         put(peer(step.axis, step.moved()), number, blocks(sent, step.axis), regular_);
         writer_->wait(peer(step.axis, size - step.moved()), number);
-        const List came = blocks(sent, step.axis, size - step.moved());
-        // Lower places along the axis come first, so that groups without wrap keep rank order.
+        const List received = blocks(sent, step.axis, size - step.moved());
+        // Values of lower ranks are the first operands, so that ranges without wrap are in order.
         const bool first = own_[step.axis] >= step.moved();
         if (step.count % 2 != 0) {
-            add(came, number, first, [](std::uint32_t) { return Share::regular; });
-            apart_ = true;
-        } else if (!apart_) {
-            add(came, number, first, [](std::uint32_t) { return Share::both; });
+            add(received, number, first, [](std::uint32_t) { return Share::regular; });
+            separate_ = true;
+        } else if (!separate_) {
+            add(received, number, first, [](std::uint32_t) { return Share::both; });
         } else {
-            add_apart(index, came, first);
+            add_separately(index, received, first);
         }
     }
 
-    /// Adds received data in an even step, when leads and regular parts differ.
-    void add_apart(std::size_t index, const List& came, bool first) {
+    /// Adds received data in a step with even `count`, if lead and regular parts differ. If a block
+    /// receives both a lead and a regular part, the data is copied to kArrived first.
+    void add_separately(std::size_t index, const List& received, bool first) {
         const HalvingStep& step = steps_[index];
         const auto number = as_u32(index);
         const List leads = blocks(widened(index, {0, 1}), step.axis);
@@ -176,12 +176,12 @@ class Generalized {
         std::vector<bool> is_lead(size_);
         for (const std::uint32_t block : leads) is_lead[block] = true;
         if (std::ranges::none_of(others, [&](std::uint32_t block) { return is_lead[block]; }))
-            return add(came, number, first, [&](std::uint32_t block) {
+            return add(received, number, first, [&](std::uint32_t block) {
                 return is_lead[block] ? Share::lead : Share::regular;
             });
         std::vector<Block> from;
         std::vector<Block> to;
-        for_each_run(came, nullptr, [&](std::uint32_t block, std::uint32_t count) {
+        for_each_run(received, nullptr, [&](std::uint32_t block, std::uint32_t count) {
             from.push_back(writer_.slot(number, block, count));
             to.push_back(writer_.scratch(kArrived, block, count));
         });
@@ -193,15 +193,16 @@ class Generalized {
     /// Part of a block that received data is added to.
     enum class Share : std::uint8_t { lead, regular, both };
 
-    /// Adds received data, in a slot or copied to scratch, to the parts of these blocks.
+    /// Adds received data, in slot `number` or in kArrived, to the parts of the listed blocks.
+    /// `first`: the received data is the first operand.
     template <class ShareOf>
     void add(const List& list, std::uint32_t number, bool first, ShareOf share_of) {
-        settle(list, [&](std::uint32_t block) {
+        flush_before_write(list, [&](std::uint32_t block) {
             return share_of(block) == Share::regular ? Buffer::scratch : Buffer::output;
         });
         std::vector<Block> targets;
         std::vector<Block> own;
-        std::vector<Block> came;
+        std::vector<Block> received;
         struct OpenRun {
             Buffer target = {};
             Buffer from = {};
@@ -215,19 +216,19 @@ class Generalized {
             if (block == run.next && target == run.target && from == run.from) {
                 ++targets.back().count;
                 ++own.back().count;
-                ++came.back().count;
+                ++received.back().count;
             } else {
                 targets.push_back(part(target, block));
                 own.push_back(part(from, block));
-                came.push_back(number == kFromScratch ? writer_.scratch(kArrived, block)
-                                                      : writer_.slot(number, block));
+                received.push_back(number == kFromScratch ? writer_.scratch(kArrived, block)
+                                                          : writer_.slot(number, block));
             }
             run = {target, from, block + 1};
             if (share != Share::regular) lead_[block] = target;
             if (share != Share::lead) regular_[block] = target;
         }
-        std::vector<Block> operands = first ? came : own;
-        const std::vector<Block>& second = first ? own : came;
+        std::vector<Block> operands = first ? received : own;
+        const std::vector<Block>& second = first ? own : received;
         operands.insert(operands.end(), second.begin(), second.end());
         writer_->reduce_lists(targets, operands);
     }
@@ -240,11 +241,11 @@ class Generalized {
         sent[step.axis] = {step.left() - step.moved(), step.moved()};
         put(peer(step.axis, size - step.moved()), number, blocks(sent, step.axis), lead_);
         writer_->wait(peer(step.axis, step.moved()), number);
-        const List came = blocks(sent, step.axis, step.moved());
-        settle(came, [](std::uint32_t) { return Buffer::output; });
+        const List received = blocks(sent, step.axis, step.moved());
+        flush_before_write(received, [](std::uint32_t) { return Buffer::output; });
         std::vector<Block> from;
         std::vector<Block> to;
-        for_each_run(came, nullptr, [&](std::uint32_t block, std::uint32_t count) {
+        for_each_run(received, nullptr, [&](std::uint32_t block, std::uint32_t count) {
             from.push_back(writer_.slot(number, block, count));
             to.push_back(writer_.output(block, count));
             std::fill_n(lead_.begin() + block, count, Buffer::output);
@@ -254,6 +255,7 @@ class Generalized {
 
     // --- blocks --------------------------------------------------------------------------------
 
+    /// Puts the listed blocks, each from its buffer in `homes`.
     void put(Rank to, std::uint32_t number, const List& list, const std::vector<Buffer>& homes) {
         std::vector<Block> source;
         for_each_run(list, &homes, [&](std::uint32_t block, std::uint32_t count) {
@@ -265,9 +267,9 @@ class Generalized {
         writer_->put(to, number, source);
     }
 
-    /// Waits for puts that may still read blocks that are about to be overwritten.
+    /// Flushes puts that may still read blocks that are about to be overwritten.
     template <class TargetOf>
-    void settle(const List& list, TargetOf target_of) {
+    void flush_before_write(const List& list, TargetOf target_of) {
         const auto is_read = [&](std::uint32_t block) {
             return read_[row(target_of(block)) + block];
         };
@@ -303,11 +305,11 @@ class Generalized {
     std::uint32_t size_ = 1;
     std::vector<std::uint32_t> own_;  ///< this rank's position along each axis
     std::vector<HalvingStep> steps_;
-    std::size_t kept_ = 0;         ///< steps that are repeated backwards
-    Box results_;                  ///< blocks, from the own one on, that are fully reduced
+    std::size_t repeated_ = 0;     ///< number of steps that are repeated backwards
+    Box results_;                  ///< blocks that this rank fully reduces, from its own one on
     std::vector<Buffer> lead_;     ///< buffer of each block's lead part
     std::vector<Buffer> regular_;  ///< buffer of each block's regular part; scratch means kRegular
-    bool apart_ = false;           ///< leads and regular parts differ
+    bool separate_ = false;        ///< leads and regular parts differ
     std::vector<bool> read_;       ///< blocks that puts since the last flush() read
 };
 
@@ -320,7 +322,7 @@ std::vector<std::uint32_t> prime_factors(std::uint32_t number) {
     return factors;
 }
 
-/// Returns the axes of the factors, nearest ranks first. No factors give one axis of one rank.
+/// Returns an axis for each factor, nearest ranks first; without factors, one axis of one rank.
 std::vector<Axis> axes_of(const std::vector<std::uint32_t>& factors) {
     std::vector<Axis> axes;
     std::uint32_t stride = 1;
@@ -332,8 +334,8 @@ std::vector<Axis> axes_of(const std::vector<std::uint32_t>& factors) {
     return axes;
 }
 
-/// Returns the axes of a text such as 4x3x2, nearest ranks first. The product must be `size`. `n`
-/// is one axis of all ranks; `primes` are the ascending prime factors.
+/// Returns the axes that `group` names: factors as in 4x3x2, nearest ranks first, with the product
+/// `size`; `n`: one axis of all ranks; `primes`: the ascending prime factors.
 base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size) {
     const auto ranks = as_u32(size);
     const SpecParameter* given = spec.find("group");
@@ -377,8 +379,7 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
         });
 }
 
-/// Returns the time of the rounds and bytes along one axis: the sum in the source's equation 36,
-/// which its equation 37 minimizes.
+/// Returns the time of the rounds and bytes on one axis, in picoseconds (equation 36 of the paper).
 std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::int64_t left_out) {
     const std::int64_t others = request.size - 1;
     const std::int64_t results = (others >> (steps - left_out)) + 1;
@@ -388,7 +389,7 @@ std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::
                                      static_cast<double>(request.vector));
 }
 
-/// Returns specs with r around the optimum; the plain name is r = 0.
+/// Returns specs with r = best - 1 .. best + 1 by estimate(), except r = 0, the plain name.
 std::vector<std::string> generalized_variants(const CandidateRequest& request) {
     const std::int64_t steps = std::bit_width(as_u32(request.size - 1));
     std::int64_t best = 0;

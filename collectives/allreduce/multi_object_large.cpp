@@ -2,12 +2,12 @@
 // multi_object_large.cpp - allreduce of long vectors in which all ranks of a node use the network.
 //
 // Idea     The vector has one part for each port, and each part has one block for each node. On the
-//          node every rank gives each port its part, and the port combines them. Then ports l of
-//          all nodes communicate: each puts block m to node m, which combines that block of all
-//          nodes. Finally, finished blocks go around the ring of nodes. A port that receives a
-//          block gives it to its local peers at once. Parts and blocks of long vectors are exposed
-//          to local peers instead of put. A port combines its part directly from the peers' inputs.
-//          Peers copy finished blocks from the port's output and slots.
+//          node every rank puts to each port its part, and the port combines these. Then ports l of
+//          all nodes communicate: each puts block m of its part to node m, which combines that
+//          block of all nodes. Finally, finished blocks go around the ring of nodes. A port shares
+//          a received block with its local peers at once. Parts and blocks of long vectors are
+//          exposed to local peers instead of put. A port combines its part directly from the peers'
+//          inputs. Peers copy finished blocks from the port's output and slots.
 // Source   Huang et al., PiP-MColl, section III-B2. There, the number of blocks is the number of
 //          nodes, and a port puts whole blocks to every P-th node. Here each port puts a P-th of
 //          every block, so the numbers of nodes, ports and elements need not divide each other.
@@ -20,7 +20,8 @@
 // Holds    Rank order if nodes hold consecutive ranks. One rank combines each block, so results are
 //          bit-identical. Synchronizing: in a pipeline a slot is reused only after every rank has
 //          entered the piece before the last. A finished block has the same number on the whole
-//          path (kShared); numbers of parts and nodes precede it. In place, a rank overwrites its
+//          path (kShared). Put numbers: one for each local rank (parts), one for each node (blocks
+//          to combine), one for each finished block, done signals. In place, a rank overwrites its
 //          input only after the port that combined it has exposed the result.
 // Next     ../generate/node_position.hpp for ports; ../transfer.hpp; ../generate/blocks.hpp.
 #include <algorithm>
@@ -48,9 +49,9 @@ class NodePartsAllreduce {
 
     void write() {
         // A second lane of a port copies the blocks of other ports while its ring continues.
-        const std::uint32_t own_lane = first_done_ + most_;
+        const std::uint32_t own_lane = first_done_ + most_;  // number of the signal between lanes
         const bool two_lanes = in_place_ && here_.is_port() && here_.ports > 1;
-        give_parts();
+        share_parts();
         if (here_.is_port()) {
             combine_part();
             combine_block();
@@ -65,14 +66,14 @@ class NodePartsAllreduce {
             writer_.begin_lane();
         }
         for (Rank port = 0; port < here_.ports; ++port)
-            if (port != here_.local) take_part(port);
+            if (port != here_.local) receive_part(port);
         if (two_lanes) writer_->signal(here_.rank, own_lane);
         reserve(own_lane + 1);
     }
 
   private:
     /// Puts to each port its part of this rank's input, or exposes the input.
-    void give_parts() {
+    void share_parts() {
         for (Rank k = 1; k <= here_.ports; ++k) {
             const Rank port = (here_.local + k) % here_.ports;
             if (port == here_.local) continue;
@@ -130,14 +131,14 @@ class NodePartsAllreduce {
             ring_.pass(own((node_ + nodes_ - k) % nodes_), k + 1 < nodes_);
     }
 
-    /// Receives the finished blocks of a port, in the order in which the port got them.
-    void take_part(Rank port) {
-        // Before results replace the parts that were put.
+    /// Receives the finished blocks of a port, in the order in which the port receives them.
+    void receive_part(Rank port) {
+        // In place, results replace the parts that share_parts() has put.
         if (!in_place_ && !here_.is_port() && port == 0) writer_->flush();
         const Rank from = here_.node_rank(port);
         for (std::uint32_t k = 0; k < nodes_; ++k)
             ring_.take(from, first_of(port) + (node_ + nodes_ - k) % nodes_);
-        if (in_place_) peers_.tell_done(from);
+        if (in_place_) peers_.signal_done(from);
     }
 
     void reserve(std::uint32_t numbers) {
@@ -149,7 +150,9 @@ class NodePartsAllreduce {
         if (in_place_) writer_->reserve_slots(numbers);
     }
 
+    /// Returns the first block of a port's part.
     [[nodiscard]] std::uint32_t first_of(Rank port) const { return as_u32(port) * nodes_; }
+    /// Returns the block of a node in this port's part.
     [[nodiscard]] std::uint32_t own(std::uint32_t node) const {
         return first_of(here_.local) + node;
     }
@@ -160,13 +163,13 @@ class NodePartsAllreduce {
     std::uint32_t nodes_;
     std::uint32_t node_;
     std::uint32_t ports_;
-    std::uint32_t most_;
+    std::uint32_t most_;  ///< ranks of the largest node
     NodeRing ring_;
-    std::uint32_t first_done_;  ///< after the numbers of parts, nodes and finished blocks
+    std::uint32_t first_done_;  ///< first number of done signals
     LocalPeers peers_;
 };
 
-/// Returns the bytes of the largest part that a rank gives to a port.
+/// Returns the bytes of the largest port's part of the vector.
 std::uint64_t part_bytes(const GenerateRequest& request, const plan::Layout& layout) {
     const auto nodes = as_u32(layout.nodes());
     const auto ports = as_u32(layout.least());

@@ -14,10 +14,10 @@
 //          descriptors for any number of ranks.
 // Good for Little energy (few messages) and little memory; an exchange takes half the rounds.
 // Holds    Subtrees are ranges of ranks and are combined in order, so results are in rank order.
-//          One rank computes the result, so all ranks get the same bits. At the parent, the number
-//          of a child is its index; the next number is the result's, on every rank (kShared). In a
-//          loop one copy of each slot is enough. A child sends the next segment only after the
-//          result of the previous one, for which its parent has read the slot.
+//          One rank computes the result, so all ranks get the same bits. The number of a child's
+//          put is its index among its siblings. The result has the next number on every rank
+//          (kShared). In a loop one copy of each slot is enough: a child sends the next segment
+//          only after the result of the previous one, so its parent has read the slot.
 // Next     ../generate/named_trees.hpp for the trees.
 #include <algorithm>
 
@@ -29,10 +29,9 @@ namespace weft::collectives {
 
 namespace {
 
-/// Tree that a spec names. `smallest_first`: the last children have the largest subtrees.
 struct NamedTree {
     patterns::RangeTree tree;
-    bool smallest_first = false;
+    bool smallest_first = false;  ///< the last children have the largest subtrees
 };
 
 base::Result<NamedTree> tree_named(const AlgorithmSpec& spec, Rank size) {

@@ -18,8 +18,8 @@ namespace weft::collectives {
 
 namespace {
 
-/// Returns the blocks of all distances d with value z at a digit. `blocks_of(first, count)` returns
-/// the blocks of consecutive distances.
+/// Returns the blocks of all distances d < size whose digit of place value `reach` is z.
+/// `blocks_of(first, count)` returns the blocks of `count` consecutive distances.
 std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::int64_t radix,
                                     std::int64_t z, const auto& blocks_of) {
     const auto blocks = [&](std::int64_t first, std::int64_t count) {
@@ -31,7 +31,8 @@ std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::
         list.push_back(blocks(d, std::min(reach, size - d)));
     return list;
 }
-/// Scratch block d holds the data for, and later from, distance d.
+/// Scratch block d first holds the data for the rank d ahead, at the end the data from the rank d
+/// before this one.
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
     const auto own = as_u32(rank);
     const auto ranks = as_u32(size);
@@ -58,7 +59,6 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
                 }));
         }
     }
-    // Data of distance d is from the rank d before this one.
     std::vector<plan::Block> from;
     std::vector<plan::Block> to;
     for (std::uint32_t d = 0; d < ranks; ++d) {

@@ -2,8 +2,7 @@
 // direct.cpp - alltoall with puts from every rank to every other rank.
 //
 // Idea     Every rank puts to each other rank the block for it, from the next rank on.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6 (DS,
-//          personalised).
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6.
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks, the minimum.
 // Memory   n - 1 slots of one block; no scratch. With into=vector no slots, and a scratch
@@ -17,8 +16,8 @@ namespace weft::collectives {
 
 namespace {
 
-/// In place, arriving blocks overwrite blocks that are still to be sent, so all are sent from a
-/// copy. If input and output differ, the "copy" is the input itself (run/bind).
+/// In place, arriving blocks would overwrite unsent blocks, so all blocks are sent from scratch. If
+/// input and output differ, run/bind replaces this scratch copy by the input.
 void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = as_u32(request.rank);
     const auto blocks = as_u32(request.size);

@@ -68,10 +68,10 @@ base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
     return stages;
 }
 
-/// Returns the specs with the fewest signals for each number of rounds, and the radices that a
-/// model finds cheapest.
+/// Returns the spec with the smallest k for each number of rounds, and the radices that are
+/// cheapest by cheapest_cover().
 std::vector<std::string> dissemination_variants(const CandidateRequest& request) {
-    constexpr std::int64_t kMost = 1024;
+    constexpr std::int64_t kMost = 1024;  // limit of k, the signals of a rank in a round
     const auto reach = [](std::int64_t radix, int rounds) {
         std::int64_t ranks = 1;
         for (int i = 0; i < rounds && ranks < std::numeric_limits<Rank>::max(); ++i) ranks *= radix;

@@ -9,11 +9,11 @@
 // Rounds   n - 1, and the largest number of bits set in a number below n: at most ceil(log2 n).
 //          Messages: n - 1 to scatter, and at most n (n - 1) around the ring. A rank that already
 //          has a block gets a signal without data.
-// Bytes    Of m: each rank sends at most m (1 - 1/n) around the ring. The scatter moves m/n times
-//          the bits of all numbers below n, most of it from the root. The ring moves the rest of (n
-//          - 1) m.
-// Memory   n - 1 slots of one block, one for the blocks of a subtree; no scratch. No
-//          slots with into=vector.
+// Bytes    For a vector of m bytes, each rank sends at most m (1 - 1/n) around the ring. The
+//          scatter moves m/n times the number of bits set in all numbers below n, most of it from
+//          the root. The ring moves the rest: together they move (n - 1) m.
+// Memory   n - 1 slots of one block, one for the blocks of a subtree; no scratch. With into=vector
+//          no slots.
 // Good for Long vectors on few ranks: about 2m for each rank, for any n.
 // Holds    Synchronizing: every block has passed all ranks of the ring.
 #include "collectives/entries.hpp"
@@ -27,7 +27,7 @@ namespace {
 constexpr std::uint32_t kScatter = 0;
 constexpr std::uint32_t kFirstStep = 1;
 
-/// Returns true if the block belongs to the subtree of rank `number`.
+/// Returns true if the block belongs to the subtree of `node`, which has number `number`.
 bool is_in(const patterns::TreeNode& node, Rank number, std::uint32_t block) {
     const auto first = as_u32(number);
     return block >= first && block < first + as_u32(node.size);

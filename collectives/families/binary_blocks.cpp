@@ -8,15 +8,16 @@
 //          allreduce: the result returns the same way, from each block to the next smaller one.
 //          Then each block does recursive doubling.
 //          reduce: the ranks of the largest block gather the result at the root. If the root is in
-//          another block, it takes the place of rank 0 in the gather, and rank 0 puts its part to
-//          it.
+//          another block, the root runs rank 0's steps of the gather, and rank 0 puts its part to
+//          the root.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
 // Rounds   2 floor(log2 n): smaller blocks send their results while larger ones still halve.
-// Bytes    Of m, in a block of 2^a ranks: a rank reduces m (1 - 1/2^a), and m/2^a from the smaller
-//          block. allreduce: it sends 2m (1 - 1/2^a), m/2^a to the next larger block, and m/2^a to
-//          the next smaller one, if there are such blocks. reduce: it sends m (1 - 1/2^a), and
-//          m/2^a to the next larger block. In the largest block a rank that is done in step k of
-//          the gather sends m / 2^(k+1). Rank 0 also sends its m/2^a to a root in another block.
+// Bytes    For a vector of m bytes, in a block of 2^a ranks: a rank reduces m (1 - 1/2^a), and
+//          m/2^a from the smaller block. allreduce: it sends 2m (1 - 1/2^a), m/2^a to the next
+//          larger block, and m/2^a to the next smaller one, if there are such blocks. reduce: it
+//          sends m (1 - 1/2^a), and m/2^a to the next larger block. In the largest block a rank
+//          that is done in step k of the gather sends m / 2^(k+1). Rank 0 also sends its m/2^a to a
+//          root in another block.
 // Memory   Slots for about 2m. allreduce: also m / 2^(a+1) for each of the 2^(difference of
 //          exponents) parts that return. reduce: a scratch vector on all ranks but the root; with
 //          segments two copies of slots, and a credit for each part from smaller blocks.
@@ -54,10 +55,9 @@ class BinaryBlocks {
         blocks_ = 1U << groups_.front().exponent;
     }
 
-    /// Halves within the block, combines the values of the smaller block, and sends the range
-    /// to the larger block. Uses the numbers of the halvings, and then one for values from
-    /// smaller blocks. `credits`: number of the first credit, if slots need them; each part of
-    /// a range has one.
+    /// Halves within the block, combines the values of the smaller block, and sends the range to
+    /// the larger block. Uses a put number for each halving, then up_number(). `credits`: first of
+    /// the numbers for credits, one for each part of a range; nullopt: slots need no credits.
     void reduce_up(std::optional<std::uint32_t> credits = std::nullopt) {
         exchange().halve(0);
         if (has_smaller()) {
@@ -91,7 +91,7 @@ class BinaryBlocks {
                 {number_, group().exponent, blocks_},
                 [group = group()](std::uint32_t number) { return rank_of(group, number); }};
     }
-    /// Returns the halving of the largest block for `number`, in which rank `zero` has number 0.
+    /// Returns the halving of the largest block for `number`; rank `zero` has number 0 there.
     [[nodiscard]] RangeExchange exchange_in_largest(std::uint32_t number, Rank zero) {
         return {
             writer_,
@@ -126,10 +126,14 @@ class BinaryBlocks {
 
     [[nodiscard]] bool has_larger() const { return index_ > 0; }
     [[nodiscard]] bool has_smaller() const { return index_ + 1 < groups_.size(); }
-    [[nodiscard]] std::uint32_t number() const { return number_; }  ///< in this rank's block
+    /// Returns this rank's index in its block.
+    [[nodiscard]] std::uint32_t number() const { return number_; }
     [[nodiscard]] BlockRange own() const { return halved(blocks_, number_, group().exponent); }
-    [[nodiscard]] std::uint32_t blocks() const { return blocks_; }  ///< of the vector
+    /// Returns the number of blocks into which the vector is cut.
+    [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
+    /// Returns the number of halvings in the largest block.
     [[nodiscard]] std::uint32_t steps() const { return groups_.front().exponent; }
+    /// Returns the number of puts to the next larger block.
     [[nodiscard]] std::uint32_t up_number() const { return steps(); }
 
   private:
@@ -156,7 +160,7 @@ class BinaryBlocks {
     PartialResult& partial_;
     std::vector<Group> groups_;  ///< largest first
     std::uint32_t blocks_ = 1;   ///< ranks of the largest block
-    std::size_t index_ = 0;      ///< of this rank's block
+    std::size_t index_ = 0;      ///< index of this rank's block in groups_
     std::uint32_t number_ = 0;
 };
 

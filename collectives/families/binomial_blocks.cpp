@@ -3,17 +3,17 @@
 //
 // Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
 //          exchanges them with its parent in one message. Larger subtrees are first.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section
-//          3.1.3 (BT, personalised).
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.3.
 // Rounds   The largest number of bits set in a number below n: at most ceil(log2 n). Messages:
 //          n - 1.
-// Bytes    In total, the number of bits set in all numbers below n, in blocks.
+// Bytes    In total, as many blocks as there are bits set in all numbers below n.
 // Memory   gather: slots for n - 1 blocks at the root. scatter: one slot for the largest
 //          subtree. Inner nodes have one scratch vector. With segments, two copies of each
 //          slot, and credits.
 // Good for Short blocks, any n and root.
-// Holds    Not synchronizing. In a gather each child has its own number at its parent, and all
-//          children share the number of the credit. In a scatter it is the other way round.
+// Holds    Not synchronizing. In a gather each child has its own number for data, and all children
+//          get credits by one number. In a scatter all children get data by one number, and each
+//          has its own number for credits.
 #include <bit>
 
 #include "collectives/entries.hpp"
@@ -106,6 +106,7 @@ class SubtreeBlocks {
         return writer_.around(at_root == plan::Buffer::input ? writer_.input(first, blocks)
                                                              : writer_.output(first, blocks));
     }
+    /// Returns the blocks of consecutive numbers in a slot.
     [[nodiscard]] std::vector<plan::Block> arrived(std::uint32_t slot, Rank number,
                                                    Rank count) const {
         return writer_.around(writer_.slot(slot, block_of(number), as_u32(count)));
@@ -114,8 +115,8 @@ class SubtreeBlocks {
     BlockWriter& writer_;
     patterns::RelativeRank own_;
     patterns::TreeNode node_;
-    std::uint32_t block_;    ///< this rank's
-    std::uint32_t indices_;  ///< number of indices that children have
+    std::uint32_t block_;    ///< this rank's block
+    std::uint32_t indices_;  ///< number of different indices of children
 };
 
 void write_gather(BlockWriter& writer, const GenerateRequest& request) {

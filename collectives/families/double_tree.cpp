@@ -6,13 +6,14 @@
 //          forwards in one while it waits in another. In an allreduce the root sends each reduced
 //          piece back down, so pieces go up while earlier ones come down.
 // Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
-//          and scan; Hoefler and Moor, section 3.1.5 (DT).
-// Rounds   ceil(log2 n) for one piece, twice that for an allreduce; the others follow at intervals
-//          of two puts. Messages: 2 s (n - 1) for s pieces of each half (4 s (n - 1) for an
-//          allreduce), one credit for each but the last two of an edge (broadcast: of a tree).
+//          and scan; Hoefler and Moor, section 3.1.5.
+// Rounds   ceil(log2 n) for the first piece, twice that for an allreduce; each further piece takes
+//          the time of two puts more. Messages: 2 s (n - 1) for s pieces of each half (4 s (n - 1)
+//          for an allreduce), and a credit for each but the last two messages of an edge
+//          (broadcast: of a tree).
 // Bytes    broadcast: the root sends one vector, every other rank at most one. reduce: every rank
 //          but the root sends one vector; no rank reduces more than one. allreduce: 2 (n - 1)
-//          vectors in all; at most one is reduced by a rank.
+//          vectors in all; no rank reduces more than one.
 // Memory   Slots of each tree: one to broadcast, two to reduce, three for an allreduce, with two
 //          copies each, for any number of pieces. One scratch vector for partial results (in a
 //          reduce only on ranks with children).
@@ -21,7 +22,7 @@
 // Holds    Only the allreduce is synchronizing. Every piece is reduced once and copied, so results
 //          are bit-identical. Numbers are counted from the root, and the second tree may have
 //          number 1 after all others, so reductions are for operations that commute.
-// Next     patterns/double_tree.hpp for the trees; generate/tree.hpp for the way down.
+// Next     patterns/double_tree.hpp for the trees; generate/tree.hpp for the broadcast.
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/entries.hpp"
@@ -31,15 +32,15 @@ namespace weft::collectives {
 
 namespace {
 
-constexpr std::uint32_t kChildren = 2;  ///< of a rank in each tree
+constexpr std::uint32_t kChildren = 2;  ///< largest number of a rank's children in a tree
 
-/// Steps of one rank that reduces a block up a tree, with a subtree on each side of a node. It
-/// combines the partial results of the children with the own value in the order of numbers.
+/// Steps of one rank in the reduction of a block up a tree. A rank combines the partial results of
+/// its children with its own value in the order of numbers.
 class UpTree {
   public:
     struct Numbers {
-        std::uint32_t first_child = 0;  ///< of two consecutive numbers
-        std::uint32_t credit = 0;       ///< from the parent
+        std::uint32_t first_child = 0;  ///< number of the first child's values; the second is next
+        std::uint32_t credit = 0;       ///< number of the parent's credits
     };
 
     UpTree(BlockWriter& writer, const patterns::InnerPlace& place, std::uint32_t block,
@@ -79,7 +80,7 @@ class UpTree {
     Numbers numbers_;
 };
 
-/// Returns the neighbors on the way down.
+/// Returns the neighbors for a broadcast down the tree.
 patterns::TreePlace downwards(const patterns::InnerPlace& inner) {
     patterns::TreePlace place{
         .parent = inner.parent, .child_index = inner.child_index, .children_max = kChildren};
@@ -88,7 +89,7 @@ patterns::TreePlace downwards(const patterns::InnerPlace& inner) {
     return place;
 }
 
-/// Calls write(position, tree) for both trees, in a lane each.
+/// Calls write(position, tree) for both trees; each tree has its own lane.
 template <class Write>
 void write_trees(BlockWriter& writer, patterns::RelativeRank own, Write write) {
     const patterns::DoubleTree trees(own.size);

@@ -6,8 +6,8 @@
 //          block, from the next rank on.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree).
 // Rounds   1. Messages: n - 1, all to (from) the root.
-// Bytes    gather, reduce: every rank but the root sends one block (vector); the root reduces n -
-//          1. scatter: the root sends n - 1 blocks.
+// Bytes    gather, reduce: every rank but the root sends one block (vector); the root reduces n - 1
+//          vectors. scatter: the root sends n - 1 blocks.
 // Memory   gather, reduce: n slots, all of them at the root; with segments two copies each, and a
 //          credit. scatter: one slot of one block; with segments two copies of it, and n - 1
 //          credits at the root. No slots with into=vector.
@@ -35,7 +35,7 @@ void reserve_slot_of_each(BlockWriter& writer, const GenerateRequest& request) {
     writer->reserve_capacities(root + 1, as_u32(request.size) - root - 1, 1);
 }
 
-/// Writes the program with into=vector: the root exposes to each rank the place of its block.
+/// Writes the program with into=vector: the root exposes to each rank its block of the output.
 void gather_directly(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = as_u32(request.rank);
     const auto exposed = as_u32(request.size);
@@ -98,7 +98,7 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     writer.reserve_credits(credit, 1);
 }
 
-/// Writes the program with into=vector: each rank exposes its block to the root.
+/// Writes the program with into=vector: each rank exposes its output block to the root.
 void scatter_directly(BlockWriter& writer, const GenerateRequest& request) {
     const patterns::RelativeRank relative{request.rank, request.size, request.root};
     const auto own = as_u32(request.rank);

@@ -3,23 +3,23 @@
 // (allgather) or a gather at the root.
 //
 // Idea     In step k ranks w and w xor 2^k halve their common range of blocks. Each sends the half
-//          that the other keeps, and reduces the half that it keeps itself. The nearest ranks and
-//          the longest messages are first. Then the blocks are gathered the same way back: on all
+//          that the other keeps, and reduces the half that it keeps itself. Step 0 has the nearest
+//          ranks and the longest messages. Then the steps in reverse order gather the blocks on all
 //          ranks, or at the root. In each step to the root, half of the ranks with results put them
 //          to the other half, whose numbers agree with the root's in one more bit.
-//          If n is no power of two, the first 2r ranks fold into r, where r = n - p and p is the
-//          power of two below n. Each rank of a pair reduces half of the vector. One of them sends
-//          its half to the other, which represents the pair; it gets an allreduce's result at the
-//          end.
+//          If n is no power of two, the first 2r ranks form r pairs, where r = n - p and p is the
+//          power of two below n. Each rank of a pair reduces half of the vector. Then one rank
+//          sends its half to the other, which represents the pair. In an allreduce the first rank
+//          receives the result at the end.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Rounds   2 log2 p; if n is no power of two, 3 more for an allreduce and up to 2 more for a
 //          reduce. Messages of a reduce: p log2 p to halve, p - 1 to gather, 3 in each of n - p
 //          pairs.
-// Bytes    Of m: a rank reduces m (1 - 1/p), in a pair m/2 more. allreduce: it sends 2m (1 - 1/p),
-//          and for a pair m/2 + m more. reduce: it sends m (1 - 1/p), and m / 2^(k+1) if it is done
-//          in step k of the gather. In a pair it sends m/2 more, but only m in all if the other
-//          rank represents the pair.
-// Memory   Slots for 2 (p - 1) blocks of m/p; if pairs fold for two halves, and in an allreduce for
+// Bytes    For a vector of m bytes: a rank reduces m (1 - 1/p), in a pair m/2 more. allreduce: it
+//          sends 2m (1 - 1/p), and for a pair m/2 + m more. reduce: it sends m (1 - 1/p), and
+//          m / 2^(k+1) if it is done in step k of the gather. In a pair it sends m/2 more, but only
+//          m in all if the other rank represents the pair.
+// Memory   Slots for 2 (p - 1) blocks of m/p; with pairs, also for two halves and, in an allreduce,
 //          a vector. A reduce has a scratch vector on all ranks but the root.
 // Good for Long vectors if n is a power of two: least bytes in the fewest rounds. In a reduce no
 //          rank receives or sends more than 2m, for any n.
@@ -35,13 +35,13 @@ namespace weft::collectives {
 
 namespace {
 
-/// Maps ranks to a power of two of numbers. Each pair at the front shares a number.
+/// Maps ranks to numbers 0..p-1, p a power of two. The two ranks of a pair share a number.
 struct Folding {
     explicit Folding(Rank size)
         : numbers(std::bit_floor(as_u32(size))), pairs(as_u32(size) - numbers) {}
 
-    std::uint32_t numbers;
-    std::uint32_t pairs;
+    std::uint32_t numbers;  ///< p
+    std::uint32_t pairs;    ///< the ranks 2i and 2i + 1 are a pair for i < pairs
 
     [[nodiscard]] std::uint32_t steps() const { return as_u32(std::countr_zero(numbers)); }
     [[nodiscard]] bool in_pair(Rank rank) const { return as_u32(rank) < 2 * pairs; }
@@ -55,7 +55,8 @@ struct Folding {
     }
 };
 
-// Numbers. An allreduce has one more for the result. One for each step follows.
+// Put numbers: halves of pairs, the half that joins them, the result (allreduce only). The numbers
+// of the steps follow.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = 1;
 constexpr std::uint32_t kResult = 2;

@@ -3,17 +3,18 @@
 //
 // Idea     A rank exposes a buffer, or the block of it that a peer needs. The peer waits for that,
 //          copies or reduces the data in place, and signals that it is done. The owner waits for
-//          this signal before its call ends. The table of collectives says which rank exposes what:
-//          an input that others read, or an output that others write.
+//          this signal before its call ends. The traits of the collective (collective_traits.hpp)
+//          determine whether a rank exposes its input for reading or its output for writing.
 //          Copies: each reader copies from the owner; in a gather each rank copies to the root.
 //          With two ranks the root of a broadcast copies one half for the other.
 //          Reductions: the vector has a slice for each rank. A rank reduces its slice of all inputs
 //          and writes it to all outputs. In a scan it visits all ranks in order with its slice.
 //          Two ranks with a short allreduce each reduce the whole vector, so that neither has to
 //          fetch results that the other has written.
-//          Alltoall: in place, two blocks change places, so one rank of the pair copies both and
-//          keeps a copy of overwritten data. It is the rank whose peer is at most half the ring
-//          ahead. With two ranks, each copies one half of both blocks.
+//          Alltoall: if input and output are one buffer, the two blocks of a pair of ranks are
+//          swapped. So one rank of the pair copies both blocks, with a temporary copy of one. It is
+//          the rank whose peer is at most n/2 ranks ahead. With two ranks, each copies one half of
+//          both blocks.
 // Source   Huang et al., PiP-MColl, section III. Writing an allreduce's results to all outputs, the
 //          scans and the alltoall are ours.
 // Rounds   2, without messages.  Signals            Bytes, for blocks or vectors of m
@@ -54,8 +55,8 @@ struct InPlaceEntry {
     std::string_view collective;
     std::string_view summary;
     std::string_view source = kPaper;
-    bool one_block = false;  ///< the vector has one block, not one for each rank
-    bool halves = false;     ///< with two ranks, blocks have two units so that both ranks can copy
+    bool one_block = false;  ///< true: the vector has one block; false: one for each rank
+    bool halves = false;     ///< of two ranks, each copies one half of a block
 };
 
 constexpr InPlaceEntry kEntries[] = {
@@ -71,8 +72,9 @@ constexpr InPlaceEntry kEntries[] = {
     {"exscan", "each rank goes with its slice through all inputs and outputs", kOurs},
 };
 
-/// Up to this size, two reads of the inputs take less time than writes to the peer's cache.
-constexpr std::uint64_t kForItselfBytes = 64 * 1024;
+/// Bytes up to which two ranks each reduce the whole vector of an allreduce: a second read of the
+/// inputs then takes less time than writing results into the peer's memory.
+constexpr std::uint64_t kReduceTwiceBytes = 64 * 1024;
 
 /// Meaning of a signal between ranks, from its sender's view.
 enum class Purpose : std::uint8_t {
@@ -95,13 +97,13 @@ class InPlaceWriter {
 
     void write() {
         const bool two = size_ == 2;
-        const bool is_short = bytes_ <= kForItselfBytes;
+        const bool is_short = bytes_ <= kReduceTwiceBytes;
         const bool twice = two && is_short && traits_.collective == Collective::allreduce;
         const bool halves = two && traits_.collective == Collective::broadcast;
         if (traits_.contribution == Contribution::owner_own_block)
             two ? swap_halves() : swap_blocks();
         else if (traits_.reduces())
-            twice ? reduce_for_itself() : reduce_slices();
+            twice ? reduce_twice() : reduce_slices();
         else
             halves ? copy_halves() : copy_blocks();
         if (size_ > 1) builder_.reserve_slots((as_u32(Purpose::done) + 1) * as_u32(size_));
@@ -110,8 +112,8 @@ class InPlaceWriter {
   private:
     // --- copies --------------------------------------------------------------------------------
 
-    /// The exposing ranks expose inputs to their readers; in a gather the root exposes its output
-    /// to the ranks that write it.
+    /// Broadcast, scatter: the root exposes its input to the readers. Allgather: all ranks do. In a
+    /// gather the root exposes its output to the writers.
     void copy_blocks() {
         const bool gathers = traits_.output == VectorPart::whole_at_root;
         const auto exposes = [&](Rank rank) { return !traits_.rooted() || rank == root_; };
@@ -138,7 +140,7 @@ class InPlaceWriter {
                 builder_.copy(output(peer, number), plan::input(number));
             else
                 builder_.copy(plan::output(number), input(peer, number));
-            tell_done(peer);
+            signal_done(peer);
         });
         if (exposes(rank_)) await_all(Purpose::done);
     }
@@ -163,26 +165,26 @@ class InPlaceWriter {
 
     // --- exchanges of pairs --------------------------------------------------------------------
 
-    /// Returns true if this rank copies both blocks of the pair.
-    [[nodiscard]] bool serves(Rank peer) const {
+    /// Returns true if this rank copies both blocks of its pair with `peer`.
+    [[nodiscard]] bool copies_for(Rank peer) const {
         const Rank ahead = (peer - rank_ + size_) % size_;
         return 2 * ahead < size_ || (2 * ahead == size_ && rank_ < peer);
     }
 
     void swap_blocks() {
         for_each_other([&](Rank peer) {
-            if (serves(peer)) return;
+            if (copies_for(peer)) return;
             expose_input(peer, number_of(peer));
             expose_output(peer, number_of(peer));
         });
         builder_.copy(plan::output(own_), plan::input(own_));
         for_each_other([&](Rank peer) {
-            if (!serves(peer)) return;
+            if (!copies_for(peer)) return;
             swap_with(peer, number_of(peer), own_);
-            tell_done(peer);
+            signal_done(peer);
         });
         for_each_other([&](Rank peer) {
-            if (!serves(peer)) await(peer, Purpose::done);
+            if (!copies_for(peer)) await(peer, Purpose::done);
         });
     }
     /// For two ranks: each swaps the half with its own number.
@@ -207,7 +209,7 @@ class InPlaceWriter {
 
     // --- reductions ----------------------------------------------------------------------------
 
-    /// Returns true if peers write their slices of this rank's output.
+    /// Returns true if all ranks write their slices of the output of `rank`.
     [[nodiscard]] bool is_written(Rank rank) const {
         return traits_.output == VectorPart::whole ||
                (traits_.output == VectorPart::whole_at_root && rank == root_) ||
@@ -265,9 +267,9 @@ class InPlaceWriter {
         }
         if (last == 1) builder_.copy(output(1, own_), sum);
     }
-    /// For two ranks: both reduce the whole vector, and keep the result in scratch until both have
-    /// read the inputs.
-    void reduce_for_itself() {
+    /// For two ranks: both reduce the whole vector into scratch, and copy the result to the output
+    /// when both have read the inputs.
+    void reduce_twice() {
         expose_input(1 - rank_, 0, 2);
         await(1 - rank_, Purpose::input);
         builder_.reduce(plan::scratch(0, 0, 2), {input(0, 0, 2), input(1, 0, 2)});
@@ -289,14 +291,14 @@ class InPlaceWriter {
     void expose_output(Rank to, std::uint32_t first) {
         builder_.expose(to, signal_of(Purpose::output, rank_), plan::output(first), plan::kWritten);
     }
-    void tell_done(Rank to) { builder_.signal(to, signal_of(Purpose::done, rank_)); }
+    void signal_done(Rank to) { builder_.signal(to, signal_of(Purpose::done, rank_)); }
     void await(Rank from, Purpose purpose) { builder_.wait(from, signal_of(purpose, from)); }
     void await_all(Purpose purpose) {
         for_each_other([&](Rank peer) { await(peer, purpose); });
     }
     /// Signals to all ranks and waits for all, so that exposed memory is unused when the call ends.
     void finish_with_all() {
-        for_each_other([&](Rank peer) { tell_done(peer); });
+        for_each_other([&](Rank peer) { signal_done(peer); });
         await_all(Purpose::done);
     }
     /// Returns units of a rank's input, which a peer has exposed.
@@ -320,7 +322,7 @@ class InPlaceWriter {
     Rank size_;
     Rank root_;
     std::uint32_t own_;
-    std::uint64_t bytes_;  ///< of the vector
+    std::uint64_t bytes_;  ///< bytes of the vector
 };
 
 }  // namespace

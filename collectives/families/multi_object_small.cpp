@@ -4,17 +4,18 @@
 //
 // Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then nodes are
 //          combined in rounds of radix B. In a round each port receives from one other node, and
-//          the ranks of the node exchange the received data. The distances follow a census of an
-//          index space. Each node keeps two sums: a over the nodes 0..x ahead, and b over the nodes
-//          0..y ahead. With n indices left, index 0 means a and the others b. A round maps them to
-//          c = ceil(n/B) indices. Long vectors are exposed to local peers instead of put. Peers
-//          combine them in place, from the input or a port's slot. The barrier has the signals
-//          without the data: a rank that has the contributions of all knows that all have entered.
+//          the ranks of the node exchange the received data. The distances follow a census
+//          function. Each node keeps two sums: a over the nodes 0..x before it, b over the nodes
+//          0..y. While n sums must still be combined into the result, the first one is an a and the
+//          others are b. A round combines them to c = ceil(n/B). Long vectors are exposed to local
+//          peers instead of put. Peers combine them in place, from the input or a port's slot. The
+//          barrier has the signals without the data: a rank with all contributions knows that all
+//          ranks have entered.
 // Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. Their rounds lose
 //          remainders from B*B+B+1 nodes on. The rounds here are Bar-Noy, Kipnis and Schieber's
 //          census functions in any radix.
-// Rounds   Over the network ceil(log_B N) for N nodes, with B at most ports + 1. On the node one
-//          for each of them, and one before.
+// Rounds   Over the network ceil(log_B N) for N nodes, with B at most ports + 1. On the node as
+//          many, and one before.
 // Bytes    A port sends the vector once in each round.
 // Memory   A slot for each rank of the node; in each round one, and one more for each port. A
 //          scratch vector if N is not a power of B. Another one if vectors are exposed, because
@@ -35,16 +36,19 @@ namespace weft::collectives {
 
 namespace {
 
-/// One round: distances of the ports, and the sums that received data is added to.
+/// One round: distances of the ports, and the sums to which received data is added.
 struct Round {
-    Rank lead = 1;      ///< groups in sum a: its own and the groups of the first lead - 1 ports
+    Rank lead = 1;      ///< operands of sum a: the node's own and those of the first lead - 1 ports
     bool last = false;  ///< only sum a is needed
     std::vector<Rank> reach;  ///< distance in nodes, by port; further ports are idle
 
+    /// Returns the number of ports that are not idle.
     [[nodiscard]] Rank active() const { return static_cast<Rank>(reach.size()); }
+    /// Returns true if sum a includes the data that `port` receives.
     [[nodiscard]] bool leads(Rank port) const { return port + 1 < lead; }
 };
 
+/// Returns the rounds that combine `nodes` nodes.
 std::vector<Round> census(Rank nodes, Rank radix) {
     std::vector<Round> rounds;
     for (Rank left = nodes; left > 1;) {
@@ -80,15 +84,16 @@ class Exchange {
         }
         if (lead_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), lead_);
         if (transfer_ == LocalTransfer::put) return;
-        slots_.tell_done();
+        slots_.signal_done();
         slots_.await_done();
     }
 
   private:
+    /// Combines the inputs of the node's ranks.
     void on_node() {
         lead_ = regular_ = writer_.input(0);
         if (here_.count == 1) return;
-        inputs_.give(as_u32(here_.local), lead_);
+        inputs_.share(as_u32(here_.local), lead_);
         std::vector<plan::Block> operands;
         for (Rank peer = 0; peer < here_.count; ++peer) {
             const auto number = as_u32(peer);
@@ -102,12 +107,13 @@ class Exchange {
         }
         lead_ = regular_ = writer_.scratch(1, 0);
         writer_->reduce(lead_, operands);
-        inputs_.tell_done();
+        inputs_.signal_done();
         inputs_.await_done();
     }
 
+    /// Returns the data that a local peer has shared under `number`.
     [[nodiscard]] plan::Block given(Rank peer, std::uint32_t number) const {
-        return slots_.given(here_.node_rank(peer), writer_.slot(number, 0));
+        return slots_.shared(here_.node_rank(peer), writer_.slot(number, 0));
     }
 
     /// Exchanges with other nodes, then on the node.
@@ -116,13 +122,14 @@ class Exchange {
             const Rank reach = round.reach[here_.local];
             writer_->put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
             writer_->wait(here_.partner(std::int64_t{here_.node} - reach), number);
-            slots_.give(shared(number, here_.local), writer_.slot(number, 0));
+            slots_.share(shared(number, here_.local), writer_.slot(number, 0));
         }
         for (Rank port = 0; port < round.active(); ++port)
             if (port != here_.local) slots_.wait(here_.node_rank(port), shared(number, port));
         writer_->flush();
     }
 
+    /// Adds the received data to the sums. `only`: there is no other round.
     void combine(const Round& round, std::uint32_t number, bool only) {
         const auto received = [&](Rank port) {
             return port == here_.local ? writer_.slot(number, 0)
@@ -171,6 +178,7 @@ class Exchange {
         lead_ = add(operands);
     }
 
+    /// Returns the number by which a port shares the data of a round.
     [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
         return number + 1 + as_u32(port);
     }
@@ -178,10 +186,10 @@ class Exchange {
     BlockWriter& writer_;
     NodePosition here_;
     LocalTransfer transfer_;
-    LocalPeers inputs_;
-    LocalPeers slots_;
-    plan::Block lead_;
-    plan::Block regular_;
+    LocalPeers inputs_;    ///< shares inputs
+    LocalPeers slots_;     ///< shares data from other nodes
+    plan::Block lead_;     ///< sum a
+    plan::Block regular_;  ///< sum b
 };
 
 base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
@@ -211,7 +219,7 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
         });
 }
 
-/// Returns true if all nodes need only one round, which combines in the order of nodes.
+/// Returns true if one round combines all nodes. It combines them in the order of nodes.
 bool is_one_round(const AlgorithmSpec& spec, const plan::Layout& layout) {
     const base::Result<std::int64_t> radix = radix_of_nodes(spec, layout);
     return radix.ok() && layout.nodes() <= *radix;

@@ -2,10 +2,10 @@
 // multiplying.cpp - allreduce and barrier by recursive multiplying: any schedule of the notation.
 //
 // Idea     In each stage, groups of B ranks exchange and reduce their values. After stages with
-//          factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks. Sizes that do not
-//          factor well are reduced first. In a split (c, e) one rank represents its group. In a
-//          merge (m, n) the remainders join the first and last stage. A barrier has the signals of
-//          the stages without the vectors.
+//          factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks. If the number of
+//          ranks has no good factors, fewer ranks run these stages. In a split (c, e) one rank
+//          represents its group. In a merge (m, n) the remainders only send in the first stage and
+//          only receive in the last. A barrier has the signals of the stages without the vectors.
 // Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with
 //          corrected indices of the pseudocode; Hoefler and Moor, section 3.3, for barriers as
 //          allreduce without data.
@@ -16,8 +16,8 @@
 //          message takes a quarter of its latency. Barriers of ranks that share nodes: a schedule
 //          can complete the stages on the nodes before it uses the network. Dissemination cannot,
 //          because all ranks use the same distances.
-// Holds    All ranks reduce in the same order, so results are bit-identical; with ordered placement
-//          it is rank order. All puts of a stage carry the value from before the stage, which is
+// Holds    All ranks reduce in the same order (with ordered placement: rank order), so results are
+//          bit-identical. All puts of a stage carry the value from before the stage, which is
 //          overwritten only after flush(). All puts of a rank in a stage have one number: the first
 //          number of the stage plus the rank's position in its group. So puts are kShared, and
 //          stages have separate slots. Members are before remainders, in the order of the paper,

@@ -6,18 +6,16 @@
 //          messages reversed. Holders and ports put blocks to each other.
 //          A scatter of long blocks exposes them to local peers instead. The blocks of a node go
 //          down the tree together (one by one in pipelines, or if they do not adjoin). The holder
-//          exposes to each rank its own block, and to each port the blocks that it forwards. Ranks
-//          copy their block, ports put theirs to the next node. Both read the root's buffer, or the
-//          slot that the blocks were put to. Blocks for the most distant nodes are first, those for
-//          the holder's own node last.
-// Source   Huang et al., PiP-MColl, section III-A1, with its receive buffers that the ranks of a
-//          node share, here for any number of nodes and any root; the paper gathers on nodes only.
-// Rounds   Over the network ceil(log_B N) for N nodes, with B = ports + 1. On the node one for each
-//          of them, and one more. Exposed blocks need one message over the network for each node
-//          that they are for.
+//          exposes to each rank its own block, and to each port the blocks that the port forwards.
+//          Ranks copy their block, ports put blocks to the next node. Both read the root's buffer,
+//          or the slot into which the blocks were put. Blocks for the most distant nodes are first,
+//          blocks for the holder's own node last.
+// Source   Huang et al., PiP-MColl, section III-A1, with its shared receive buffers, here for any
+//          number of nodes and any root. The paper gathers only within nodes.
+// Rounds   Over the network ceil(log_B N) for N nodes, with B = ports + 1. On the node as many, and
+//          one more. Exposed blocks need one message over the network for each destination node.
 // Bytes    Over the network the blocks of all other nodes leave (reach) the root's node. Each port
-//          carries a part of them. An exposed block is copied once, on its last node, by the rank
-//          that it is for.
+//          carries a part of them. An exposed block is copied once, by its destination rank.
 // Memory   Slots for the parts of each level, and one scratch vector on ranks that hold blocks of
 //          other nodes. For exposed blocks a slot for the blocks of each node, and no scratch.
 // Good for Many nodes with several ranks.
@@ -38,9 +36,9 @@ namespace {
 struct NodeTreeNumbers {
     std::uint32_t levels = 0;
     std::uint32_t ports = 0;
-    std::uint32_t most = 0;
+    std::uint32_t most = 0;  ///< ranks of the largest node
 
-    // Slots: `far` for a level's messages over the network, `near` for those between holder and
+    // Slots: `far` for a level's messages over the network, `near` for messages between holder and
     // port, and `node_rank` for the blocks of local peers.
     [[nodiscard]] std::uint32_t far(std::uint32_t level) const { return level; }
     [[nodiscard]] std::uint32_t near(std::uint32_t level, Rank port) const {
@@ -74,15 +72,15 @@ class NodeTreeBlocks {
                 writer_->copy(kept(block, 1), writer_.slot(slot, block));
                 writer_.give_credit(peer, numbers_.credit(slot));
             });
-            for (const NodePart& part : tree_.given | std::views::reverse)
+            for (const NodePart& part : tree_.child_parts | std::views::reverse)
                 receive(slot_of(part), peer_of(part), part.nodes);
-            if (!is_top()) send(far_slot(), here_.partner(tree_.from), tree_.got.nodes);
+            if (!is_top()) send(far_slot(), here_.partner(tree_.from), tree_.own_part.nodes);
         } else {
             const std::uint32_t slot = numbers_.node_rank(here_.local);
             writer_.await_credit(holder(), numbers_.credit(slot));
             writer_->put(holder(), slot, writer_.input(own_));
-            for (const NodePart& part : tree_.given | std::views::reverse)
-                if (part.port == here_.local) pass(part, Towards::holder);
+            for (const NodePart& part : tree_.child_parts | std::views::reverse)
+                if (part.port == here_.local) forward(part, Towards::holder);
         }
         reserve();
     }
@@ -90,16 +88,17 @@ class NodeTreeBlocks {
     void scatter() {
         kept_ = is_top() ? plan::Buffer::input : plan::Buffer::scratch;
         if (is_holder()) {
-            if (!is_top()) receive(far_slot(), here_.partner(tree_.from), tree_.got.nodes);
-            for (const NodePart& part : tree_.given) send(slot_of(part), peer_of(part), part.nodes);
+            if (!is_top()) receive(far_slot(), here_.partner(tree_.from), tree_.own_part.nodes);
+            for (const NodePart& part : tree_.child_parts)
+                send(slot_of(part), peer_of(part), part.nodes);
             for_each_peer([&](Rank peer, std::uint32_t slot) {
                 writer_.await_credit(peer, numbers_.credit(slot));
                 writer_->put(peer, slot, kept(as_u32(peer), 1));
             });
             writer_->copy(writer_.output(own_), kept(own_, 1));
         } else {
-            for (const NodePart& part : tree_.given)
-                if (part.port == here_.local) pass(part, Towards::other_node);
+            for (const NodePart& part : tree_.child_parts)
+                if (part.port == here_.local) forward(part, Towards::other_node);
             const std::uint32_t slot = numbers_.node_rank(here_.local);
             writer_->wait(holder(), slot);
             writer_->copy(writer_.output(own_), writer_.slot(slot, own_));
@@ -121,7 +120,7 @@ class NodeTreeBlocks {
 
     enum class Towards : std::uint8_t { holder, other_node };
     /// Forwards a part between the holder and another node; the steps of a port.
-    void pass(const NodePart& part, Towards towards) {
+    void forward(const NodePart& part, Towards towards) {
         std::uint32_t from_slot = numbers_.far(part.level);
         std::uint32_t to_slot = numbers_.near(part.level, part.port);
         Rank from = here_.partner(part.nodes.first);
@@ -137,11 +136,12 @@ class NodeTreeBlocks {
         writer_.give_credit(from, numbers_.credit(from_slot));
     }
 
+    /// Returns true on the root's node.
     [[nodiscard]] bool is_top() const { return tree_.from == plan::kNoRank; }
     [[nodiscard]] bool is_holder() const { return here_.local == tree_.holder; }
     [[nodiscard]] Rank holder() const { return here_.node_rank(tree_.holder); }
-    [[nodiscard]] std::uint32_t far_slot() const { return numbers_.far(tree_.got.level); }
-    /// Returns true if the holder sends this part itself, because it is the part's port.
+    [[nodiscard]] std::uint32_t far_slot() const { return numbers_.far(tree_.own_part.level); }
+    /// Returns true if this rank is the part's port. A holder then sends the part itself.
     [[nodiscard]] bool is_own(const NodePart& part) const { return part.port == here_.local; }
     [[nodiscard]] std::uint32_t slot_of(const NodePart& part) const {
         return is_own(part) ? numbers_.far(part.level) : numbers_.near(part.level, part.port);
@@ -149,7 +149,7 @@ class NodeTreeBlocks {
     [[nodiscard]] Rank peer_of(const NodePart& part) const {
         return is_own(part) ? here_.partner(part.nodes.first) : here_.node_rank(part.port);
     }
-    /// Calls visit(rank, number of its messages with the holder) for the local peers.
+    /// Calls visit(peer, number of the messages between peer and holder) for the local peers.
     template <class Visit>
     void for_each_peer(Visit visit) const {
         for (Rank k = 1; k < here_.count; ++k) {
@@ -158,8 +158,7 @@ class NodeTreeBlocks {
         }
     }
 
-    /// Returns blocks in the buffer where this rank keeps them: the root's own
-    /// buffer, else scratch.
+    /// Returns blocks in this rank's buffer for the blocks of its subtree.
     [[nodiscard]] plan::Block kept(std::uint32_t first, std::uint32_t count) const {
         if (kept_ == plan::Buffer::scratch) return writer_.scratch(0, first, count);
         return kept_ == plan::Buffer::input ? writer_.input(first, count)
@@ -199,7 +198,7 @@ class NodeTreeBlocks {
     std::vector<Rank> sizes_;
     NodeTreeNumbers numbers_;
     std::uint32_t own_;
-    plan::Buffer kept_ = plan::Buffer::scratch;
+    plan::Buffer kept_ = plan::Buffer::scratch;  ///< on the root's node input or output
 };
 
 /// Writes the scatter of exposed blocks.
@@ -216,25 +215,25 @@ class ExposedTreeBlocks {
 
     void scatter() {
         if (here_.local == tree_.holder)
-            deal();
+            write_holder();
         else
-            take();
+            write_other();
         reserve();
     }
 
   private:
     /// Sends or exposes all blocks that this node receives; the steps of the holder.
-    void deal() {
+    void write_holder() {
         const bool top = tree_.from == plan::kNoRank;
-        const NodeWindow all = top ? NodeWindow{here_.node, here_.nodes} : tree_.got.nodes;
-        for (const NodePart& part : tree_.given)
+        const NodeWindow all = top ? NodeWindow{here_.node, here_.nodes} : tree_.own_part.nodes;
+        for (const NodePart& part : tree_.child_parts)
             if (part.port == here_.local) await_credit(part);
         for_each_run_of(all, [&](Rank node, std::uint32_t first, std::uint32_t count) {
             const plan::Block run =
                 top ? writer_.input(first, count) : writer_.slot(first, first, count);
             if (!top) writer_->wait(here_.partner(tree_.from), first);
             if (node == here_.node) {
-                for (std::uint32_t i = 0; i < count; ++i) deal_here(first + i, run);
+                for (std::uint32_t i = 0; i < count; ++i) deliver_here(first + i, run);
                 return;
             }
             const NodePart& part = part_with(node);
@@ -245,11 +244,11 @@ class ExposedTreeBlocks {
         });
         writer_->flush();
         peers_.await_done();
-        if (!top) writer_.give_credit(here_.partner(tree_.from), credit(tree_.got.level));
+        if (!top) writer_.give_credit(here_.partner(tree_.from), credit(tree_.own_part.level));
     }
-    /// Copies a block of `run` to this rank's output, or exposes it to the local peer that
-    /// it is for.
-    void deal_here(std::uint32_t rank, plan::Block run) {
+    /// Copies the block of `rank`, part of `run`, to the output if it is this rank's, else exposes
+    /// it to that local peer.
+    void deliver_here(std::uint32_t rank, plan::Block run) {
         plan::Block block = writer_.input(rank);
         if (run.buffer == plan::Buffer::slot) {
             block = writer_.slot(run.index, rank);
@@ -261,15 +260,15 @@ class ExposedTreeBlocks {
             writer_->expose(static_cast<Rank>(rank), rank, block);
     }
 
-    /// Copies this rank's block, and forwards the blocks of this port; the steps of ranks
-    /// except the holder.
-    void take() {
+    /// Copies this rank's block, and forwards the blocks of this port; the steps of ranks that are
+    /// not the holder.
+    void write_other() {
         const Rank holder = here_.node_rank(tree_.holder);
         const auto exposed = [&](std::uint32_t first, std::uint32_t count) {
             writer_->wait(holder, first);
             return at_peer(holder, writer_.slot(first, first, count));
         };
-        for (const NodePart& part : tree_.given) {
+        for (const NodePart& part : tree_.child_parts) {
             if (part.port != here_.local) continue;
             await_credit(part);
             for_each_run_of(part.nodes, [&](Rank, std::uint32_t first, std::uint32_t count) {
@@ -280,7 +279,7 @@ class ExposedTreeBlocks {
         const plan::Block block = exposed(own_, 1);
         writer_->copy(writer_.output(own_), block);
         writer_->flush();
-        peers_.tell_done(holder);
+        peers_.signal_done(holder);
     }
 
     /// Calls visit(node, first, count) for the runs of blocks that are sent together. All ranks use
@@ -294,8 +293,9 @@ class ExposedTreeBlocks {
                 [&](std::uint32_t first, std::uint32_t count) { visit(node, first, count); });
         }
     }
+    /// Returns the part that contains a node.
     [[nodiscard]] const NodePart& part_with(Rank node) const {
-        const auto found = std::ranges::find_if(tree_.given, [&](const NodePart& part) {
+        const auto found = std::ranges::find_if(tree_.child_parts, [&](const NodePart& part) {
             const auto after = static_cast<Rank>((node - part.nodes.first) % here_.nodes);
             return (after + here_.nodes) % here_.nodes < part.nodes.count;
         });
@@ -329,8 +329,8 @@ class ExposedTreeBlocks {
     std::uint32_t own_;
 };
 
-/// Returns the bytes of the largest payload from a holder to a port: the largest part of the tree.
-std::uint64_t bytes_handed(const GenerateRequest& request) {
+/// Returns the bytes of the largest part, which is the largest payload from a holder to a port.
+std::uint64_t largest_part_bytes(const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
     const std::vector<Rank> parts = part_sizes(layout.nodes(), layout.least() + 1);
     return (parts.empty() ? 1 : ranks_at_most(layout, parts.front())) * block_bytes(request);
@@ -342,7 +342,7 @@ void write_gather(BlockWriter& writer, const GenerateRequest& request) {
 
 base::Result<plan::Program> generate_scatter(const AlgorithmSpec& spec,
                                              const GenerateRequest& request) {
-    const base::Result<LocalTransfer> local = local_transfer(spec, bytes_handed(request));
+    const base::Result<LocalTransfer> local = local_transfer(spec, largest_part_bytes(request));
     if (!local) return local.failure();
     return program_by_blocks({.collective = "scatter"}, spec, request,
                              [&](BlockWriter& writer, const GenerateRequest&) {

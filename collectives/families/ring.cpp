@@ -15,14 +15,14 @@
 //          Optimization of collective communication operations in MPICH, section 4.1.
 // Rounds   reduce_scatter, allgather: n - 1. Messages: n (n - 1). allreduce: 2 (n - 1).
 //          reduce: n. Messages: (n + 1)(n - 1).
-// Bytes    reduce_scatter, allgather: a rank sends (and reduces) n - 1 blocks. Of m: in an
-//          allreduce a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n). In a reduce it sends m, m/n
-//          of it to the root, and the root m (1 - 1/n); each rank reduces m (1 - 1/n).
+// Bytes    reduce_scatter, allgather: a rank sends (and reduces) n - 1 blocks. For a vector of m
+//          bytes: in an allreduce a rank sends 2m (1 - 1/n). In a reduce a rank sends m, m/n of it
+//          to the root, and the root sends m (1 - 1/n). In both each rank reduces m (1 - 1/n).
 // Memory   Slots of one block: n - 1 for the reduction, n - 1 for the distribution (none with
 //          into=vector), n for the results at the root. One scratch vector for reduce_scatter, and
 //          for reduce on all ranks but the root.
-// Good for Long vectors, any n: least bytes, and only between neighbors (but the last messages of a
-//          reduce). Short vectors suffer from the latencies.
+// Good for Long vectors, any n: least bytes, and only between neighbors (except the last messages
+//          of a reduce). For short vectors the latencies of all rounds dominate.
 // Holds    Synchronizing: every block has passed all ranks. Each block is reduced once, so results
 //          are bit-identical. Block b starts with rank b + 1, so operations must commute.
 #include "collectives/generate/ring.hpp"
@@ -33,7 +33,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Reduces around the ring. `kept` returns the place for this rank's partial result of a block.
+/// Reduces around the ring. kept(block) returns the buffer for this rank's partial result.
 template <class Kept>
 void reduce_around(BlockWriter& writer, const GenerateRequest& request, Kept kept) {
     const auto [rank, size] = std::pair{request.rank, request.size};
@@ -59,7 +59,7 @@ void write_allgather(BlockWriter& writer, const GenerateRequest& request, Delive
 void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     const auto blocks = as_u32(request.size);
-    // The other numbers have no slots, so a bank can hold longer vectors.
+    // Only the reduction needs slots, so a bank can hold longer vectors.
     if (into == Delivery::direct) writer->reserve_capacities(0, blocks - 1, 1);
     reduce_around(writer, request, [&](std::uint32_t kept) { return writer.output(kept); });
     writer->flush();  // results replace the parts that were sent

@@ -11,15 +11,16 @@
 //          If the number of ranks is even, the last rank on the left has no counterpart. It
 //          exchanges the second half with the root.
 // Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and
-//          Moor, section 3.1.2 (SB).
+//          Moor, section 3.1.2.
 // Rounds   ceil(log2(n + 1)) for one piece: one more than the depth of the tree, unless
 //          counterparts differ in depth (reduce: except for 2 and 4 ranks). Messages: 2 s (n - 1)
-//          for s pieces of each half. In a reduce each one up the tree or to the root has a credit,
-//          except the last two.
+//          for s pieces of each half. In a reduce each message up the tree or to the root has a
+//          credit, except the last two.
 // Bytes    (n - 1) vectors in all: half a vector along each edge of the tree, and half a vector
 //          between the sides for each rank. A rank sends (or reduces) at most 3 halves.
-// Memory   Two slots, three to reduce; with segments two copies each and three credits (two). In a
-//          reduce a scratch vector on all ranks but the root.
+// Memory   broadcast: two slots; with segments two copies each and three credits. reduce: three
+//          slots; with segments two copies each and two credits; a scratch vector on all ranks but
+//          the root.
 // Good for Vectors of medium size: the time of half a vector along a binary tree, and one exchange.
 //          The default is pieces of about 8 KiB.
 // Holds    Not synchronizing. Counterparts are combined first, so a reduction is for operations
@@ -43,7 +44,7 @@ struct SplitPlace {
           tree(patterns::place_in(patterns::kary_tree(request.size, 2), relative)) {}
 
     patterns::RelativeRank relative;
-    Rank own;                  ///< counted from the root
+    Rank own;                  ///< this rank's number
     Rank left;                 ///< ranks on the left side
     patterns::TreePlace tree;  ///< the root's first child is the top of the left side
 
@@ -56,7 +57,7 @@ struct SplitPlace {
         if (!has_counterpart()) return relative.root;
         return relative.rank_of(own > left ? own - left : own + left);
     }
-    /// Returns true if one rank has no counterpart. It gets the other half from the root.
+    /// Returns true if a rank, single(), has no counterpart. The root replaces its counterpart.
     [[nodiscard]] bool has_single() const { return relative.size % 2 == 0; }
     [[nodiscard]] Rank single() const { return relative.rank_of(left); }
 };
@@ -72,7 +73,7 @@ class SplitBroadcast {
         } else {
             write_inner();
             writer_.begin_lane();
-            take(place_.counterpart(), kOther, kOtherCredit, 1 - place_.half());
+            receive(place_.counterpart(), kOther, kOtherCredit, 1 - place_.half());
         }
         if (place_.relative.size == 1) return;
         writer_->reserve_capacity(kOwn, 1);
@@ -81,8 +82,8 @@ class SplitBroadcast {
     }
 
   private:
-    // Numbers: data of the own half, data of the other half, and credits. Two children give
-    // credits, and one rank that receives the other half from this rank.
+    // Numbers: data of the own half, data of the other half, credits of two children, and the
+    // credit of the rank that receives its other half from this rank.
     static constexpr std::uint32_t kOwn = 0;
     static constexpr std::uint32_t kOther = 1;
     static constexpr std::uint32_t kCredit = 2;
@@ -92,23 +93,23 @@ class SplitBroadcast {
         for (const std::uint32_t half : {0U, 1U})
             writer_->copy(writer_.output(half), writer_.input(half));
         for (std::uint32_t child = 0; child < place_.tree.children.size(); ++child)
-            give(place_.tree.children[child], kOwn, kCredit + child, child);
-        if (place_.has_single()) give(place_.single(), kOther, kOtherCredit, 1);
+            send(place_.tree.children[child], kOwn, kCredit + child, child);
+        if (place_.has_single()) send(place_.single(), kOther, kOtherCredit, 1);
     }
 
     void write_inner() {
         const std::uint32_t half = place_.half();
-        take(place_.tree.parent, kOwn, kCredit + place_.tree.child_index, half);
+        receive(place_.tree.parent, kOwn, kCredit + place_.tree.child_index, half);
         for (std::uint32_t child = 0; child < place_.tree.children.size(); ++child)
-            give(place_.tree.children[child], kOwn, kCredit + child, half);
-        if (place_.has_counterpart()) give(place_.counterpart(), kOther, kOtherCredit, half);
+            send(place_.tree.children[child], kOwn, kCredit + child, half);
+        if (place_.has_counterpart()) send(place_.counterpart(), kOther, kOtherCredit, half);
     }
 
-    void give(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
+    void send(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
         writer_.await_credit(peer, credit);
         writer_->put(peer, number, writer_.output(half));
     }
-    void take(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
+    void receive(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
         writer_->wait(peer, number);
         writer_->copy(writer_.output(half), writer_.slot(number, half));
         writer_.give_credit(peer, credit);
@@ -134,8 +135,8 @@ class SplitReduction {
     }
 
   private:
-    // Numbers: data of two children, the counterpart's half, and credits. The parent gives a
-    // credit, and the root gives one for the half from a rank without a counterpart.
+    // Numbers: data of two children (0 and 1), the counterpart's half, the parent's credit, and the
+    // root's credit for single().
     static constexpr std::uint32_t kOther = 2;
     static constexpr std::uint32_t kCredit = 3;
     static constexpr std::uint32_t kOtherCredit = 4;
@@ -163,9 +164,9 @@ class SplitReduction {
             operands.push_back(receive(place_.counterpart(), kOther, half));
         for (std::uint32_t child = 0; child < children.size(); ++child)
             operands.push_back(receive(children[child], child, half));
-        const bool alone = operands.size() == 1;
-        const plan::Block partial = alone ? operands.front() : writer_.scratch(0, half);
-        if (!alone) writer_->reduce(partial, operands);
+        const bool one_operand = operands.size() == 1;
+        const plan::Block partial = one_operand ? operands.front() : writer_.scratch(0, half);
+        if (!one_operand) writer_->reduce(partial, operands);
         for (const Rank child : children) writer_.give_credit(child, kCredit);
         writer_.await_credit(place_.tree.parent, kCredit);
         writer_->put(place_.tree.parent, place_.tree.child_index, partial);

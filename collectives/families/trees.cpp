@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trees.cpp - broadcast and reduce along a tree: flat, k-ary, k-nomial, or optimal in LogP.
 //
-// Idea     broadcast: a rank that receives the vector forwards it to its children. reduce: it waits
-//          for the children's partial results, combines them after its own value in the order of
-//          their ranges, and puts the result to its parent. Numbers are counted from the root;
+// Idea     broadcast: a rank that receives the vector forwards it to its children. reduce: a rank
+//          waits for its children's partial results, combines them after its own value in the order
+//          of their ranges, and puts the result to its parent. Numbers are counted from the root;
 //          subtrees are ranges. The algorithms differ in the tree, and in the default number of
 //          pieces; with pieces the steps are a loop.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1; Rabenseifner,
 //          Optimization of collective reduction operations, section 3.3; Karp, Sahay, Santos and
 //          Schauser, Optimal broadcast and summation in the LogP model.
-// Rounds   For one piece the depth of the tree; s pieces overlap. Messages: s (n - 1). A pipeline
-//          has one credit for each piece of a child but the last two.
+// Rounds   For one piece the depth of the tree; s pieces overlap. Messages: s (n - 1). In a
+//          pipeline, each child has a credit for every piece but the last two.
 //            flat              1; all messages from the root
 //            kary              ceil(log_k((k-1)n + 1)) - 1; k = 1: the chain, k = n - 1: flat
 //            chain             n - 1
 //            pipelined-binary  as kary with k = 2
 //            knomial           largest number of nonzero digits in base k of a number below n
 //            binomial          as knomial with k = 2
-//            logp-optimal      by the costs. A message takes w = latency + 2 overhead. A
-//                              sender starts one each g = gap (or overhead, if longer). The time
-//                              is the least t with reach(t) >= n, where reach(t) = 1 for t < w,
-//                              else reach(t - g) + reach(t - w).
+//            logp-optimal      depends on the costs. A message takes w = latency + 2 overhead. A
+//                              sender starts a message every g = gap (or overhead, if longer).
+//                              The time is the least t with reach(t) >= n, where reach(t) = 1 for
+//                              t < w, else reach(t - g) + reach(t - w).
 // Bytes    broadcast: a rank sends one vector to each child: kary at most k, knomial at most (k-1)
 //          * ceil(log_k n); a leaf sends none. reduce: every rank but the root sends one vector,
 //          and reduces one for each of its children.
@@ -36,8 +36,8 @@
 //          generator does not visit the other ranks. Reductions are in rank order if the root is
 //          rank 0. If the operation does not commute, rank 0 is the top of the tree for any root,
 //          and puts the result to the root; this adds one message. The number of a child's data in
-//          a reduction is its index among its siblings. Next are the parent's credit, the forwarded
-//          result, and its credit.
+//          a reduction is its index among its siblings. The next numbers are the parent's credit,
+//          the result forwarded to the root, and the root's credit for it.
 // Next     generate/tree.hpp for the steps of a broadcast; generate/named_trees.hpp for the trees;
 //          flat.cpp for the flat reduction, which keeps rank order with any root.
 #include <algorithm>
@@ -77,14 +77,14 @@ class TreeReduction {
             const bool leaf = place_.children.empty();
             const plan::Block partial = leaf ? writer_.input(0) : writer_.scratch(0, 0);
             if (!leaf) combine(partial);
-            give(place_.parent, place_.child_index, credit(), partial);
+            send(place_.parent, place_.child_index, credit(), partial);
         } else if (forwards) {
             combine(writer_.scratch(0, 0));
-            give(root_, forwarded(), forwarded_credit(), writer_.scratch(0, 0));
+            send(root_, forwarded(), forwarded_credit(), writer_.scratch(0, 0));
         } else {
             combine(writer_.output(0));
         }
-        if (forwards && own_.rank == root_) take_forwarded();
+        if (forwards && own_.rank == root_) receive_forwarded();
         if (own_.size > 1) reserve(forwards);
     }
 
@@ -105,12 +105,12 @@ class TreeReduction {
         for (const Rank child : children) writer_.give_credit(child, credit());
     }
 
-    void give(Rank peer, std::uint32_t number, std::uint32_t credit, const plan::Block& value) {
+    void send(Rank peer, std::uint32_t number, std::uint32_t credit, const plan::Block& value) {
         writer_.await_credit(peer, credit);
         writer_->put(peer, number, value);
     }
 
-    void take_forwarded() {
+    void receive_forwarded() {
         writer_->wait(own_.root, forwarded());
         writer_->flush();  // the own value, which may be in the output, has been sent
         writer_->copy(writer_.output(0), writer_.slot(forwarded(), 0));
@@ -131,8 +131,8 @@ class TreeReduction {
     [[nodiscard]] std::uint32_t forwarded_credit() const { return place_.children_max + 2; }
 
     BlockWriter& writer_;
-    Rank root_;                   ///< of the call
-    patterns::RelativeRank own_;  ///< counted from the top of the tree
+    Rank root_;                   ///< root of the call
+    patterns::RelativeRank own_;  ///< its root is the top of the tree
     patterns::TreePlace place_;
 };
 
@@ -150,18 +150,18 @@ struct TreeEntry {
 
 Algorithm entry(std::string_view collective, std::string_view name,
                 std::span<const TreeEntry> trees) {
-    const TreeEntry& of = *std::ranges::find(trees, name, &TreeEntry::name);
+    const TreeEntry& found = *std::ranges::find(trees, name, &TreeEntry::name);
     Algorithm algorithm{.collective = collective,
-                        .name = of.name,
-                        .summary = of.summary,
-                        .source = of.source,
-                        .parameters = of.parameters,
+                        .name = found.name,
+                        .summary = found.summary,
+                        .source = found.source,
+                        .parameters = found.parameters,
                         .properties = {.ordered = true, .bit_identical = true}};
     const bool in_pieces = algorithm.parameter("segments")->fallback == "by size";
     const BlockCall call{.collective = collective, .blocks = 1, .in_pieces = in_pieces};
     const bool reduces = find_collective(collective)->reduces();
-    algorithm.generate = [=, named = of.tree](const AlgorithmSpec& spec,
-                                              const GenerateRequest& request) {
+    algorithm.generate = [=, named = found.tree](const AlgorithmSpec& spec,
+                                                 const GenerateRequest& request) {
         const Tree tree = named(spec, request.size);
         if (!tree) return base::Result<plan::Program>(tree.failure());
         return program_by_delivery(

@@ -20,7 +20,7 @@ enum class Cut : std::uint8_t {
     blocks,  ///< a piece of each block; for collectives with a block for each rank
 };
 
-/// Returns the same number of blocks with a stride that is `stride` times as large.
+/// Returns the blocks with `stride` times their stride; a single block is unchanged.
 [[nodiscard]] constexpr plan::Block strided(plan::Block blocks, std::uint32_t stride) {
     if (blocks.count > 1) blocks.stride *= stride;
     return blocks;
@@ -55,7 +55,7 @@ class BlockWriter {
                                    std::uint32_t count = 1) const {
         return placed(plan::slot(index, first, count));
     }
-    /// Returns blocks that may wrap around the end of the vector, as at most two runs.
+    /// Splits blocks that may wrap around the end of the vector into at most two runs.
     [[nodiscard]] std::vector<plan::Block> around(plan::Block block) const {
         const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;
         const std::uint32_t left = blocks_ - block.first / pieces;
@@ -78,7 +78,7 @@ class BlockWriter {
     void reserve_credits(std::uint32_t first, std::uint32_t count) {
         if (pipelined()) builder_.reserve_slots(first + count);
     }
-    /// Begins another lane; later steps belong to it. They run for each segment, or once.
+    /// Begins a lane for the later steps, which run for each segment or once.
     void begin_lane(bool for_each_segment = true) {
         end_loop();
         builder_.begin_lane();
@@ -127,13 +127,13 @@ class BlockWriter {
 
 struct BlockCall {
     std::string_view collective;
-    std::uint32_t blocks = 0;                   ///< of the vector; 0: one for each rank
+    std::uint32_t blocks = 0;                   ///< blocks of the vector; 0: one for each rank
     Cut cut = Cut::vector;                      ///< how a pipeline is cut
     std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
-    bool synchronizing = false;                 ///< unless the call has no elements
-    bool in_pieces = false;                     ///< a pipeline by design, as in_pieces() says
+    bool synchronizing = false;                 ///< of calls with elements
+    bool in_pieces = false;                     ///< cut the vector by in_pieces()
 };
-/// Returns the program whose segments `write(writer, request)` writes.
+/// Returns a program. `write(writer, request)` writes the steps of a segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,
                                                             const AlgorithmSpec& spec,
@@ -189,7 +189,7 @@ template <class Write>
     };
 }
 
-/// Puts a block directly to the place that rank `to` has exposed for it by signal `exposed`.
+/// Puts a block directly into the memory that rank `to` has exposed by signal `exposed`.
 inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
                            std::uint32_t exposed, plan::Block source) {
     writer->put_mapped(to, number, plan::mapped(to, exposed, source.first, source.count), source);

@@ -53,14 +53,15 @@ inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
     if (auto latency = read("latency", costs.latency, 1); !latency) return latency.failure();
     if (auto overhead = read("overhead", costs.overhead, 0); !overhead) return overhead.failure();
     if (auto gap = read("gap", costs.gap, 1); !gap) return gap.failure();
-    // Only the ratios of the costs shape the tree, which is built unit by unit of time.
+    // The tree depends only on the ratios of the costs. Small costs keep logp_tree() fast: it
+    // advances by one unit of time.
     const std::int64_t unit = std::gcd(std::gcd(costs.latency, costs.overhead), costs.gap);
     for (std::int64_t* cost : {&costs.latency, &costs.overhead, &costs.gap}) {
         *cost /= unit;
         if (*cost > kUnitsMax)
             return base::fail(Status::argument,
-                              "latency, overhead and gap are more than {} of the largest unit of "
-                              "which all are multiples",
+                              "latency, overhead and gap must be at most {} times their greatest "
+                              "common divisor",
                               kUnitsMax);
     }
     return patterns::logp_tree(size, costs);

@@ -7,10 +7,10 @@
 //          ranks communicate on their node only.
 // Why      With equal numbers of ports, every message has one sender and one receiver on any
 //          layout, and all nodes run the same algorithm.
-//          Blocks that a rank exposes to local peers (transfer.hpp): blocks of consecutive ranks
-//          are exposed together if they adjoin in every buffer, else one by one. So any layout and
-//          any number of pieces work. At the end of each piece the program waits for its local
-//          peers, so the next piece may write to the memory that they have read.
+// Holds    A rank exposes blocks of consecutive ranks (transfer.hpp) together if the blocks adjoin
+//          in every buffer, else one by one. So any layout and any number of pieces work. At the
+//          end of each piece the program waits until its local peers are done, so the next piece
+//          may write to the memory that they have read.
 // Next     transfer.hpp for exposed blocks; plan/schedule/layout.hpp.
 #pragma once
 
@@ -34,20 +34,20 @@ struct NodePosition {
     plan::Layout layout;
     Rank rank;
     Rank node;
-    Rank local;
+    Rank local;  ///< this rank's index on its node
     Rank count;  ///< ranks on this node
-    Rank nodes;
-    Rank ports;  ///< of each node
+    Rank nodes;  ///< number of nodes
+    Rank ports;  ///< number of ports of each node
 
     [[nodiscard]] bool is_port() const { return local < ports; }
+    /// Returns the rank with local number `number` on this node.
     [[nodiscard]] Rank node_rank(Rank number) const { return layout.rank_at(node, number); }
     /// Returns the rank with this rank's local number on node `other` modulo the number of nodes.
     [[nodiscard]] Rank partner(std::int64_t other) const {
         const auto around = static_cast<Rank>(((other % nodes) + nodes) % nodes);
         return layout.rank_at(around, local);
     }
-    /// Returns the other ranks of the node, from the next one on, so that ranks start
-    /// with different peers.
+    /// Returns the local peers, from the next one on, so that ranks start with different peers.
     [[nodiscard]] std::vector<Rank> others() const {
         std::vector<Rank> list;
         for (Rank k = 1; k < count; ++k) list.push_back(node_rank((local + k) % count));
@@ -87,7 +87,8 @@ void for_each_run(const plan::Layout& layout, NodeWindow nodes, Visit visit) {
     if (count > 0) visit(first, count);
 }
 
-/// Returns the blocks of the ranks of some nodes; `block_of(first, count)` returns a run of them.
+/// Returns the blocks of all ranks of the nodes, one entry for each run of consecutive ranks.
+/// `block_of(first, count)` returns the blocks of ranks first .. first + count - 1.
 template <class BlockOf>
 [[nodiscard]] std::vector<plan::Block> blocks_of_nodes(const plan::Layout& layout, NodeWindow nodes,
                                                        BlockOf block_of) {
@@ -98,12 +99,13 @@ template <class BlockOf>
     return list;
 }
 
-/// Returns an upper bound of the ranks on any `nodes` nodes.
+/// Returns an upper bound of the number of ranks on any `nodes` nodes.
 [[nodiscard]] inline std::uint32_t ranks_at_most(const plan::Layout& layout, std::int64_t nodes) {
     return as_u32(std::min<std::int64_t>(nodes * layout.most(), layout.size()));
 }
 
-/// Returns the parameter `radix`, a number of nodes: at most the ports and one more.
+/// Returns the parameter `radix`: the nodes that exchange data in a round, at most the number of
+/// ports of a node plus 1.
 [[nodiscard]] inline base::Result<std::int64_t> radix_of_nodes(const AlgorithmSpec& spec,
                                                                const plan::Layout& layout) {
     const std::int64_t most = std::int64_t{layout.least()} + 1;
@@ -122,17 +124,17 @@ void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& requ
     });
 }
 
-/// Returns the block that a local peer has exposed instead of putting it into this slot.
+/// Returns the block that a local peer has exposed under the number of `slot`, not put into it.
 [[nodiscard]] inline plan::Block at_peer(Rank peer, plan::Block slot) {
     slot.buffer = plan::Buffer::mapped;
     slot.peer = peer;
     return slot;
 }
 
-/// Gives blocks to the local peers: puts them, or exposes them until the peers are done.
+/// Shares blocks with the local peers: puts them, or exposes them until the peers are done.
 class LocalPeers {
   public:
-    /// A rank signals that it is done by number `first_done` + its local rank.
+    /// The signal by which a rank is done has number `first_done` + its local rank.
     LocalPeers(plan::Builder& builder, const NodePosition& here, LocalTransfer transfer,
                std::uint32_t first_done)
         : builder_(builder),
@@ -141,8 +143,8 @@ class LocalPeers {
           in_place_(transfer == LocalTransfer::in_place),
           first_done_(first_done) {}
 
-    /// Gives a block to all local peers, under one number.
-    void give(std::uint32_t number, plan::Block block) {
+    /// Puts or exposes a block to all local peers under one number.
+    void share(std::uint32_t number, plan::Block block) {
         for (const Rank peer : others_) {
             if (in_place_)
                 builder_.expose(peer, number, block);
@@ -151,16 +153,17 @@ class LocalPeers {
         }
     }
     void wait(Rank peer, std::uint32_t number) { builder_.wait(peer, number, flags()); }
-    /// Returns the block that a peer gives: this slot, or its place at the peer.
-    [[nodiscard]] plan::Block given(Rank peer, plan::Block slot) const {
+    /// Returns the block that a peer has shared: this slot, or the peer's exposed memory.
+    [[nodiscard]] plan::Block shared(Rank peer, plan::Block slot) const {
         return in_place_ ? at_peer(peer, slot) : slot;
     }
     /// Returns the flags of puts and waits.
     [[nodiscard]] std::uint8_t flags() const { return in_place_ ? 0 : plan::kShared; }
 
-    void tell_done(Rank peer) { builder_.signal(peer, done(here_.local)); }
-    void tell_done() {
-        for (const Rank peer : others_) tell_done(peer);
+    /// Signals one peer (below: all) that this rank no longer reads its exposed blocks.
+    void signal_done(Rank peer) { builder_.signal(peer, done(here_.local)); }
+    void signal_done() {
+        for (const Rank peer : others_) signal_done(peer);
     }
     void await_done(Rank peer) { builder_.wait(peer, done(here_.layout.local_of(peer))); }
     void await_done() {

@@ -2,10 +2,10 @@
 // node_tree.hpp - a tree of nodes in which every port of a node carries a part.
 //
 // Idea     Nodes are numbered from the root's node on. An interval of nodes is split into B parts
-//          of almost equal size. Its first node keeps the first part, and its port j carries part j
-//          + 1, to or from port j of that part's first node. Parts are split in the same way until
-//          they have one node. On each node one rank, the holder, holds the node's blocks: the
-//          root, or the port that carries them.
+//          of almost equal size. The interval's first node keeps the first part, and its port j
+//          carries part j + 1, to or from port j of that part's first node. Parts are split in the
+//          same way until each has one node. On each node one rank, the holder, has the node's
+//          blocks: the root, or the port that carries them.
 // Next     families/node_tree.cpp.
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace weft::collectives {
 
-/// Part `port` + 1 of a split, which this port carries.
+/// Part of a split: part `port` + 1, which this port carries.
 struct NodePart {
-    std::uint32_t level = 0;  ///< of the split; the root's level is 0
+    std::uint32_t level = 0;  ///< number of splits above this one
     Rank port = 0;
     NodeWindow nodes;  ///< `first`: number of the part's first node in the layout
 };
@@ -37,7 +37,7 @@ struct NodeTree {
             for (Rank part = 1; part < parts; ++part) {
                 if (start_of(part) <= own) mine = part;
                 if (own == first)
-                    given.push_back(
+                    child_parts.push_back(
                         {level,
                          part - 1,
                          {number(start_of(part)), start_of(part + 1) - start_of(part)}});
@@ -47,7 +47,7 @@ struct NodeTree {
             if (own == start && mine > 0) {
                 from = number(first);
                 holder = mine - 1;
-                got = {level, mine - 1, {here.node, nodes}};
+                own_part = {level, mine - 1, {here.node, nodes}};
             }
             first = start;
             count = nodes;
@@ -55,13 +55,13 @@ struct NodeTree {
     }
 
     Rank root_node;
-    Rank holder;                ///< local rank of the rank that holds the blocks of this node
+    Rank holder;                ///< local rank of this node's holder
     Rank from = plan::kNoRank;  ///< node that sends this node its part; kNoRank on the root's node
-    NodePart got;               ///< part that this node receives, and its port
-    std::vector<NodePart> given;  ///< parts for other nodes, larger ones first
+    NodePart own_part;          ///< part that this node receives; unset on the root's node
+    std::vector<NodePart> child_parts;  ///< parts for other nodes, larger ones first
 };
 
-/// Returns, for each level of the tree, the largest number of nodes that a part has.
+/// Returns, for each level of splits, the largest number of nodes of a part.
 [[nodiscard]] inline std::vector<Rank> part_sizes(Rank nodes, Rank radix) {
     std::vector<Rank> sizes;
     for (Rank left = nodes; left > 1;) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// range_exchange.hpp - recursive halving of a vector among 2^k ranks, and the steps that undo it.
+// range_exchange.hpp - recursive halving of a vector among 2^k ranks, and its reverse.
 //
 // Idea     Ranks have numbers. In step k, numbers w and w xor 2^k halve their common range: each
-//          sends the half that the other keeps, and combines the half that it keeps itself. The
-//          nearest numbers and the longest messages are first. Afterwards the ranges are sent back
-//          the same way to all numbers (doubling), or to one number (gather).
+//          sends the half that the other keeps, and combines the half that it keeps itself. Step 0
+//          has the nearest numbers and the longest messages. Afterwards the steps run in reverse
+//          order and return the ranges to all numbers (doubling) or to one number (gather).
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
-// Holds    Combines in the order of numbers. When a number completes, all have entered.
+// Holds    Combines in the order of numbers. A number completes after all numbers have entered.
 // Next     blocks.hpp; families/halving_doubling.cpp, families/binary_blocks.cpp.
 #pragma once
 
@@ -52,14 +52,14 @@ class PartialResult {
         return combined_ ? kept(range) : writer_.input(range.first, range.count);
     }
 
-    /// Combines the range with a peer's payload. `from` tells if the peer's values are before or
-    /// after all values combined so far.
+    /// Combines the range with a peer's payload. `from`: the peer's values are before or after all
+    /// values combined so far.
     void combine(BlockRange range, Rank peer, std::uint32_t number, From from) {
         writer_->wait(peer, number);
-        const plan::Block came = writer_.slot(number, range.first, range.count);
+        const plan::Block received = writer_.slot(number, range.first, range.count);
         const plan::Block own = value(range);
-        writer_->reduce(kept(range),
-                        {from == From::before ? came : own, from == From::before ? own : came});
+        writer_->reduce(kept(range), {from == From::before ? received : own,
+                                      from == From::before ? own : received});
         combined_ = true;
     }
     /// Replaces the range by a peer's finished result. `sent`: earlier puts may still
@@ -83,7 +83,7 @@ class RangeExchange {
     struct Position {
         std::uint32_t number = 0;
         std::uint32_t steps = 0;
-        std::uint32_t blocks = 1;  ///< of the vector; a power of two, at least 2^steps
+        std::uint32_t blocks = 1;  ///< blocks of the vector; a power of two, at least 2^steps
     };
 
     RangeExchange(BlockWriter& writer, PartialResult& partial, Position position,
@@ -93,7 +93,7 @@ class RangeExchange {
     /// Returns the range that this number has after all steps.
     [[nodiscard]] BlockRange own() const { return range(position_.number, position_.steps); }
 
-    // halve(), double_up() and gather() each use one number for each step, from `first` on.
+    // halve(), double_up() and gather() use one put number for each step, from `first` on.
     void halve(std::uint32_t first) {
         for (std::uint32_t step = 0; step < position_.steps; ++step) {
             const std::uint32_t other = position_.number ^ (1U << step);
@@ -142,8 +142,8 @@ class RangeExchange {
     std::function<Rank(std::uint32_t)> rank_of_;
 };
 
-/// Returns the entry of an algorithm with a power of two of blocks: the largest up to the ranks.
-/// A reduce is synchronizing for a power of two of ranks.
+/// Returns the entry of an algorithm that cuts the vector into bit_floor(ranks) blocks. A reduce
+/// synchronizes only if the number of ranks is a power of two.
 [[nodiscard]] inline Algorithm range_exchange_entry(
     std::string_view collective, std::string_view name, std::string_view summary,
     std::string_view source, void (*write)(BlockWriter&, const GenerateRequest&)) {

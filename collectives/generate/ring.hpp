@@ -3,7 +3,7 @@
 //
 // Idea     Each rank first sends its own block, then in each step the block that it has just
 //          received.
-// Holds    n - 1 steps with one number each. When a rank completes, all ranks have entered.
+// Holds    n - 1 steps with one number each. A rank completes after all ranks have entered.
 // Next     families/ring.cpp, broadcast/scatter_allgather.cpp.
 #pragma once
 
@@ -13,8 +13,8 @@
 namespace weft::collectives {
 
 /// Passes finished blocks around the ring; block v belongs to the rank with number v. Uses numbers
-/// from `first_number` on, and one more with into=vector. `has(number, block)` tells if that rank
-/// already has the block; it then gets a signal without data.
+/// from `first_number` on, and one more with into=vector. has(number, block) returns true if the
+/// rank with that number already has the block; it then receives a signal without data.
 template <class Has>
 void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_t first_number,
                  Delivery into, Has has) {

@@ -8,7 +8,7 @@
 
 namespace weft::collectives {
 
-/// Returns the stages that `add(stages)` adds.
+/// Returns an allreduce in stages; `add(stages)` appends the stages.
 template <class Add>
 [[nodiscard]] base::Result<plan::Stages> stages_of_vector(const AlgorithmSpec& spec,
                                                           const GenerateRequest& request, Add add) {

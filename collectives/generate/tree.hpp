@@ -7,9 +7,9 @@
 // Holds    The data has one number on every rank, because a rank has one parent, and the parent's
 //          puts are equal (kShared). In a loop each slot has two copies. A rank gives a credit
 //          when it has emptied a slot. The parent waits for the credit of segment s - 2 before it
-//          puts segment s. Credits have the next numbers, by the index of the child, so each has
-//          one writer. With into=vector children expose their buffer once by such a number; there
-//          is no pipeline then.
+//          puts segment s. Each child has its own number for credits, from `first_credit` on, so
+//          each number has one writer. With into=vector there is no pipeline, and a child exposes
+//          its buffer once by its number.
 #pragma once
 
 #include "collectives/generate/blocks.hpp"
@@ -17,11 +17,10 @@
 
 namespace weft::collectives {
 
-/// Block of the vector that a tree carries, the number of its data, and of its first credit.
 struct TreeData {
-    std::uint32_t block = 0;
-    std::uint32_t number = 0;
-    std::uint32_t first_credit = 1;
+    std::uint32_t block = 0;         ///< block of the vector that the tree carries
+    std::uint32_t number = 0;        ///< number of the puts of data
+    std::uint32_t first_credit = 1;  ///< number of the first child's credits
 };
 
 /// Puts the output to the children. All credits are awaited before the first put, so that local
@@ -45,7 +44,7 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
     send_down(writer, place, data);
 }
 
-/// The steps for a single block that is delivered directly into buffers.
+/// As write_tree(), for a single block that is delivered directly into buffers.
 inline void write_tree_directly(BlockWriter& writer, const patterns::TreePlace& place) {
     constexpr std::uint32_t kData = 0;
     constexpr std::uint32_t kFirstExposed = 1;

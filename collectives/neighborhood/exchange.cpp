@@ -122,7 +122,7 @@ std::string_view name_of(NeighborData data) {
     return data == NeighborData::same ? "neighbor_allgather" : "neighbor_alltoall";
 }
 
-/// Returns the offset with all parts but first .. end-1 set to 0.
+/// Returns the offset with all parts outside first .. end-1 set to 0.
 Coordinates parts_of(const Coordinates& offset, std::size_t first, std::size_t end) {
     Coordinates parts(offset.size(), 0);
     for (std::size_t i = first; i < end; ++i) parts[i] = offset[i];
@@ -133,29 +133,30 @@ bool is_zero(const Coordinates& offset) {
     return std::ranges::all_of(offset, [](std::int64_t part) { return part == 0; });
 }
 
-/// A block that moves from one rank to another in a round.
+/// A block that moves from one rank to another in a round. Offsets are indices in the stencil.
 struct Moving {
-    std::uint32_t offset = 0;                 ///< its own, or the first of those that share it
-    std::vector<std::uint32_t> offsets = {};  ///< all offsets that share the block
+    std::uint32_t offset = 0;                 ///< the first one of `offsets`
+    std::vector<std::uint32_t> offsets = {};  ///< all offsets whose neighbors get the block
 };
 
 /// Blocks that move from the same rank to the same rank in the same round.
 struct RoundMessage {
     Coordinates parts;         ///< distance, as Grid::reduced() returns it
-    std::uint32_t number = 0;  ///< among the messages to other ranks
+    std::uint32_t number = 0;  ///< index among all messages to other ranks
     std::vector<Moving> blocks = {};
 
+    /// Returns true if the distance leads back to the sender, in a narrow periodic grid.
     [[nodiscard]] bool stays() const { return is_zero(parts); }
 };
 
-/// Moves along the dimensions first .. end-1.
+/// Messages along the dimensions first .. end-1.
 struct Round {
     std::size_t first = 0;
     std::size_t end = 0;
     std::vector<RoundMessage> messages = {};
 };
 
-/// Messages of all rounds and places of blocks between rounds; equal on all ranks.
+/// Messages of all rounds, and positions of blocks between rounds; equal on all ranks.
 class Routes {
   public:
     Routes(const Stencil& stencil, NeighborData data, NeighborWay way)
@@ -172,8 +173,8 @@ class Routes {
     /// Returns the number of messages to other ranks.
     [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
 
-    /// Returns the place of a block with this offset before the round of a dimension: in the input,
-    /// the output or a scratch vector.
+    /// Returns the position of the block with this offset before the round of `dimension`: in the
+    /// input, the output or a scratch vector.
     [[nodiscard]] plan::Block place(const BlockWriter& writer, std::uint32_t offset,
                                     std::size_t dimension) const {
         const Coordinates& whole = stencil_.offsets()[offset];
@@ -222,8 +223,9 @@ class Routes {
     NeighborData data_;
     std::uint32_t numbers_ = 0;
     std::vector<Round> rounds_;
-    std::map<Coordinates, std::uint32_t> final_;    ///< offsets of neighbors
-    std::map<Coordinates, std::uint32_t> waiting_;  ///< other offsets of blocks between rounds
+    std::map<Coordinates, std::uint32_t> final_;  ///< index of each offset of the stencil
+    /// Scratch position of blocks between rounds that have moved by no offset of the stencil.
+    std::map<Coordinates, std::uint32_t> waiting_;
 };
 
 class NeighborWriter {
@@ -243,7 +245,7 @@ class NeighborWriter {
           here_(stencil_.grid().coordinates_of(rank_)) {}
 
     void write() {
-        keep();
+        copy_to_self();
         for (const Round& round : routes_.rounds()) {
             bool sends = false;
             for (const RoundMessage& message : round.messages) sends |= send(round, message);
@@ -255,8 +257,8 @@ class NeighborWriter {
     }
 
   private:
-    /// Copies blocks with an offset of 0.
-    void keep() {
+    /// Copies the block with offset 0, which this rank sends to itself.
+    void copy_to_self() {
         for (std::uint32_t i = 0; i < stencil_.offsets().size(); ++i)
             if (is_zero(stencil_.offsets()[i]))
                 writer_->copy(writer_.output(i), routes_.place(writer_, i, 0));
@@ -279,24 +281,25 @@ class NeighborWriter {
         writer_.reserve_credits(numbers_, numbers_);
     }
 
-    /// Returns the rank at this distance, ahead (1) or behind (-1).
+    /// Returns the rank at direction * distance from this rank (direction is 1 or -1), or kNoRank.
     [[nodiscard]] Rank at(const Coordinates& distance, int direction) const {
         Coordinates there = here_;
         for (std::size_t i = 0; i < there.size(); ++i) there[i] += direction * distance[i];
         return stencil_.grid().rank_at(there);
     }
 
-    /// Returns the number of a message, which has one sender at each receiver. In a narrow grid,
-    /// the ranks have fewer numbers than the distances.
+    /// Returns the number of a message; each number has one sender at each receiver. A narrow grid
+    /// has fewer ranks than messages, so messages there are numbered by sender.
     [[nodiscard]] std::uint32_t number_of(const RoundMessage& message, Rank sender) const {
         return by_rank_ ? static_cast<std::uint32_t>(sender) : message.number;
     }
-    /// Returns the number of the signal that a message has been read.
+    /// Returns the number of the receiver's signal that it has read a message.
     [[nodiscard]] std::uint32_t credit_of(const RoundMessage& message, Rank receiver) const {
         return numbers_ + number_of(message, receiver);
     }
 
-    /// Returns true if a block that has moved this far has a source rank, and a rank that needs it.
+    /// Returns true if the block that is here before the round of `dimension` has a source rank and
+    /// a rank that needs it.
     [[nodiscard]] bool is_needed(const Moving& block, std::size_t dimension) const {
         const Coordinates begin = parts_of(stencil_.offsets()[block.offset], 0, dimension);
         if (at(begin, -1) == plan::kNoRank) return false;
@@ -306,7 +309,7 @@ class NeighborWriter {
         });
     }
 
-    /// Returns the places, before the round of `dimension`, of the blocks that are needed before
+    /// Returns the positions, before the round of `dimension`, of the blocks that is_needed() for
     /// the round of `needed`.
     [[nodiscard]] std::vector<plan::Block> places(const RoundMessage& message, std::size_t needed,
                                                   std::size_t dimension) const {
@@ -371,7 +374,7 @@ class NeighborWriter {
         auto sent = places(message, round.end, round.first);
         if (message.stays()) {
             begin_lane(true);
-            copy_own(into, sent);
+            copy_returning(into, sent);
             return;
         }
         const Rank from = at(message.parts, -1);
@@ -399,8 +402,8 @@ class NeighborWriter {
             writer_.give_credit(from, credit_of(message, rank_));
     }
 
-    /// Copies blocks whose path leads back to this rank, because the grid is narrow.
-    void copy_own(std::vector<plan::Block> into, std::vector<plan::Block> from) {
+    /// Copies blocks whose distance leads back to this rank, unless they are in their position.
+    void copy_returning(std::vector<plan::Block> into, std::vector<plan::Block> from) {
         for (std::size_t i = into.size(); i-- > 0;) {
             if (into[i] != from[i]) continue;
             into.erase(into.begin() + static_cast<std::ptrdiff_t>(i));
@@ -415,10 +418,10 @@ class NeighborWriter {
     const Routes routes_;
     Rank rank_;
     std::uint32_t segments_;
-    const std::vector<bool>* mapped_;
-    bool in_lanes_;          ///< each message has its own lane
-    bool by_rank_;           ///< messages have the numbers of their senders
-    std::uint32_t numbers_;  ///< of messages
+    const std::vector<bool>* mapped_;  ///< NeighborRequest::mapped of direct calls, else nullptr
+    bool in_lanes_;                    ///< each message has its own lane
+    bool by_rank_;                     ///< the number of a message is its sender's rank
+    std::uint32_t numbers_;            ///< number of different message numbers
     Coordinates here_;
 };
 

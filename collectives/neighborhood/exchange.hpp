@@ -3,10 +3,10 @@
 // from each neighbor.
 //
 // Idea     Direct: a message to each neighbor, which a local peer may read in place. Combined: one
-//          dimension after another. In the round of a dimension, all blocks whose offsets have the
-//          same part there move that distance together, blocks from earlier rounds included. So 6
-//          messages serve the 26 neighbors of a box in three dimensions.
-//          The direct method is one round of all dimensions. In a narrow periodic grid, several
+//          dimension after another. In the round of a dimension, one message moves all blocks whose
+//          offsets have the same part in it, blocks from earlier rounds included. So 6 messages
+//          serve the 26 neighbors of a box in three dimensions.
+//          The direct method is one round for all dimensions. In a narrow periodic grid, several
 //          offsets lead to the same rank, and their blocks are one message.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, problem 4; Traeff et al.,
 //          Isomorphic, sparse MPI-like collective communication operations.
@@ -19,7 +19,8 @@
 // Good for Combined: short blocks and many neighbors.
 // Holds    Not synchronizing. The vector has a block for each offset. A block of the output without
 //          a neighbor is not written. A gather reads only the first block. Input and output must be
-//          separate. Blocks may differ in size if opposite ones do not (Program::set_counts).
+//          separate. Blocks may differ in size if opposite blocks have equal sizes
+//          (Program::set_counts).
 //          Neighbors are at the same offsets for all ranks of a Cartesian grid. The last coordinate
 //          of consecutive ranks changes fastest, as in MPI.
 // Next     ../v_collective.hpp for any other graph.
@@ -87,8 +88,8 @@ class Stencil {
 
 /// Returns all offsets except 0 whose parts are -reach .. reach, in lexical order.
 [[nodiscard]] std::vector<Coordinates> box_offsets(int dimensions, int reach);
-/// Returns the offsets of them along an axis, in MPI's order of a Cartesian communicator: dimension
-/// by dimension, before and behind, the nearest first.
+/// Returns the box offsets along an axis, in the order of MPI's Cartesian communicators: dimension
+/// by dimension, the nearest first, -1 before +1.
 [[nodiscard]] std::vector<Coordinates> star_offsets(int dimensions, int reach);
 
 enum class NeighborData : std::uint8_t {
@@ -103,9 +104,9 @@ struct NeighborRequest {
     NeighborWay way = NeighborWay::direct;
     Rank rank = 0;
     std::uint32_t segments = 1;  ///< pieces that each block is cut into
-    std::uint64_t elements = 0;  ///< of all blocks together
-    /// By peer: true if direct messages are read in place, equal for both ends. Either all ranks
-    /// have an entry that is false, or none has. nullptr: no message is read in place.
+    std::uint64_t elements = 0;  ///< sum over all blocks
+    /// By peer: true if its direct messages are read in place; equal on sender and receiver. Either
+    /// every rank has an entry that is false, or no rank has. nullptr: none is read in place.
     const std::vector<bool>* mapped = nullptr;
 };
 

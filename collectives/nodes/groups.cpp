@@ -11,9 +11,9 @@ namespace weft::collectives {
 
 namespace {
 
-/// Returns a spec for a single rank. It may use any algorithm without required parameters, because
-/// the spec's schedule may not fit one rank.
-AlgorithmSpec alone(std::string_view collective) {
+/// Returns the first algorithm without required parameters. A group of one rank cannot use the
+/// caller's spec, whose schedule may not be valid for one rank.
+AlgorithmSpec spec_for_one_rank(std::string_view collective) {
     const auto usable = [](const Algorithm& algorithm) {
         return std::ranges::none_of(algorithm.parameters, &std::string_view::empty,
                                     &Parameter::fallback);
@@ -21,7 +21,8 @@ AlgorithmSpec alone(std::string_view collective) {
     return {.name = std::string(std::ranges::find_if(algorithms_of(collective), usable)->name)};
 }
 
-/// Sets one segment unless the spec gives a number, so that no part cuts pieces by its default.
+/// Sets segments=1 unless the spec has `segments`: the caller's request determines the pieces of
+/// all parts, so algorithms must not use their default number.
 void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
     if (spec.is_schedule() || algorithm.parameter("segments") == nullptr ||
         spec.find("segments") != nullptr)
@@ -44,7 +45,7 @@ Groups::Groups(const GenerateRequest& request, Leader leader)
 
 base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group group,
                                                 Rank rank) const {
-    AlgorithmSpec spec = group.size == 1 ? alone(call.collective) : call.spec;
+    AlgorithmSpec spec = group.size == 1 ? spec_for_one_rank(call.collective) : call.spec;
     const auto algorithm = find_algorithm(call.collective, spec);
     if (!algorithm) return algorithm.failure();
     GenerateRequest request = request_;
@@ -54,47 +55,48 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group gro
     request.rank = rank;
     request.size = group.size;
     request.root = is_rooted((*algorithm)->collective) ? group.root : plan::kNoRank;
-    const bool by_blocks = call.data == Data::blocks || call.data == Data::places;
-    if (by_blocks)
+    const bool by_blocks = call.data == Data::blocks || call.data == Data::by_local_rank;
+    if (by_blocks)  // one block of the team's size for each rank of the group
         request.elements = std::max<std::uint64_t>(
             1, request.elements / static_cast<std::uint64_t>(request_.size) *
                    static_cast<std::uint64_t>(group.size));
     if (call.data == Data::none) {
-        request.segments = 1;
+        request.segments = 1;  // splice() drops the data; a call of 0 elements has no steps
         request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
     set_segments(spec, **algorithm);
-    // A part does not know which of its ranks are on the same node.
+    // The part's request has no layout (cleared above), so its generator must not access local
+    // peers' memory in place.
     spec = with_local_puts(call.collective, std::move(spec));
     return generate(call.collective, spec, request);
 }
 
 base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupCall& call,
                                                                     Group group, Rank rank) const {
-    KnownShapes::GroupShape sought{.collective = call.collective,
-                                   .spec = call.spec,
-                                   .data = call.data,
-                                   .of_size = request_.size,
-                                   .size = group.size,
-                                   .root = group.root,
-                                   .rank = rank};
+    KnownShapes::GroupShape entry{.collective = call.collective,
+                                  .spec = call.spec,
+                                  .data = call.data,
+                                  .team_size = request_.size,
+                                  .size = group.size,
+                                  .root = group.root,
+                                  .rank = rank};
     if (request_.known_shapes != nullptr) {
         for (const KnownShapes::GroupShape& known : request_.known_shapes->shapes)
-            if (known.size == sought.size && known.root == sought.root &&
-                known.rank == sought.rank && known.of_size == sought.of_size &&
-                known.data == sought.data && known.collective == sought.collective &&
-                known.spec == sought.spec)
+            if (known.size == entry.size && known.root == entry.root && known.rank == entry.rank &&
+                known.team_size == entry.team_size && known.data == entry.data &&
+                known.collective == entry.collective && known.spec == entry.spec)
                 return known.program;
     }
     auto shape = generate_in(call, group, rank);
     if (!shape) return shape.failure();
-    sought.program = std::make_shared<const plan::Program>(*std::move(shape));
-    if (request_.known_shapes != nullptr) request_.known_shapes->shapes.push_back(sought);
-    return sought.program;
+    entry.program = std::make_shared<const plan::Program>(*std::move(shape));
+    if (request_.known_shapes != nullptr) request_.known_shapes->shapes.push_back(entry);
+    return entry.program;
 }
 
 base::Result<void> Groups::add_shapes(const GroupCall& call, Group group,
                                       plan::SplicePart& part) const {
+    // The first or the last rank has the most lanes, which splice() must know.
     for (const Rank rank : {Rank{0}, group.size - 1}) {
         auto shape = shape_of(call, group, rank);
         if (!shape) return shape.failure();
@@ -126,8 +128,8 @@ base::Result<plan::SplicePart> Groups::on_nodes(const GroupCall& call) const {
         part.blocks_of = [rank_of = part.rank_of](Rank local) {
             return std::vector<Rank>{rank_of(local)};
         };
-    if (call.data == Data::places) {
-        part.blocks_most = layout_.nodes();
+    if (call.data == Data::by_local_rank) {
+        part.blocks_max = layout_.nodes();
         part.blocks_of = [layout = layout_](Rank local) {
             std::vector<Rank> ranks;
             for (Rank node = 0; node < layout.nodes(); ++node)
@@ -145,7 +147,7 @@ base::Result<plan::SplicePart> Groups::among_nodes(const GroupCall& call, bool m
     const Group group{.size = layout_.nodes(), .root = root_node_};
     if (auto added = add_shapes(call, group, part); !added) return added.failure();
     if (call.data == Data::blocks) {
-        part.blocks_most = layout_.most();
+        part.blocks_max = layout_.most();
         part.blocks_of = [layout = layout_](Rank node) {
             std::vector<Rank> ranks;
             for (Rank local = 0; local < layout.ranks_on(node); ++local)
@@ -167,14 +169,14 @@ base::Result<plan::SplicePart> Groups::of_leaders(const GroupCall& call) const {
     });
 }
 
-base::Result<plan::SplicePart> Groups::of_places(const GroupCall& call) const {
+base::Result<plan::SplicePart> Groups::of_equal_local_ranks(const GroupCall& call) const {
     return among_nodes(call, true, [layout = layout_, local = local_](Rank node) {
         return layout.rank_at(node, local);
     });
 }
 
-plan::SplicePart Groups::by_itself(plan::VectorName input, plan::VectorName output,
-                                   bool combines) const {
+plan::SplicePart Groups::local_step(plan::VectorName input, plan::VectorName output,
+                                    bool combines) const {
     const std::uint32_t segments = request_.segments;
     plan::Program header;
     header.units = header.segments = segments;

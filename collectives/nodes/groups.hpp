@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// groups.hpp - parts of a program: calls among the ranks of a node or among ranks of all nodes.
+// groups.hpp - parts of a program: calls among the ranks of a node or among one rank of each node.
 //
 // Idea     Every node has a leader. It is the root on the root's node, and otherwise its first
 //          rank. For scans it is the last rank, which has the result of its node. A part is a call
-//          of an algorithm by the ranks of every node, by the leaders, or by the ranks with the
-//          same local rank. A part may also be a local step of one rank.
+//          by the ranks of every node, by the leaders, or by the ranks with the same local rank.
+//          A part may also be a local step of one rank.
 // Next     plan/schedule/splice.hpp for how parts become a program; hierarchical.cpp.
 #pragma once
 
@@ -23,8 +23,9 @@ enum class Data : std::uint8_t {
     /// The vector has a block for each rank of the team. Within a node a rank has its own block.
     /// Among nodes a rank has the blocks of all ranks of its node.
     blocks,
-    /// As `blocks`, but within a node a rank has the blocks of all ranks with its local rank.
-    places,
+    /// As `blocks`, but within a node a rank has the blocks of all ranks with its local rank, of
+    /// all nodes.
+    by_local_rank,
 };
 
 /// A call within groups of ranks: its collective, algorithm and buffers.
@@ -38,15 +39,14 @@ struct GroupCall {
 
 enum class Leader : std::uint8_t { first, last };
 
-/// Programs of the groups of a call, shared by all its ranks. The first rank that needs
-/// one generates it.
+/// Cache of the programs of groups, shared by the requests of several ranks of a call.
 struct KnownShapes {
     struct GroupShape {
         std::string_view collective;
         AlgorithmSpec spec;
         Data data = Data::vector;
-        Rank of_size = 1;  ///< of the whole team
-        Rank size = 1;
+        Rank team_size = 1;  ///< ranks of the team
+        Rank size = 1;       ///< ranks of the group; `root` and `rank` are ranks of the group, too
         Rank root = 0;
         Rank rank = 0;
         std::shared_ptr<const plan::Program> program = nullptr;
@@ -58,20 +58,21 @@ class Groups {
   public:
     explicit Groups(const GenerateRequest& request, Leader leader = Leader::first);
 
+    /// Returns true if this rank is its node's leader.
     [[nodiscard]] bool leads() const { return local_ == leader_of(node_); }
     [[nodiscard]] Rank node() const { return node_; }
     [[nodiscard]] Rank local() const { return local_; }
     [[nodiscard]] const plan::Layout& layout() const { return layout_; }
-    /// Calls among the ranks of each node. In rooted collectives the leader is the root.
+    /// Returns calls among the ranks of each node. In rooted collectives the leader is the root.
     [[nodiscard]] base::Result<plan::SplicePart> on_nodes(const GroupCall& call) const;
-    /// A call among the leaders. In rooted collectives the leader of the root's node is the root.
+    /// Returns a call among the leaders. Its root is the leader of the root's node.
     [[nodiscard]] base::Result<plan::SplicePart> of_leaders(const GroupCall& call) const;
-    /// Calls among the ranks with the same local rank. All nodes must have equal numbers of ranks.
-    [[nodiscard]] base::Result<plan::SplicePart> of_places(const GroupCall& call) const;
-    /// A local step of this rank: copies input to output, or combines the input (first)
-    /// with the output.
-    [[nodiscard]] plan::SplicePart by_itself(plan::VectorName input, plan::VectorName output,
-                                             bool combines) const;
+    /// Returns calls among ranks with equal local ranks. All nodes must have equally many ranks.
+    [[nodiscard]] base::Result<plan::SplicePart> of_equal_local_ranks(const GroupCall& call) const;
+    /// Returns a local step of this rank: copies input to output or, if `combines`, combines the
+    /// input (first operand) with the output.
+    [[nodiscard]] plan::SplicePart local_step(plan::VectorName input, plan::VectorName output,
+                                              bool combines) const;
 
   private:
     /// Facts about a group that the headers of its programs depend on.
@@ -91,7 +92,7 @@ class Groups {
                                                                               Rank rank) const;
     [[nodiscard]] base::Result<void> add_shapes(const GroupCall& call, Group group,
                                                 plan::SplicePart& part) const;
-    /// Returns a call among one rank of each node. `mine`: this rank takes part.
+    /// Returns a call among one rank of each node. `mine`: this rank is one of the callers.
     [[nodiscard]] base::Result<plan::SplicePart> among_nodes(
         const GroupCall& call, bool mine, std::function<Rank(Rank)> rank_of) const;
 

@@ -10,14 +10,14 @@
 //          their own results. An alltoall has no leaders. The ranks of a node exchange blocks until
 //          each has the blocks for its local rank on all nodes. Then ranks with equal local ranks
 //          exchange the blocks of their nodes.
-// Source   Hierarchical collectives as in many libraries; composition of programs is ours.
+// Source   Common in MPI libraries; the composition of programs is weft's own.
 // Rounds   The sum of the parts. Over the network: the rounds of `net` among the nodes.
 // Bytes    Over the network the bytes of `net` among the nodes, for any number of ranks on a node.
 // Memory   The slots of the parts, one after another. A leader has a scratch vector for
 //          intermediate results if it has no output for them.
 // Good for Nodes with several ranks on a network much slower than their memory, and little
-//          traffic. Only one rank of a node uses the network, so large vectors leave much of
-//          it unused (multi-object-large).
+//          traffic. Only one rank of a node uses the network. For large vectors,
+//          multi-object-large uses more of its bandwidth.
 // Holds    Rank order if requested: every part keeps it, and nodes must hold consecutive ranks
 //          (for scans always). Results are bit-identical if `net` is bit-identical (and `node`, if
 //          it is an allreduce). The parts of a barrier on a node are the signals of a reduce and
@@ -48,18 +48,21 @@ using plan::VectorName;
 using Entry = HierarchicalEntry;
 using Line = HierarchicalLine;
 
+/// On the last rank of a node in an exscan: the result of the node's ranks before it.
 constexpr VectorName kBefore{plan::Buffer::scratch, 1};
 
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
-/// An algorithm that a parameter names, of the first of several collectives that has it.
+/// An algorithm that a parameter names, and its collective.
 struct Named {
     std::string_view collective;
     AlgorithmSpec spec;
     const Algorithm* algorithm = nullptr;
 };
 
+/// Returns the algorithm that parameter `key` names (default: `fallback`), from the first of the
+/// collectives that has it.
 base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
                              std::string_view fallback,
                              std::span<const std::string_view> collectives) {
@@ -86,7 +89,7 @@ struct Parts {
     Named node;
     Named net;
     Named down;
-    std::uint32_t pieces = 1;  ///< requested by the specs of the parts
+    std::uint32_t pieces = 1;  ///< `segments` in the specs of the parts
 
     [[nodiscard]] const Named& by_name(PartName name) const {
         if (name == PartName::net) return net;
@@ -94,7 +97,7 @@ struct Parts {
     }
 };
 
-/// Moves the number of pieces from the spec of a part to the setting for all parts.
+/// Moves `segments` from the spec of a part to `parts.pieces`.
 base::Result<void> take_pieces(Named& part, Parts& parts) {
     if (part.algorithm->parameter("segments") == nullptr || part.spec.find("segments") == nullptr)
         return base::Done{};
@@ -111,15 +114,16 @@ base::Result<void> take_pieces(Named& part, Parts& parts) {
     return base::Done{};
 }
 
-/// Returns the parts that a spec names. `transfer` selects the default of the parts on a node.
+/// Returns the parts that a spec names. `transfer` determines the default algorithms on a node.
 base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec,
                              LocalTransfer transfer) {
     Parts parts;
     const bool maps = transfer == LocalTransfer::in_place && entry.maps;
-    auto node = named_by(spec, "node", maps ? kMapped : entry.node_usual, entry.node_collectives());
+    auto node =
+        named_by(spec, "node", maps ? kMapped : entry.node_default, entry.node_collectives());
     if (!node) return node.failure();
     parts.node = *std::move(node);
-    auto net = named_by(spec, kNet, entry.net_usual, {&entry.net_collective(), 1});
+    auto net = named_by(spec, kNet, entry.net_default, {&entry.net_collective(), 1});
     if (!net) return net.failure();
     parts.net = *std::move(net);
     if (parts.net.algorithm->properties_of(parts.net.spec).direct)
@@ -138,8 +142,8 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec,
     return parts;
 }
 
-/// Returns the transfer method on a node; the bytes between local peers decide. Whole buffers are
-/// exposed, so blocks of different sizes, which need not adjoin, are put.
+/// Returns the transfer method on a node, by the bytes between local peers. `mapped` exposes whole
+/// buffers. Blocks of different sizes need not adjoin in a buffer, so they are put.
 base::Result<LocalTransfer> local_transfer_of(const Entry& entry, const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
@@ -147,7 +151,7 @@ base::Result<LocalTransfer> local_transfer_of(const Entry& entry, const Algorith
     return local_transfer(spec, entry.traits().blocks() ? block_bytes(request) : vector);
 }
 
-/// Fails if a part uses vectors in place and their blocks may be at separate places.
+/// Fails if a part uses vectors in place whose blocks need not adjoin.
 base::Result<void> check_memory(const Parts& parts, const GenerateRequest& request) {
     if (request.counts.empty()) return base::Done{};
     for (const Named* part : {&parts.node, &parts.down})
@@ -159,7 +163,7 @@ base::Result<void> check_memory(const Parts& parts, const GenerateRequest& reque
     return base::Done{};
 }
 
-/// Returns the lines of an entry for the root or for another rank.
+/// Returns the lines of an entry. At the root of a reduce or gather, its output replaces kPartial.
 std::vector<Line> lines_of(const Entry& entry, bool at_root) {
     std::vector<Line> lines(entry.lines.begin(), entry.lines.end());
     const bool collects = entry.traits().output == VectorPart::whole_at_root;
@@ -199,7 +203,7 @@ std::vector<Line> lines_of_scan(const Entry& entry, const Groups& groups) {
 
 base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, const Groups& groups) {
     if (line.callers == Callers::itself)
-        return groups.by_itself(line.input, line.output, line.combines);
+        return groups.local_step(line.input, line.output, line.combines);
     const Named& named = parts.by_name(line.part);
     const GroupCall call{.collective = named.collective,
                          .spec = named.spec,
@@ -207,7 +211,7 @@ base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, con
                          .output = line.output,
                          .data = line.data};
     if (line.callers == Callers::leaders) return groups.of_leaders(call);
-    if (line.callers == Callers::places) return groups.of_places(call);
+    if (line.callers == Callers::equal_local_ranks) return groups.of_equal_local_ranks(call);
     return groups.on_nodes(call);
 }
 
@@ -263,13 +267,15 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     return compose(entry, *parts, std::move(header), groups);
 }
 
-/// Returns the lowest rank that runs the same steps with equal bytes. A rank that is not a leader
-/// runs the steps of its local rank on any node with equally many ranks. The first node and the
-/// root's node differ.
+/// Returns the lowest rank known to run the same steps with equal bytes (Algorithm::same_as). Ranks
+/// that are no leaders run equal steps if their local rank and the number of ranks on their node
+/// are equal. The first node and the root's node differ.
 Rank same_as(const Entry& entry, const GenerateRequest& request) {
-    const auto by_places = [](const Line& line) { return line.callers == Callers::places; };
+    const auto by_local_rank = [](const Line& line) {
+        return line.callers == Callers::equal_local_ranks;
+    };
     if (!request.layout.contiguous() || !request.counts.empty() ||
-        std::ranges::any_of(entry.lines, by_places))
+        std::ranges::any_of(entry.lines, by_local_rank))
         return request.rank;
     const plan::Layout& layout = request.layout;
     const Rank own = layout.node_of(request.rank);
@@ -330,8 +336,8 @@ Algorithm hierarchical(std::string_view collective) {
         .name = "hierarchical",
         .summary = entry.summary,
         .source = "composed of the algorithms that node and net name",
-        .parameters = {{"node", entry.node_usual, entry.node_help, entry.node_tries},
-                       {kNet, entry.net_usual, entry.net_help, entry.net_tries}},
+        .parameters = {{"node", entry.node_default, entry.node_help, entry.node_tries},
+                       {kNet, entry.net_default, entry.net_help, entry.net_tries}},
         .properties = usual(entry),
         .generate =
             [&entry](const AlgorithmSpec& spec, const GenerateRequest& request) {
@@ -344,7 +350,7 @@ Algorithm hierarchical(std::string_view collective) {
     };
     if (!entry.down.empty())
         algorithm.parameters.push_back(
-            {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
+            {"down", "flat", "how the ranks of a node get the result", "(binomial)"});
     if (entry.traits().has_data()) algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
     if (entry.maps) algorithm.parameters.push_back(kNearParameter);
     return algorithm;

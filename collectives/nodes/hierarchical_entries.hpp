@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hierarchical_entries.hpp - table of the composed collectives and their parts.
 //
-// Idea     A line names the callers, the part of the spec, and the buffers that it reads and
-//          writes. The lines of scans differ between ranks; they are in hierarchical.cpp.
+// Idea     A line is a part of the composed call: its callers, its algorithm, and the buffers that
+//          it reads and writes. The lines of scans depend on the rank; see hierarchical.cpp.
 #pragma once
 
 #include <array>
@@ -14,28 +14,28 @@
 
 namespace weft::collectives {
 
-/// Ranks that call a part together: those of each node, the leaders, or those with equal local
-/// ranks. `itself`: each rank runs a local step.
-enum class Callers : std::uint8_t { nodes, leaders, places, itself };
+/// Ranks that call a part together. `nodes`: the ranks of each node. `equal_local_ranks`: one rank
+/// of each node, with equal local ranks. `itself`: each rank runs a local step.
+enum class Callers : std::uint8_t { nodes, leaders, equal_local_ranks, itself };
 
-/// Parts that a spec names.
+/// Parameters of a spec that name an algorithm.
 enum class PartName : std::uint8_t { node, net, down };
 
 inline constexpr plan::VectorName kInput{plan::Buffer::input};
 inline constexpr plan::VectorName kOutput{plan::Buffer::output};
-/// Buffer of a leader for data that is not its own result.
+/// Scratch buffer of a leader for data of its node.
 inline constexpr plan::VectorName kPartial{plan::Buffer::scratch};
 
-/// One part: its callers, algorithm, buffers and data.
+/// A part of a composed call.
 struct HierarchicalLine {
     Callers callers = Callers::nodes;
-    /// Unused by `itself`, which copies the input or combines it with the output.
+    /// Parameter that names the algorithm; unused by Callers::itself.
     PartName part = PartName::node;
     plan::VectorName input;
     plan::VectorName output;
     Data data = Data::vector;
-    bool combines = false;
-    bool takes_part = true;  ///< true if this rank takes part
+    bool combines = false;   ///< Callers::itself: combine input and output; false: copy
+    bool takes_part = true;  ///< false: this rank is no caller
 };
 
 struct HierarchicalEntry {
@@ -43,20 +43,18 @@ struct HierarchicalEntry {
     std::string_view summary;
     std::array<std::string_view, 2> node;  ///< collectives that the part `node` may use
     std::string_view node_help;
-    std::string_view node_tries = "(binomial)";
-    std::string_view net_usual = "binomial";
-    std::string_view net_tries = "(flat)";
-    std::string_view net_variants = "flat";
+    std::string_view node_tries = "(binomial)";  ///< values that tests try
+    std::string_view net_default = "binomial";
+    std::string_view net_tries = "(flat)";   ///< values that tests try
+    std::string_view net_variants = "flat";  ///< specs of `net` worth a prediction
     /// Collective that distributes the result on a node; may be empty.
     std::string_view down = "";
-    /// Parts in their order; empty for scans. At the root, kPartial means its output.
-    std::span<const HierarchicalLine> lines = {};
-    std::string_view node_usual = "flat";
-    std::string_view node_large = "binomial";  ///< for nodes with many ranks
+    std::span<const HierarchicalLine> lines = {};  ///< parts in their order; empty for scans
+    std::string_view node_default = "flat";
+    std::string_view node_large = "binomial";  ///< for nodes of more than 4 ranks
     std::string_view net_help = "algorithm between one rank of each node";
-    std::string_view net_of = "";  ///< collective of the part `net`, if it differs
-    /// Ranks of a node may access each other's buffers for their parts.
-    bool maps = true;
+    std::string_view net_of = "";  ///< collective of the part `net`; empty: `collective`
+    bool maps = true;              ///< parts on a node may be `mapped`
 
     [[nodiscard]] constexpr const CollectiveTraits& traits() const {
         return *find_collective(collective);
@@ -96,8 +94,8 @@ inline constexpr Line kAllgather[] = {{nodes, node, kInput, kOutput, Data::block
 inline constexpr Line kReduceScatter[] = {{nodes, node, kInput, kPartial},
                                           {leaders, net, kPartial, kPartial, Data::blocks},
                                           {nodes, down, kPartial, kOutput, Data::blocks}};
-inline constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::places},
-                                     {places, net, kOutput, kOutput, Data::blocks}};
+inline constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::by_local_rank},
+                                     {equal_local_ranks, net, kOutput, kOutput, Data::blocks}};
 }  // namespace lines
 // clang-format on
 
@@ -107,11 +105,11 @@ constexpr HierarchicalEntry scan_entry(std::string_view collective, std::string_
             .node = {collective},
             .node_help = node_help,
             .node_tries = "(recursive-doubling)",
-            .net_usual = "recursive-doubling",
+            .net_default = "recursive-doubling",
             .net_tries = "(linear)",
             .net_variants = "linear",
             .down = "broadcast",
-            .node_usual = "linear",
+            .node_default = "linear",
             .node_large = "recursive-doubling",
             .net_help = "an exscan of the last ranks of nodes",
             .net_of = "exscan"};
@@ -124,7 +122,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .node = {"reduce", "barrier"},
      .node_help = "a reduce, used for its signals, or a barrier",
      .node_tries = "(binomial),(central)",
-     .net_usual = "dissemination",
+     .net_default = "dissemination",
      .net_tries = "(central),(dissemination:k=2)",
      .net_variants = "dissemination:k=3,central",
      .down = "broadcast",
@@ -145,11 +143,11 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(flat),(kary:k=3)",
      .lines = lines::kReduce},
     {.collective = "allreduce",
-     .summary = "one rank of each node combines its ranks, nodes are combined, all learn it",
+     .summary = "one rank of each node combines its ranks, nodes are combined, all get the result",
      .node = {"reduce", "allreduce"},
      .node_help = "a reduce or an allreduce on the node",
      .node_tries = "(binomial),(recursive-doubling)",
-     .net_usual = "recursive-doubling",
+     .net_default = "recursive-doubling",
      .net_tries = "(ring),(reduce-broadcast),(double-tree)",
      .net_variants = "reduce-broadcast,ring",
      .down = "broadcast",
@@ -165,10 +163,10 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .node_help = "a scatter on the node",
      .lines = lines::kScatter},
     {.collective = "allgather",
-     .summary = "nodes collect their blocks, exchange them, and all ranks learn them",
+     .summary = "nodes collect their blocks, exchange them, and give them to all ranks",
      .node = {"gather"},
      .node_help = "a gather on the node",
-     .net_usual = "bruck",
+     .net_default = "bruck",
      .net_tries = "(ring),(direct)",
      .net_variants = "ring,direct",
      .down = "broadcast",
@@ -177,21 +175,21 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .summary = "nodes combine their ranks, exchange blocks, and give them out",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
-     .net_usual = "pairwise",
+     .net_default = "pairwise",
      .net_tries = "(ring)",
      .net_variants = "ring",
      .down = "scatter",
      .lines = lines::kReduceScatter},
     {.collective = "alltoall",
-     .summary = "ranks of a node sort blocks by place, then ranks at each place exchange them",
+     .summary = "ranks of a node sort blocks by local rank, then equal local ranks exchange them",
      .node = {"alltoall"},
      .node_help = "an alltoall on the node",
      .node_tries = "(bruck)",
-     .net_usual = "direct",
+     .net_default = "direct",
      .net_tries = "(bruck)",
      .net_variants = "bruck",
      .lines = lines::kAlltoall,
-     .node_usual = "direct",
+     .node_default = "direct",
      .node_large = "bruck",
      .net_help = "an alltoall of the ranks with equal local ranks",
      .maps = false},

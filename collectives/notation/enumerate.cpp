@@ -9,8 +9,8 @@ namespace {
 
 using Visit = std::function<bool(const Schedule&)>;
 
-/// Visits `schedule` with every ordered factorisation of n appended. Returns false when
-/// the visitor stops.
+/// Visits `schedule` with every ordered factorisation of n appended. Returns false if the visitor
+/// has returned false.
 bool visit_factorisations(Rank n, Schedule& schedule, const Visit& visit) {
     if (n == 1) return visit(schedule);
     const auto descend = [&](Rank factor) {
@@ -69,7 +69,7 @@ bool visit_merges(Rank size, const Visit& visit) {
     return true;
 }
 
-/// Returns the number of ordered factorisations of n; visits only its divisors.
+/// Returns the number of ordered factorisations of n. `known` caches the numbers of its divisors.
 std::uint64_t count_factorisations(Rank n, std::map<Rank, std::uint64_t>& known) {
     if (n == 1) return 1;
     const auto found = known.find(n);
@@ -84,8 +84,8 @@ std::uint64_t count_factorisations(Rank n, std::map<Rank, std::uint64_t>& known)
     return count;
 }
 
-/// Returns the number of ordered factorisations of all numbers up to n. Each number adds its count
-/// to its multiples.
+/// Returns, by number up to n, the number of ordered factorisations. A number's count is added to
+/// all its multiples, whose first factor is then the quotient.
 std::vector<std::uint64_t> count_all_factorisations(Rank n) {
     const auto end = static_cast<std::size_t>(n) + 1;
     std::vector<std::uint64_t> counts(end, 0);
@@ -96,8 +96,8 @@ std::vector<std::uint64_t> count_all_factorisations(Rank n) {
     return counts;
 }
 
-/// Returns the numbers of factor sets. For each further factor, its multiples gain the sets
-/// of the quotient.
+/// Returns, by number up to n, the number of unordered factorisations. After the pass of a factor,
+/// all factorisations into factors up to it are counted.
 std::vector<std::uint64_t> count_all_factor_sets(Rank n) {
     const auto end = static_cast<std::size_t>(n) + 1;
     std::vector<std::uint64_t> counts(end, 0);

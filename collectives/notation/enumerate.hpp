@@ -7,8 +7,7 @@
 //          merged    every number of remainders R >= 1 times the factorisations of n - R into two
 //                    factors or more.
 //          Levels do not nest here.
-// Holds    Each schedule is visited once, always in the same order. A visitor can stream, since no
-//          list is stored.
+// Holds    Each schedule is visited once, always in the same order. No list is stored.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@ void for_each_schedule(Rank size, ScheduleFamily family,
 /// Returns the number of schedules. Time: the divisors of `size` for factored, else about
 /// size * log(size).
 [[nodiscard]] std::uint64_t count_schedules(Rank size, ScheduleFamily family);
-/// Returns the number of factored schedules for each size up to `most` (one for each set of factors
-/// if `unordered`). Sieve: time about most * log(most), 8 bytes for each size.
+/// Returns, by size up to `most`, the number of factored schedules. `unordered`: schedules that
+/// differ only in the order of factors count once. Time: about most * log(most).
 [[nodiscard]] std::vector<std::uint64_t> count_factored_up_to(Rank most, bool unordered);
 
 }  // namespace weft::collectives

@@ -18,7 +18,7 @@ std::int64_t cost_of(const Schedule& schedule, const StageCost& cost) {
             case StageKind::gather:
                 messages = 1;
                 break;
-            case StageKind::merge:  // the remainders send to every member of a group
+            case StageKind::merge:  // a remainder sends to every member of a group
                 messages = stage.base;
                 break;
             case StageKind::release:
@@ -32,14 +32,14 @@ std::int64_t cost_of(const Schedule& schedule, const StageCost& cost) {
 
 namespace {
 
-/// Finds the cheapest factors for `size`, and for all sizes that are left after some first factors.
+/// Finds the cheapest factors whose product is at least a size, by recursion on the first factor.
 class CoverSearch {
   public:
     explicit CoverSearch(const StageCost& cost) : cost_(cost) {}
 
     struct Best {
-        std::int64_t cost = 0;
-        Rank factor = 1;
+        std::int64_t cost = 0;  ///< cost of all factors
+        Rank factor = 1;        ///< first factor
     };
     Best find(Rank size) {
         if (size <= 1) return {};
@@ -113,12 +113,12 @@ Optimum OptimumSearch::find(Rank size) const {
     return best;
 }
 
-/// size - inner ranks become silent, in (size - inner) / (base - 1) groups of `base`. At most
-/// `inner` groups are possible. The smallest base is the cheapest.
+/// A split leaves `inner` active ranks. The other ranks only send to a leader, in groups of one
+/// leader and base - 1 others. At most `inner` groups are possible. The smallest base is cheapest.
 void OptimumSearch::try_splits(Rank size, Optimum& best) const {
     for (Rank inner = 2; inner < size; ++inner) {
         const Rank silent = size - inner;
-        Rank others = (silent + inner - 1) / inner;  // base - 1, at least
+        Rank others = (silent + inner - 1) / inner;  // lower bound of base - 1
         const auto cost = [&] { return stage(1) + stage(others) + factored_cost(inner); };
         while (cost() < best.cost && silent % others != 0) ++others;
         if (cost() >= best.cost) continue;

@@ -4,8 +4,8 @@
 // Idea     A stage in which a rank sends b messages costs latency + b * message. So costs add up
 //          and do not depend on the order of stages. F(n), the least cost of a factored
 //          schedule, follows from F of the divisors, in one sieve for all numbers up to n. A
-//          split or merge is a factored schedule of fewer ranks and two more stages; only few of
-//          them can be cheaper.
+//          split or merge is a factored schedule of fewer ranks with two more stages; the search
+//          skips those that cannot be cheaper.
 // Holds    Exact: the cost equals the least cost of all schedules of enumerate.hpp.
 // Next     Ruefenacht et al., section 3, for the model.
 #pragma once
@@ -31,13 +31,14 @@ struct Optimum {
     ScheduleFamily family = ScheduleFamily::factored;
     std::int64_t cost = 0;
     std::int64_t factored = 0;  ///< cost of the best factored schedule
-    /// Cost of the best split and merge, if it is lower than all costs tried before.
+    /// Costs of the best split and the best merge; nullopt if no cheaper schedule than the ones
+    /// tried before (factored, then merges, then splits).
     std::optional<std::int64_t> split;
     std::optional<std::int64_t> merged;
 };
 
-/// Returns factors with a product of at least `size`, with the cheapest stages. For algorithms that
-/// may receive a contribution twice. Their cost is at most the cost of any schedule.
+/// Returns the factors with the cheapest stages whose product is at least `size`, for algorithms
+/// that may receive a contribution twice. The cost is at most the cost of any schedule.
 [[nodiscard]] std::vector<Rank> cheapest_cover(Rank size, const StageCost& cost);
 
 /// Finds optimal schedules for all sizes up to `size_max`.
@@ -62,7 +63,7 @@ class OptimumSearch {
 
     StageCost cost_;
     std::vector<std::int64_t> least_;  ///< F, by size
-    std::vector<Rank> last_;           ///< a factor of the best schedule, by size
+    std::vector<Rank> last_;           ///< one factor of the cheapest factored schedule, by size
 };
 
 }  // namespace weft::collectives

@@ -4,9 +4,9 @@
 // Idea     A schedule is a list of stages. A *level* is a set of active ranks with virtual ids
 //          (wids) 0..n-1 and S, the product of its factors so far. aB multiplies S by B; cTmB and
 //          mRgGaB open a smaller level inside, eTmB and nRgGaB close it again (Ruefenacht et al.,
-//          recursive multiplying, section 4). The letters are theirs: T grouped ranks, B base, R
-//          remainders, G groups.
-// Why      The syntax of a text does not depend on the number of ranks, but the validity as an
+//          recursive multiplying, section 4). Letters are as in the paper: T grouped ranks, B base,
+//          R remainders, G groups.
+// Why      The syntax of a text does not depend on the number of ranks, but its validity as an
 //          allreduce does. So there are two steps: parse, then validate against n.
 // Holds    print(parse(text)) == text, because there is one spelling (no blanks, no leading zeros).
 // Next     spec.hpp for algorithm specs in general; enumerate.hpp for all schedules of one size.
@@ -26,7 +26,7 @@ class Cursor;
 
 enum class StageKind : char {
     factor = 'a',   ///< aB: groups of B exchange and reduce
-    gather = 'c',   ///< cTmB: the first T ranks in groups of B; the last of each reduces for all
+    gather = 'c',   ///< cTmB: the first T ranks form groups of B; the last of each is its leader
     scatter = 'e',  ///< eTmB: the leaders of the matching cTmB return the result
     merge = 'm',    ///< mRgGaB: aB over G groups while R remainders only send
     release = 'n',  ///< nRgGaB: aB with stride G while the R remainders only receive
@@ -53,7 +53,7 @@ using Schedule = std::vector<Stage>;
 [[nodiscard]] std::string print(const Stage& stage);
 [[nodiscard]] std::string print(const Schedule& schedule);
 
-/// A stage and the state of its level at its start. For e and n it is the level that they close.
+/// A stage and the state of its level before it. For e and n this is the level that they close.
 struct PlacedStage {
     Stage stage;
     Rank active = 0;  ///< n: ranks active on the level

@@ -5,7 +5,7 @@
 //          value    := '(' spec ')' | letters, digits, '_', '.', '+', '-'
 //          name     := a letter, then letters, digits, '_', '-'; a key has the same form
 //          schedule := stages of recursive multiplying (schedule.hpp), comma separated
-//          A name never looks like a stage: a stage is one of the letters a c e m n and a digit.
+//          A text that starts with one of a c e m n and a digit is a schedule, else a name.
 // Holds    print(parse(text)) == text. Errors name the character and the expected text.
 #pragma once
 
@@ -25,7 +25,7 @@ struct AlgorithmSpec {
     std::string name;   ///< empty if this is a schedule in the notation
     Schedule schedule;  ///< empty if this is a name
     std::vector<SpecParameter> parameters;
-    std::size_t position = 1;  ///< of its first character in the parsed text
+    std::size_t position = 1;  ///< 1-based position of its first character in the parsed text
 
     [[nodiscard]] bool is_schedule() const { return name.empty(); }
     [[nodiscard]] const SpecParameter* find(std::string_view key) const;
@@ -38,7 +38,7 @@ struct SpecParameter {
     std::string key;
     std::string value;                  ///< empty if nested
     std::vector<AlgorithmSpec> nested;  ///< the spec in parentheses, if any
-    std::size_t position = 1;           ///< of the value, or of the nested spec
+    std::size_t position = 1;           ///< position of the value, or of the nested spec
 
     friend bool operator==(const SpecParameter& a, const SpecParameter& b) {
         return a.key == b.key && a.value == b.value && a.nested == b.nested;
@@ -53,10 +53,10 @@ struct NumberRange {
     std::int64_t least = 0;
     std::int64_t most = 0;
 };
-/// Returns the integer given for `key`. A failure names the character and the bound.
+/// Returns the integer given for `key`, or range.fallback. A failure names the position and range.
 [[nodiscard]] base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec,
                                                           std::string_view key, NumberRange range);
-/// Returns a number with up to three decimal places. Range and result are in thousandths.
+/// As number_parameter(), for up to three decimal places. Range and result are in thousandths.
 [[nodiscard]] base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec,
                                                            std::string_view key, NumberRange range);
 

@@ -150,6 +150,7 @@ class Validator {
                     static_cast<char>(opener), open);
     }
 
+    /// Returns the position of a part of the current stage in the printed schedule.
     std::size_t position(StagePart part) const {
         std::size_t at = first_position_;
         for (std::size_t i = 0; i < index_; ++i) at += print(schedule_[i]).size() + 1;

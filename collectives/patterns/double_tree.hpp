@@ -2,10 +2,10 @@
 // double_tree.hpp - two binary trees below one root; each rank is an inner node of at most one.
 //
 // Idea     The first tree has the numbers 1..size-1 in order. A number with lowest set bit b > 1
-//          has children at distance b/2 on both sides, as far as such numbers exist. The top is
-//          the largest power of two. All inner nodes are even. The second tree is the first one
-//          with all numbers mirrored (even count) or shifted by one (odd count), so that its inner
-//          nodes are odd.
+//          has children at distance b/2 on both sides; if the larger number does not exist, the
+//          distance is the largest smaller power of two. The top is the largest power of two. All
+//          inner nodes are even. The second tree is the first one with all numbers mirrored (even
+//          count) or shifted by one (odd count), so that its inner nodes are odd.
 // Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast,
 //          reduction and scan.
 // Holds    Trees are ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, the
@@ -20,10 +20,10 @@
 
 namespace weft::collectives::patterns {
 
-/// Position in a tree with a child's subtree on each side of a node. -1: no such node.
+/// Neighbors of a node in one of the trees. -1: no such node.
 struct InnerPlace {
     Rank parent = -1;
-    std::uint32_t child_index = 0;  ///< among the parent's children
+    std::uint32_t child_index = 0;  ///< index among the parent's children
     Rank children[2] = {-1, -1};    ///< the second child exists only if the first one does
     /// Index of the child with smaller numbers than the node; the other child has larger ones.
     int before = -1;
@@ -42,7 +42,7 @@ class DoubleTree {
         if (mirrored_ && v != 0) place.before = 1;
         return place;
     }
-    /// Returns the position by ranks, whose numbers are counted from the root.
+    /// Returns the position of rank `own`, with ranks instead of numbers.
     [[nodiscard]] InnerPlace place(int tree, const RelativeRank& own) const {
         InnerPlace found = place(tree, own.number());
         for (Rank* other : {&found.parent, &found.children[0], &found.children[1]})
@@ -51,6 +51,7 @@ class DoubleTree {
     }
 
   private:
+    /// Maps a number of one tree to the other; `by` is the shift of an odd count, 1 or -1.
     [[nodiscard]] Rank turned(Rank v, Rank by) const {
         return mirrored_ ? count_ + 1 - v : (v - 1 + by + count_) % count_ + 1;
     }

@@ -25,8 +25,8 @@ std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
 /// Returns the positions of the members of a merge, or of the remainders if `of_remainders`. In the
 /// ordered placement the remainders of a group are directly before its members, and the first
 /// groups have one remainder more.
-std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders) {
-    if (papers) {
+std::vector<RankRun> merged(const Stage& merge, bool paper_placement, bool of_remainders) {
+    if (paper_placement) {
         return {of_remainders ? RankRun::adjacent(0, merge.remainders)
                               : RankRun::adjacent(merge.remainders, merge.groups * merge.base)};
     }
@@ -49,7 +49,8 @@ std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders)
 /// Translates the stages of the notation to plan::Stages, with a numbering for each level.
 class Translation {
   public:
-    Translation(plan::Stages& stages, bool papers) : stages_(stages), papers_(papers) {}
+    Translation(plan::Stages& stages, bool paper_placement)
+        : stages_(stages), paper_placement_(paper_placement) {}
 
     void run(const Shape& shape) {
         for (const PlacedStage& placed : shape.stages) add(placed);
@@ -91,7 +92,7 @@ class Translation {
             case StageKind::release: {
                 plan::ExchangeStage exchange = groups_of(stage.groups, stage.base, stage.groups);
                 exchange.remainders = open_.back().remainders;
-                exchange.dealt = papers_;
+                exchange.dealt = paper_placement_;
                 exchange.remainders_receive = true;
                 stages_.add(exchange);
                 open_.pop_back();
@@ -101,12 +102,12 @@ class Translation {
     }
 
     void open_merge(const Stage& stage) {
-        const std::uint32_t inner = number(merged(stage, papers_, false));
-        const std::uint32_t remainders = number(merged(stage, papers_, true));
+        const std::uint32_t inner = number(merged(stage, paper_placement_, false));
+        const std::uint32_t remainders = number(merged(stage, paper_placement_, true));
         open_.push_back({inner, remainders});
         plan::ExchangeStage exchange = groups_of(stage.groups, stage.base, 1);
         exchange.remainders = remainders;
-        exchange.dealt = papers_;
+        exchange.dealt = paper_placement_;
         exchange.remainders_send = true;
         stages_.add(exchange);
     }
@@ -123,14 +124,14 @@ class Translation {
     }
 
     plan::Stages& stages_;
-    bool papers_;
+    bool paper_placement_;
     std::vector<Level> open_{Level{}};
 };
 
 }  // namespace
 
-void add_stages(plan::Stages& stages, const Shape& shape, bool papers_placement) {
-    Translation(stages, papers_placement).run(shape);
+void add_stages(plan::Stages& stages, const Shape& shape, bool paper_placement) {
+    Translation(stages, paper_placement).run(shape);
 }
 
 Schedule doubling_schedule(Rank size) {
@@ -147,8 +148,8 @@ Schedule doubling_schedule(Rank size) {
 
 std::vector<std::string> promising_schedules(Rank size, Rank ranks_per_node,
                                              const StageCost& stage) {
-    constexpr Rank kAllAtOnceMax = 128;
-    constexpr Rank kThroughOneMax = 4096;
+    constexpr Rank kAllAtOnceMax = 128;    // for one exchange of all ranks
+    constexpr Rank kThroughOneMax = 4096;  // for a gather to one rank
     const Rank n = size;
     std::vector<std::string> specs;
     if (n < 2) return specs;
@@ -161,7 +162,7 @@ std::vector<std::string> promising_schedules(Rank size, Rank ranks_per_node,
         const Optimum between = search.find(n / q);
         const std::string nodes = print(between.schedule);
         specs.push_back(fmt::format("c{0}m{1},{2},e{0}m{1}", n, q, nodes));
-        // Nested levels do not follow a factor.
+        // After the factor q, no c or m stage may open a level.
         if (between.family == ScheduleFamily::factored)
             specs.push_back(fmt::format("a{},{}", q, nodes));
     }

@@ -8,29 +8,29 @@ namespace weft::collectives::patterns {
 
 namespace {
 
+/// Limits a number of children to the other nodes of the tree.
 std::uint32_t at_most(std::int64_t children, Rank size) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(children, size - 1));
 }
 
-/// Returns, for each time t, the number of nodes that a sender reaches which has the message
-/// at time 0.
-std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t way) {
-    std::vector<Rank> those;
+/// Returns, by time t, the number of nodes (at most `size`) that have the message at t if one node
+/// has it at 0. A node sends every `step`; a message arrives after `travel`.
+std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t travel) {
+    std::vector<Rank> reached;
     const auto within = [&](std::int64_t time) {
-        return time < 0 ? Rank{1} : those[static_cast<std::size_t>(time)];
+        return time < 0 ? Rank{1} : reached[static_cast<std::size_t>(time)];
     };
     do {
-        const auto now = static_cast<std::int64_t>(those.size());
-        // The first receiver has `way` less time than the sender. The sender's next message
-        // leaves `step` later.
+        const auto now = static_cast<std::int64_t>(reached.size());
+        // After its first send, the sender has `step` less time, and the receiver `travel` less.
         const std::int64_t sum =
-            now < way ? 1 : std::int64_t{within(now - step)} + within(now - way);
-        those.push_back(static_cast<Rank>(std::min<std::int64_t>(sum, size)));
-    } while (those.back() < size);
-    return those;
+            now < travel ? 1 : std::int64_t{within(now - step)} + within(now - travel);
+        reached.push_back(static_cast<Rank>(std::min<std::int64_t>(sum, size)));
+    } while (reached.back() < size);
+    return reached;
 }
 
-/// Returns child `index` of k. Children with one node more are first.
+/// Returns child `index` of k. The first children's subtrees may have one node more.
 Branch kary_branch(Rank nodes, Rank k, Rank index) {
     const Rank least = (nodes - 1) / k;
     const Rank larger = (nodes - 1) % k;
@@ -46,7 +46,7 @@ Child kary_child_towards(Rank nodes, Rank k, Rank distance) {
     return {static_cast<std::uint32_t>(index), kary_branch(nodes, k, index)};
 }
 
-/// Returns the child whose number differs from its parent's in the digit with place value `reach`.
+/// Returns the child whose distance from its parent is `digit` times the place value `reach`.
 Branch knomial_branch(Rank nodes, std::int64_t reach, Rank digit) {
     const std::int64_t distance = digit * reach;
     return {static_cast<Rank>(distance),
@@ -112,23 +112,24 @@ RangeTree knomial_tree(Rank size, Rank k) {
 
 RangeTree logp_tree(Rank size, LogP costs) {
     const std::int64_t step = std::max(costs.gap, costs.overhead);
-    const std::int64_t way = costs.latency + 2 * costs.overhead;
-    const auto those = std::make_shared<const std::vector<Rank>>(reach(size, step, way));
-    const auto time_for = [those](Rank nodes) {
-        return std::ranges::lower_bound(*those, nodes) - those->begin();
+    const std::int64_t travel = costs.latency + 2 * costs.overhead;
+    const auto reached = std::make_shared<const std::vector<Rank>>(reach(size, step, travel));
+    const auto time_for = [reached](Rank nodes) {
+        return std::ranges::lower_bound(*reached, nodes) - reached->begin();
     };
     const auto branches = [=](Rank nodes) {
         std::vector<Branch> list;
         Rank distance = 1;
-        for (std::int64_t left = time_for(nodes) - way; distance < nodes; left -= step) {
-            const Rank part = std::min((*those)[static_cast<std::size_t>(left)], nodes - distance);
+        for (std::int64_t left = time_for(nodes) - travel; distance < nodes; left -= step) {
+            const Rank part =
+                std::min((*reached)[static_cast<std::size_t>(left)], nodes - distance);
             list.push_back({distance, part});
             distance += part;
         }
         return list;
     };
-    // A smaller subtree has less time, so its root cannot have more children than this time allows.
-    const std::int64_t last = time_for(size) - way;
+    // The root of the whole tree has the most time, so no node has more children.
+    const std::int64_t last = time_for(size) - travel;
     return {
         .branches = branches,
         .child_towards =

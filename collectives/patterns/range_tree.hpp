@@ -7,7 +7,7 @@
 //          of their ranges.
 // Holds    The time to find a node is proportional to its depth and its number of branches. For
 //          LogP trees, all branches on the path count; for chains, the time is constant.
-// Next     collectives/trees.hpp for the trees that specs name.
+// Next     ../generate/named_trees.hpp for the trees that specs name.
 #pragma once
 
 #include <cstdint>
@@ -42,16 +42,17 @@ struct Branch {
     friend bool operator==(const Branch&, const Branch&) = default;
 };
 
-/// Child whose subtree contains a node; `index` counts its siblings in the order of service.
+/// Child whose subtree contains a certain node.
 struct Child {
-    std::uint32_t index = 0;
+    std::uint32_t index = 0;  ///< index among its siblings, in the order in which they are served
     Branch branch;
 };
 
 struct RangeTree {
-    /// Returns the children of the root of a subtree of `size` nodes, in the order of service.
+    /// Returns the children of the root of a subtree of `size` nodes, in the order in which it
+    /// serves them.
     std::function<std::vector<Branch>(Rank size)> branches;
-    /// Returns that root's child on the path to the node at `distance` > 0 from the root.
+    /// Returns the child of that root whose subtree has the node at `distance` > 0 from the root.
     std::function<Child(Rank size, Rank distance)> child_towards;
     std::uint32_t children_max = 0;  ///< largest number of children of a node
 };
@@ -63,8 +64,8 @@ struct RangeTree {
 /// number in base k.
 [[nodiscard]] RangeTree knomial_tree(Rank size, Rank k);
 
-/// Cost of a message in any unit of time. A sender starts one each `gap` (or `overhead`, if
-/// longer). It arrives after overhead + latency + overhead.
+/// Cost of a message in any unit of time. A sender starts a message every `gap` (or `overhead`, if
+/// longer). The message arrives after overhead + latency + overhead.
 struct LogP {
     std::int64_t latency = 6;
     std::int64_t overhead = 2;
@@ -80,18 +81,18 @@ struct LogP {
 /// Neighbors of a node, by their numbers.
 struct TreeNode {
     Rank parent = -1;               ///< -1 at the root
-    std::uint32_t child_index = 0;  ///< among the parent's children
-    Rank size = 1;                  ///< of the subtree that starts here
+    std::uint32_t child_index = 0;  ///< index among the parent's children
+    Rank size = 1;                  ///< nodes of its subtree, with itself
     std::vector<Branch> branches;
 };
 [[nodiscard]] TreeNode find_node(const RangeTree& tree, Rank size, Rank node);
 
-/// Neighbors of a rank in a tree whose numbers are counted from the root; ranks, not numbers.
+/// Neighbors of a rank in a tree whose numbers are RelativeRank numbers; all members are ranks.
 struct TreePlace {
     Rank parent = -1;               ///< -1 at the root
-    std::uint32_t child_index = 0;  ///< among the parent's children
+    std::uint32_t child_index = 0;  ///< index among the parent's children
     std::vector<Rank> children;
-    std::uint32_t children_max = 0;  ///< of any rank; equal on all ranks
+    std::uint32_t children_max = 0;  ///< largest number of children of a rank; equal on all ranks
 };
 [[nodiscard]] TreePlace place_in(const RangeTree& tree, RelativeRank own);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recursive_halving.cpp - reduce_scatter by recursive halving.
 //
-// Idea     In step k ranks w and w xor 2^k exchange blocks. Each sends the blocks of the ranks that
-//          equal its peer in bit k, and reduces the blocks of the ranks that equal itself. At the
-//          end a rank has its own block.
+// Idea     In step k ranks w and w xor 2^k exchange blocks. Each sends the blocks of the ranks
+//          whose bit k equals the peer's, and reduces those whose bit k equals its own. At the end
+//          a rank has its own block.
 //          If n is no power of two, the first 2r ranks fold in pairs, where r = n - p and p is the
 //          power of two below n. The even rank represents the pair and puts the other's block back
 //          at the end.
 // Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
-//          MPICH, section 4.4. Here the nearest ranks are first, and blocks are in steps of 2^k,
-//          which keeps the order.
+//          MPICH, section 4.4. Here the first steps are between the nearest ranks, which keeps the
+//          rank order. So the blocks of a message are 2^k apart.
 // Rounds   log2 p, and 2 more if n is no power of two.
 // Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Otherwise, a rank that
 //          represents a pair also reduces n blocks, which the other rank sends.
@@ -25,7 +25,7 @@ namespace {
 
 using plan::Block;
 
-// Numbers; one for each step follows.
+// Put numbers; the numbers of the steps follow.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kResult = 1;
 constexpr std::uint32_t kFirstStep = 2;
@@ -68,13 +68,13 @@ class RecursiveHalving {
         std::uint32_t slot = kFirstStep;
         for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
             const std::uint32_t other = number ^ bit;
-            writer_->put(real(other), slot, blocks_like(other, bit, Home::value));
-            writer_->wait(real(other), slot);
+            writer_->put(rank_of(other), slot, blocks_like(other, bit, Home::value));
+            writer_->wait(rank_of(other), slot);
             const bool last = 2 * bit == power_;
-            const std::vector<Block> came = blocks_like(number, bit, Home::slot, slot);
+            const std::vector<Block> received = blocks_like(number, bit, Home::slot, slot);
             const std::vector<Block> own = blocks_like(number, bit, Home::value);
-            std::vector<Block> operands = number < other ? own : came;
-            const std::vector<Block>& second = number < other ? came : own;
+            std::vector<Block> operands = number < other ? own : received;
+            const std::vector<Block>& second = number < other ? received : own;
             operands.insert(operands.end(), second.begin(), second.end());
             writer_->reduce_lists(blocks_like(number, bit, last ? Home::result : Home::scratch),
                                   operands);
@@ -82,6 +82,8 @@ class RecursiveHalving {
         }
     }
 
+    /// Buffer of blocks. `value`: scratch, or the input before the first reduction. `result`: the
+    /// output for this rank's block, scratch for the block of its pair's second rank.
     enum class Home : std::uint8_t { value, scratch, slot, result };
     /// Returns the blocks of all ranks whose number equals `number` in the bits up to `bit`. The
     /// list has at most three entries: first ranks of pairs, second ranks of pairs, and ranks
@@ -125,7 +127,7 @@ class RecursiveHalving {
             writer_->reserve_capacity(slot, numbers + std::min(numbers, folded_));
         }
     }
-    [[nodiscard]] Rank real(std::uint32_t number) const {
+    [[nodiscard]] Rank rank_of(std::uint32_t number) const {
         return static_cast<Rank>(number < folded_ ? 2 * number : number + folded_);
     }
 
@@ -133,8 +135,8 @@ class RecursiveHalving {
     std::uint32_t rank_;
     std::uint32_t size_;
     std::uint32_t power_;
-    std::uint32_t folded_;  ///< pairs that one rank represents
-    bool in_scratch_ = false;
+    std::uint32_t folded_;     ///< number of pairs, each represented by one rank
+    bool in_scratch_ = false;  ///< true after the first reduction
 };
 
 void write_halving(BlockWriter& writer, const GenerateRequest& request) {

@@ -2,12 +2,12 @@
 // mapped_linear.cpp - scan in which each rank reads the output of the previous rank in place.
 //
 // Idea     Each rank combines the output of the previous rank with its input into its own output,
-//          piece by piece. It exposes each piece to the next rank as soon as it is done. It ends
-//          after the next rank has read the last piece.
+//          piece by piece. It exposes each piece to the next rank at once, and completes after the
+//          next rank has read the last piece.
 // Source   Hoefler and Moor, section 3.1.4 (linear pipeline); the version without puts is ours.
 // Rounds   n - 1 for one piece; s pieces overlap. Messages: none; (s + 1)(n - 1) signals.
-// Bytes    Of m: (2n - 1) m are read and n m are written. A rank's input is in its own cache, and
-//          the previous rank has just written its output.
+// Bytes    For vectors of m bytes: (2n - 1) m are read, n m are written. A rank's input is in its
+//          own cache; the previous rank's output was just written.
 // Memory   No put targets; a cell for each piece. Inputs are not exposed.
 // Good for Many calls in a row, and nodes with more ranks than processors: a rank waits only for
 //          its neighbors. Vectors up to 32 KiB have one piece. Longer ones have pieces of 32 KiB,

@@ -13,7 +13,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Limit of units for parts that cut the buffer differently. A single part may have more.
+/// Largest number of units of the joined program, unless a single part has more.
 constexpr std::uint64_t kUnitsMax = 1 << 20;
 
 std::span<const Step> steps_of(const Program& program, const Lane& lane) {
@@ -39,7 +39,7 @@ class Splicer {
     }
 
     base::Result<Program> run() {
-        if (auto sized = size_up(); !sized) return sized.failure();
+        if (auto sized = set_sizes(); !sized) return sized.failure();
         lanes_.resize(1);
         if (merged_ && program_.segments > 1) lanes_.front().push_back({.kind = StepKind::loop});
         for (const SplicePart& part : parts_) {
@@ -49,7 +49,7 @@ class Splicer {
             if (auto added = add(part, first); !added) return added.failure();
         }
         if (merged_ && program_.segments > 1) close_loop(lanes_.front(), 0);
-        if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // a loop without steps
+        if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // loop without a body
         for (const std::vector<Step>& lane : lanes_) {
             if (lane.empty()) continue;
             program_.lanes.push_back({as_u32(program_.steps.size()), as_u32(lane.size())});
@@ -59,18 +59,17 @@ class Splicer {
     }
 
   private:
-    /// Determines units that fit all parts: an equal number in each segment, for any
-    /// number of segments.
+    /// Sets the number of units: the same in each segment, and a multiple of every part's units.
     base::Result<void> cut_units() {
         constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t most = kUnitsMax;
-        std::uint64_t units = 1;  // of a segment
+        std::uint64_t units = 1;  // units of a segment
         for (const SplicePart& part : parts_)
             for (const auto& shape : part.shapes)
                 if (!part.bare) most = std::max(most, units_in_whole(part, *shape));
         for (const SplicePart& part : parts_) {
-            for (const auto& held : part.shapes) {
-                const Program& shape = *held;
+            for (const auto& shape_pointer : part.shapes) {
+                const Program& shape = *shape_pointer;
                 if (part.bare || shape.units == 0) continue;
                 const std::uint64_t whole = units_in_whole(part, shape);
                 if (most <= kCountable)
@@ -86,13 +85,13 @@ class Splicer {
         return base::Done{};
     }
 
-    /// Determines segments and depth that fit all parts, and whether all parts are loops.
-    base::Result<void> size_up() {
+    /// Sets segments, depth and units that fit all parts, and merged_.
+    base::Result<void> set_sizes() {
         merged_ = true;
         program_.segments = program_.depth = 1;
         for (const SplicePart& part : parts_) {
-            for (const auto& held : part.shapes) {
-                const Program& shape = *held;
+            for (const auto& shape_pointer : part.shapes) {
+                const Program& shape = *shape_pointer;
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
                 if (auto fit = check_fit(part, shape); !fit) return fit.failure();
                 if (shape.segments > 1 && program_.segments > 1 &&
@@ -110,25 +109,26 @@ class Splicer {
     }
 
     /// Returns true if the program's blocks cannot be mapped to blocks of the whole. A block of the
-    /// part may represent several blocks, which are not adjacent. A unit then has no fixed distance
-    /// from the start of its payload, unless both are in one block that represents one. A block
-    /// cannot advance by more than one unit in a segment either.
+    /// part may represent several blocks, which need not be adjacent. Then a unit has no fixed
+    /// distance from the start of its payload, unless both are in one block that represents one
+    /// block. A block that advances by more than one unit in a segment cannot be mapped either.
     static bool reads_in_parts(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
             if (block.advance > 1) return true;
             return is_payload(block.buffer) && block.stride == 1 && block.origin != block.first &&
-                   (part.blocks_most > 1 || !same_block(program, block.origin, block.first));
+                   (part.blocks_max > 1 || !same_block(program, block.origin, block.first));
         });
     }
+    /// Returns true if units a and b are in one block.
     static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
         return a / pieces_of(program) == b / pieces_of(program);
     }
-    /// Returns true if an exposed range would become several ranges of memory.
+    /// Returns true if an exposed block would become several ranges of memory.
     static bool exposes_several(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.steps, [&](const Step& step) {
             if (step.kind != StepKind::expose) return false;
             const Block& block = program.blocks[step.source.start];
-            return part.blocks_most > 1 ||
+            return part.blocks_max > 1 ||
                    !same_block(program, block.first, block.first + block.count - 1);
         });
     }
@@ -142,11 +142,12 @@ class Splicer {
                           program.collective, program.algorithm, what);
     }
 
-    /// Returns the units of the whole buffer, if each unit of the part becomes one or more of them.
+    /// Returns the smallest number of units of the whole buffer that fits the part's units.
     [[nodiscard]] std::uint64_t units_in_whole(const SplicePart& part, const Program& shape) const {
         if (part.blocks_of == nullptr) return shape.units;
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
+    /// Returns the number of units of a block.
     [[nodiscard]] static std::uint32_t pieces_of(const Program& shape) {
         return shape.units / as_u32(shape.size);
     }
@@ -158,8 +159,8 @@ class Splicer {
     }
     /// Conversion of the part's slot capacities to units of the whole.
     struct Widening {
-        std::uint64_t times = 1;
-        std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+        std::uint64_t times = 1;  ///< blocks of the whole that a block of the part represents
+        std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< before `factor`
         std::uint64_t factor = 1;
 
         [[nodiscard]] std::uint32_t room(std::uint32_t units) const {
@@ -169,7 +170,7 @@ class Splicer {
     [[nodiscard]] Widening widening(const SplicePart& part, const Program& shape) const {
         Widening wide{.factor = factor(part, shape)};
         if (part.blocks_of == nullptr) return wide;
-        wide.times = static_cast<std::uint64_t>(part.blocks_most);
+        wide.times = static_cast<std::uint64_t>(part.blocks_max);
         wide.most = units_in_whole(part, shape);
         return wide;
     }
@@ -207,7 +208,7 @@ class Splicer {
                               "{} {} of {} ranks is of another form on rank {} than on the first",
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
-        stands_for_.assign(static_cast<std::size_t>(own.size), {});
+        represented_.assign(static_cast<std::size_t>(own.size), {});
         slot_first_ = first_slot;
         factor_ = factor(part, own);
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
@@ -228,30 +229,32 @@ class Splicer {
         return base::Done{};
     }
 
-    /// Ends a lane. The next part may overwrite data that this lane's puts read, so the lane
-    /// flushes. The main lane has its own flush.
+    /// Ends a lane other than the main one. The next part may overwrite data that this lane's puts
+    /// read, so the lane flushes. add() flushes the main lane.
     void end_lane(std::uint32_t own_signals, std::size_t lane) {
         if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
         lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
     }
 
-    /// Returns a step that marks the start (0) or the end (1) of a lane.
+    /// Returns a signal to this rank, or the wait for it, at the start (which = 0) or the end (1)
+    /// of a lane.
     [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first, std::size_t lane,
                                  std::uint32_t which) const {
         const auto number = as_u32(lane - 1) * 2 + which;
         return {.kind = kind, .peer = program_.rank, .signal = first + number};
     }
 
+    /// Returns true if steps of the part write to vectors.
     [[nodiscard]] bool writes(const Program& own) const {
         if (part_->bare) return false;
         return std::ranges::any_of(own.steps, [&](const Step& step) {
             const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
-            return (moves && !stays(own, step)) || step.kind == StepKind::expose;
+            return (moves && !is_no_op(own, step)) || step.kind == StepKind::expose;
         });
     }
 
     /// Returns true if the step copies data to its own location.
-    [[nodiscard]] bool stays(const Program& own, const Step& step) const {
+    [[nodiscard]] bool is_no_op(const Program& own, const Step& step) const {
         if (step.kind != StepKind::copy) return false;
         const auto targets = blocks_of(own, step.target);
         const auto sources = blocks_of(own, step.source);
@@ -287,7 +290,7 @@ class Splicer {
     void translate(const Step& step, std::vector<Step>& lane) {
         const Program& own = *part_->own;
         const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
-        if (moves && (part_->bare || stays(own, step))) return;
+        if (moves && (part_->bare || is_no_op(own, step))) return;
         if (step.kind == StepKind::flush) {
             if (part_->bare) return;
             if (&lane == &lanes_.front()) pending_ = false;
@@ -298,7 +301,7 @@ class Splicer {
         if (!moves) kept.signal += slot_first_;
         if (kept.peer != kNoRank) kept.peer = part_->rank_of(kept.peer);
         if (part_->bare) {
-            run(kept);
+            remove_data(kept);
             return;
         }
         if (step.kind == StepKind::put && &lane == &lanes_.front()) pending_ = true;
@@ -306,7 +309,8 @@ class Splicer {
         kept.source = intern(own, step.source);
     }
 
-    static void run(Step& step) {
+    /// Turns a step into a signal or wait without data.
+    static void remove_data(Step& step) {
         if (step.kind == StepKind::put || step.kind == StepKind::expose)
             step.kind = StepKind::signal;
         step.flags &= static_cast<std::uint8_t>(~kWritten);
@@ -329,7 +333,7 @@ class Splicer {
     /// become separate blocks.
     void translate(Block block, std::vector<Block>& blocks) const {
         block = named(block);
-        if (part_->blocks_of != nullptr) return in_blocks(block, blocks);
+        if (part_->blocks_of != nullptr) return add_represented(block, blocks);
         if (factor_ == 1) {
             blocks.push_back(block);
             return;
@@ -353,14 +357,14 @@ class Splicer {
 
     /// Adds the blocks that a block of the group represents, piece by piece. Joins adjacent units,
     /// and units at equal distances.
-    void in_blocks(const Block& block, std::vector<Block>& blocks) const {
+    void add_represented(const Block& block, std::vector<Block>& blocks) const {
         const std::uint32_t pieces = pieces_of(*part_->own);
-        bool follows = false;  // more units of this block may extend the last one
+        bool follows = false;  // the next unit may extend the last block of the list
         for (std::uint32_t i = 0; i < block.count; ++i) {
             const std::uint32_t unit = block.first + i * block.stride;
-            const StandsFor& whole = stands_for(unit / pieces);
+            const Represented& whole = represented_by(unit / pieces);
             const bool strided = whole.stride > 1 && factor_ == 1;
-            const bool in_part = i == 0 && block.stride == 1 && part_->blocks_most == 1;
+            const bool in_part = i == 0 && block.stride == 1 && part_->blocks_max == 1;
             for (const Rank rank : whole.ranks) {
                 const std::uint32_t first = (as_u32(rank) * pieces + unit % pieces) * factor_;
                 if (follows && !strided && blocks.back().first + blocks.back().count == first) {
@@ -379,13 +383,13 @@ class Splicer {
         }
     }
 
-    /// Blocks of the whole that a block of the group represents.
-    struct StandsFor {
+    /// Blocks of the whole, by rank, that a block of the group represents.
+    struct Represented {
         std::vector<Rank> ranks;
-        std::uint32_t stride = 1;  ///< distance between them, if it is constant and positive
+        std::uint32_t stride = 1;  ///< distance between the ranks if constant and positive, else 1
     };
-    [[nodiscard]] const StandsFor& stands_for(std::uint32_t rank) const {
-        StandsFor& known = stands_for_[rank];
+    [[nodiscard]] const Represented& represented_by(std::uint32_t rank) const {
+        Represented& known = represented_[rank];
         if (!known.ranks.empty()) return known;
         known.ranks = part_->blocks_of(static_cast<Rank>(rank));
         const std::vector<Rank>& ranks = known.ranks;
@@ -398,6 +402,7 @@ class Splicer {
         return known;
     }
 
+    /// Returns the block with the buffer, index and peer of the whole; units are unchanged.
     [[nodiscard]] Block named(Block block) const {
         const auto rename = [&block](VectorName name) {
             block.buffer = name.buffer;
@@ -428,12 +433,12 @@ class Splicer {
     Program program_;
     const std::vector<SplicePart>& parts_;
     std::uint32_t scratch_first_;
-    BlockIndex index_;                           ///< index of the program's blocks
-    std::vector<Block> translated_;              ///< translation of the current list
-    mutable std::vector<StandsFor> stands_for_;  ///< by rank of the part, filled on request
+    BlockIndex index_;                              ///< index of the program's blocks
+    std::vector<Block> translated_;                 ///< translation of the current list
+    mutable std::vector<Represented> represented_;  ///< by rank of the part, filled on request
     std::vector<std::vector<Step>> lanes_;
     bool merged_ = false;   ///< all parts are in one loop
-    bool pending_ = false;  ///< puts of the main lane may still be reading
+    bool pending_ = false;  ///< puts of the main lane since its last flush may read vectors
     std::size_t lanes_max_ = 1;
     std::uint32_t slots_of_part_ = 0;
     const SplicePart* part_ = nullptr;

@@ -9,10 +9,10 @@
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part:
 //          the fields of programs that are equal in a group. Parts that are one loop each become
 //          one loop, so pieces of the buffer pass through all parts as a pipeline. This requires
-//          that pieces are of the buffer in all parts, or of each block in all. Otherwise the parts
-//          run one after the other. Incompatible parts are rejected on all ranks, by their
-//          shapes. A program that differs from its shapes is a bug of its generator. Lanes of a
-//          part start and end with it: the rank signals itself.
+//          that all parts cut the buffer into pieces, or all cut each block. Otherwise the parts
+//          run one after the other. Incompatible parts are rejected on all ranks, by their shapes.
+//          A program that differs from its shapes is a bug of its generator. All lanes of a part
+//          start and end together, by signals of the rank to itself.
 // Next     layout.hpp for groups; collectives/README.md for the users of splice().
 #pragma once
 
@@ -26,6 +26,7 @@
 
 namespace weft::plan {
 
+/// Name of a buffer of the joined program: input, output or a scratch buffer.
 struct VectorName {
     Buffer buffer = Buffer::input;
     std::uint32_t index = 0;  ///< number of a scratch buffer
@@ -34,18 +35,18 @@ struct VectorName {
 };
 
 struct SplicePart {
-    /// One program for each kind of group, equal on all ranks. All programs of that kind have its
-    /// header, and no more lanes.
+    /// At least one program of each kind of group, equal on all ranks. All programs of that kind
+    /// have the same header, and at most the lanes of the shape with the most.
     std::vector<std::shared_ptr<const Program>> shapes;
     std::optional<Program> own;         ///< this rank's program, if it is in a group
     std::function<Rank(Rank)> rank_of;  ///< maps a rank of the group to a rank of the whole
     VectorName input{Buffer::input};
     VectorName output{Buffer::output};
     bool bare = false;  ///< keeps only the signals: puts without data, no reductions or copies
-    /// Maps a block of the group to the blocks of the whole that it represents. Only where both
-    /// buffers have a block for each rank; empty: both have one buffer.
+    /// Maps a block of the group to the blocks of the whole that it represents, if both buffers
+    /// have a block for each rank; empty: the buffers have no blocks.
     std::function<std::vector<Rank>(Rank)> blocks_of;
-    Rank blocks_most = 1;  ///< most blocks that one block represents
+    Rank blocks_max = 1;  ///< largest number of blocks that one block represents
 };
 
 /// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the
