@@ -17,7 +17,7 @@ namespace weft::plan {
 
 inline constexpr Rank kNoRank = -1;
 
-/// Converts a number that is known to fit, such as a rank that is a number of a slot.
+/// Converts a number that is known to be in range, such as a rank used as a slot number.
 template <class Number>
 [[nodiscard]] constexpr std::uint32_t as_u32(Number number) {
     return static_cast<std::uint32_t>(number);
@@ -41,9 +41,9 @@ inline constexpr std::array<std::string_view, 6> kBufferNames{"input", "output",
 /// `origin` grow by `advance` with each segment.
 ///
 /// Payloads (slot, published, mapped) hold the units of the source block, packed in their order.
-/// `origin` is the first unit of a payload. In a payload of consecutive units, unit u is
-/// bytes(origin .. u) after the start. If a payload was put from several blocks, the reader uses a
-/// list of blocks with the same units in the same order.
+/// `origin` is the first unit of a payload. In a payload of consecutive units, unit u follows the
+/// bytes of the units origin .. u - 1. If a payload was put from several blocks, the reader names
+/// the same units in the same order, in its own list of blocks.
 struct Block {
     Buffer buffer = Buffer::input;
     Rank peer = kNoRank;       ///< published, mapped: owner of the memory
@@ -69,6 +69,7 @@ struct Block {
     return block;
 }
 
+/// Returns the number of units in a list.
 [[nodiscard]] constexpr std::uint64_t units_of(std::span<const Block> list) {
     std::uint64_t units = 0;
     for (const Block& block : list) units += block.count;
@@ -88,7 +89,7 @@ enum StepFlags : std::uint8_t {
     /// the receivers know this. Local peers may read it in place from one published cell. `wait`:
     /// the sender's puts are shared.
     kShared = 1,
-    kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal raised here
+    kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal to this rank
     kWritten = 4,        ///< expose: the peer may also write the block
 };
 

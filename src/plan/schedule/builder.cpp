@@ -12,10 +12,9 @@ Builder::Builder(Program header) : program_(std::move(header)) {
     program_.steps.clear();
     program_.lanes.clear();
     program_.blocks.clear();
-    // Avoids the reallocations of vectors that grow from nothing.
-    constexpr std::size_t kUsual = 96;
-    program_.steps.reserve(kUsual);
-    program_.blocks.reserve(kUsual);
+    constexpr std::size_t kUsualSize = 96;  // enough for most programs without a reallocation
+    program_.steps.reserve(kUsualSize);
+    program_.blocks.reserve(kUsualSize);
 }
 
 BlockList Builder::intern(std::span<const Block> list) {

@@ -16,7 +16,7 @@
 
 namespace weft::plan {
 
-// Short names for blocks, for generators.
+// Return blocks of `count` consecutive units, from unit `first` on.
 [[nodiscard]] constexpr Block input(std::uint32_t first = 0, std::uint32_t count = 1) {
     return {.buffer = Buffer::input, .first = first, .count = count};
 }
@@ -27,7 +27,7 @@ namespace weft::plan {
                                       std::uint32_t count = 1) {
     return {.buffer = Buffer::scratch, .index = index, .first = first, .count = count};
 }
-/// Returns the whole payload of a slot that carries the units first .. first+count-1.
+/// Returns the whole payload of a slot, which has the units first .. first + count - 1.
 [[nodiscard]] constexpr Block slot(std::uint32_t index, std::uint32_t first = 0,
                                    std::uint32_t count = 1) {
     return {
@@ -42,7 +42,7 @@ namespace weft::plan {
             .first = first,
             .count = count};
 }
-/// Returns the block with an advance of `advance` units for each segment of a loop.
+/// Returns the block, moved by `advance` units in each further segment of a loop.
 [[nodiscard]] constexpr Block per_segment(Block block, std::uint32_t advance = 1) {
     block.advance = advance;
     return block;
@@ -63,15 +63,15 @@ class Builder {
     /// Adds an expose. `flags`: kWritten if the peer may also write the block.
     void expose(Rank peer, std::uint32_t signal, Block block, std::uint8_t flags = 0);
     void publish(std::uint32_t signal, Block source);
-    void publish(std::uint32_t signal);  ///< without a payload
+    void publish(std::uint32_t signal);  ///< publishes a signal without a payload
     void wait(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
     void flush();
     void reduce(Block target, std::initializer_list<Block> operands);
     void reduce(Block target, std::span<const Block> operands);
     /// Adds a reduction that writes the result to all targets in one pass.
     void reduce(std::span<const Block> targets, std::span<const Block> operands);
-    /// Adds a reduction of lists of blocks with equal shapes. `operands` has the operands one after
-    /// the other, each with the number of blocks of the target.
+    /// Adds a reduction of lists of blocks with equal shapes. `operands` is the lists of all
+    /// operands, one after the other; each has as many blocks as `target`.
     void reduce_lists(std::span<const Block> target, std::span<const Block> operands);
     void copy(Block target, Block source);
     void copy(std::span<const Block> target, std::span<const Block> source);
@@ -80,17 +80,19 @@ class Builder {
     /// not 0. Loops do not nest. A loop without steps is omitted.
     void begin_loop(std::uint32_t times = 0);
     void end_loop();
+    /// Starts a new lane for the following steps.
     void begin_lane();
 
+    /// Raises the limit of slot and signal numbers.
     void reserve_slots(std::uint32_t slots);
     /// Reserves memory; a hint, not a limit.
     void reserve_steps(std::size_t steps);
     void reserve_slot_units(std::uint32_t units);
-    /// Gives each slot its own capacity: the reserved units, or those that this rank's puts carry;
-    /// 0 for bare signals. Capacities must be equal on all ranks, so reserve also the units that
-    /// other ranks put.
+    /// Reserves `units` in a slot, and makes the program list a capacity for each slot: the larger
+    /// of the reserved units and this rank's puts, or 0 for signals without data. Capacities must
+    /// be equal on all ranks, so generators also reserve units that only other ranks put.
     void reserve_capacity(std::uint32_t slot, std::uint32_t units);
-    /// Reserves capacity for `count` slots in a row.
+    /// As reserve_capacity(), for the slots first .. first + count - 1.
     void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;
@@ -100,9 +102,9 @@ class Builder {
     Step& add(StepKind kind, Rank peer, std::uint32_t signal, std::uint8_t flags);
 
     Program program_;
-    std::uint32_t lane_first_ = 0;
-    std::int64_t open_loop_ = -1;
-    BlockIndex index_;  ///< index of the program's blocks
+    std::uint32_t lane_first_ = 0;  ///< first step of the current lane
+    std::int64_t open_loop_ = -1;   ///< index of the open loop's step; -1: no loop is open
+    BlockIndex index_;              ///< index of the program's blocks
 };
 
 }  // namespace weft::plan

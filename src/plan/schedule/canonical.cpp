@@ -10,14 +10,14 @@ namespace weft::plan {
 
 namespace {
 
-/// Largest table that is searched without an index.
-constexpr std::size_t kSearchedMax = 16;
-/// Least number of places in an index.
-constexpr std::size_t kPlacesMin = 256;
+/// Largest number of blocks in a table that is searched without an index.
+constexpr std::size_t kLinearSearchMax = 16;
+/// Smallest number of entries of an index.
+constexpr std::size_t kEntriesMin = 256;
 
 __extension__ using Wide = unsigned __int128;
 
-/// Sums two products of double width, so every bit affects the bits that are kept.
+/// Returns a hash by two products of 128 bits, so that every bit of a block affects the result.
 inline std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
     const std::uint64_t kind = pair(static_cast<std::uint64_t>(block.buffer), as_u32(block.peer));
@@ -37,7 +37,7 @@ bool same(const Block& a, const Block& b) {
 }
 
 /// Returns true if the table has the list from `start` on.
-bool stands_at(std::span<const Block> table, std::size_t start, std::span<const Block> list) {
+bool has_list_at(std::span<const Block> table, std::size_t start, std::span<const Block> list) {
     if (table.size() - start < list.size()) return false;
     for (std::size_t i = 0; i < list.size(); ++i)
         if (!same(table[start + i], list[i])) return false;
@@ -49,7 +49,7 @@ bool stands_at(std::span<const Block> table, std::size_t start, std::span<const 
 BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
     std::uint32_t start = 0;
-    while (start < table.size() && !stands_at(table, start, list)) ++start;
+    while (start < table.size() && !has_list_at(table, start, list)) ++start;
     if (start == table.size()) table.insert(table.end(), list.begin(), list.end());
     return {start, as_u32(list.size())};
 }
@@ -63,14 +63,14 @@ BlockList BlockIndex::add_to(Program& program, std::span<const Block> list) {
 
 BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
-    if (table.size() <= kSearchedMax) return intern_blocks(table, list);
+    if (table.size() <= kLinearSearchMax) return intern_blocks(table, list);
     while (known_ < table.size()) add(table, hash_of(table[known_]));
     const std::uint32_t hash = hash_of(list.front());
-    const std::size_t mask = places_.size() - 1;
-    for (std::size_t at = hash & mask; places_[at].position != 0; at = (at + 1) & mask) {
-        if (places_[at].hash != hash) continue;
-        const std::uint32_t start = places_[at].position - 1;
-        if (stands_at(table, start, list)) return {start, as_u32(list.size())};
+    const std::size_t mask = entries_.size() - 1;
+    for (std::size_t at = hash & mask; entries_[at].position != 0; at = (at + 1) & mask) {
+        if (entries_[at].hash != hash) continue;
+        const std::uint32_t start = entries_[at].position - 1;
+        if (has_list_at(table, start, list)) return {start, as_u32(list.size())};
     }
     const auto start = as_u32(table.size());
     table.insert(table.end(), list.begin(), list.end());
@@ -80,29 +80,30 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
 
 /// Indexes the first block that is not yet indexed.
 void BlockIndex::add(const std::vector<Block>& table, std::uint32_t hash) {
-    if (2 * std::size_t{known_} >= places_.size()) grow(table.capacity());
+    if (2 * std::size_t{known_} >= entries_.size()) grow(table.capacity());
     add({++known_, hash});
 }
 
-/// Adds a place. Positions with equal hashes are found in their order, so the first matching run of
-/// blocks is found first.
-void BlockIndex::add(HashEntry place) {
-    const std::size_t mask = places_.size() - 1;
-    std::size_t at = place.hash & mask;
-    while (places_[at].position != 0) at = (at + 1) & mask;
-    places_[at] = place;
+/// Adds an entry. A search visits entries with equal hashes in the order of their positions, so it
+/// returns the first matching run of blocks.
+void BlockIndex::add(HashEntry entry) {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t at = entry.hash & mask;
+    while (entries_[at].position != 0) at = (at + 1) & mask;
+    entries_[at] = entry;
 }
 
-/// Enlarges the index. Reading places from an empty one on keeps the order of equal hashes.
+/// Enlarges the index. The copy starts at an empty entry, so that entries with equal hashes keep
+/// their order even if their probe sequence wraps around the end.
 void BlockIndex::grow(std::size_t blocks) {
-    const std::vector<HashEntry> old = std::move(places_);
-    places_.assign(std::bit_ceil(std::max({2 * blocks, 2 * old.size(), kPlacesMin})), {});
+    const std::vector<HashEntry> old = std::move(entries_);
+    entries_.assign(std::bit_ceil(std::max({2 * blocks, 2 * old.size(), kEntriesMin})), {});
     const auto empty = std::ranges::find(old, 0U, &HashEntry::position);
-    std::for_each(empty, old.end(), [this](HashEntry place) {
-        if (place.position != 0) add(place);
+    std::for_each(empty, old.end(), [this](HashEntry entry) {
+        if (entry.position != 0) add(entry);
     });
-    std::for_each(old.begin(), empty, [this](HashEntry place) {
-        if (place.position != 0) add(place);
+    std::for_each(old.begin(), empty, [this](HashEntry entry) {
+        if (entry.position != 0) add(entry);
     });
 }
 

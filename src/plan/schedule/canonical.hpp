@@ -3,9 +3,9 @@
 //
 // Idea     Two programs with equal steps may list their blocks in different places. The
 //          builder makes the canonical table: lists in the order in which steps name them
-//          (target before source), each at the first equal run of blocks, if any. The search
-//          for runs takes up to a quarter of the time of making a program, so a program may
-//          disable it (Program::repeats_blocks).
+//          (target before source); a list that equals an earlier run of blocks is not added
+//          again. The search for runs takes up to a quarter of the time of making a program, so a
+//          program may disable it (Program::repeats_blocks).
 // Holds    canonical() changes only the positions of lists. Programs from the builder and the
 //          parser are canonical, unless they repeat blocks.
 #pragma once
@@ -17,13 +17,14 @@
 
 namespace weft::plan {
 
-/// Finds `list` in `table`, or appends it, and returns its position.
+/// Returns the position of `list` in `table`. Appends the list if the table does not have it.
 [[nodiscard]] BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list);
 
 /// Index for interning lists in one table, in time that does not depend on its length. All
 /// additions to the table must use the index.
 class BlockIndex {
   public:
+    /// As intern_blocks(). `table` must be the same in all calls.
     [[nodiscard]] BlockList intern(std::vector<Block>& table, std::span<const Block> list);
     /// Adds a list to the program's table; interns it unless the program repeats blocks.
     [[nodiscard]] BlockList add_to(Program& program, std::span<const Block> list);
@@ -34,14 +35,15 @@ class BlockIndex {
         std::uint32_t hash = 0;      ///< hash of the block at that position
     };
 
-    void add(HashEntry place);
+    void add(HashEntry entry);
     void add(const std::vector<Block>& table, std::uint32_t hash);
     void grow(std::size_t blocks);
 
-    std::vector<HashEntry> places_;  ///< open addressing, positions in order
-    std::uint32_t known_ = 0;        ///< number of indexed positions
+    std::vector<HashEntry> entries_;  ///< open addressing, positions in order
+    std::uint32_t known_ = 0;         ///< number of indexed positions
 };
 
+/// Returns the program with a canonical table.
 [[nodiscard]] Program canonical(const Program& program);
 
 [[nodiscard]] inline std::span<const Block> blocks_of(const Program& program, BlockList list) {

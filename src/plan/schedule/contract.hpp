@@ -31,17 +31,17 @@ struct UnitRange {
 /// Required result of a collective. Output units without an expectation may have any contents.
 struct Contract {
     std::string collective;
-    /// The buffer has one block for each rank; the elements of a call are those of a block.
+    /// The buffer has one block for each rank; the element count of a call is the size of a block.
     bool block_per_rank = false;
     /// Return the part of the buffer that a rank has as its input and as its output; empty: all of
     /// it. Programs access only these parts. Where both parts overlap, they may be the same memory.
     std::function<UnitRange(const Program&)> input;
     std::function<UnitRange(const Program&)> output;
-    bool must_synchronize = false;  ///< completion anywhere must imply entry everywhere
+    bool must_synchronize = false;  ///< a rank may complete only after all ranks have entered
     /// Returns the expectations of one rank. Reads the header of its program only.
     std::function<std::vector<Expectation>(const Program&)> expected;
 
-    /// Returns the elements of the buffer in a call of `ranks` ranks with `elements` elements.
+    /// Returns the element count of the whole buffer in a call with the element count `elements`.
     [[nodiscard]] std::uint64_t vector_elements(Rank ranks, std::uint64_t elements) const {
         return block_per_rank ? elements * static_cast<std::uint64_t>(ranks) : elements;
     }

@@ -13,11 +13,11 @@
 namespace weft::plan {
 
 struct Cursor {
-    std::uint32_t at = 0;  ///< index of the next step
-    std::uint32_t end = 0;
-    std::uint32_t segment = 0;
+    std::uint32_t at = 0;         ///< index of the next step
+    std::uint32_t end = 0;        ///< one past the last step of the lane
+    std::uint32_t segment = 0;    ///< iteration of the open loop, from 0
     std::uint32_t loop_body = 0;  ///< first step of the open loop
-    std::uint32_t loop_end = 0;   ///< one past its last step; 0: outside of a loop
+    std::uint32_t loop_end = 0;   ///< one past the last step of the open loop; 0: no loop is open
     /// Iterations of the open loop; outside, the segments of the program.
     std::uint32_t repeats = 1;
 
@@ -32,6 +32,7 @@ struct Cursor {
         loop_end = at + 1 + steps;
         repeats = times;
     }
+    /// Moves to the next step. `segments`: Program::segments.
     void next(std::uint32_t segments) {
         ++at;
         if (loop_end == 0 || at != loop_end) return;
@@ -43,14 +44,15 @@ struct Cursor {
             repeats = segments;
         }
     }
-    /// Returns true if a signal with a lag does nothing in this segment: the last `lag` segments of
-    /// a loop. A wait does nothing in the first ones.
+    /// Returns true if a signal with a lag does nothing in this segment, one of the last `lag`. A
+    /// wait with a lag does nothing in the first `lag` segments.
     [[nodiscard]] bool skips_signal(std::uint32_t lag) const {
         return lag != 0 && segment + lag >= repeats;
     }
     [[nodiscard]] bool skips_wait(std::uint32_t lag) const { return lag != 0 && segment < lag; }
 };
 
+/// Returns a cursor at the first step of a lane. `segments`: Program::segments.
 [[nodiscard]] inline Cursor begin_of(const Lane& lane, std::uint32_t segments) {
     return {.at = lane.first, .end = lane.first + lane.count, .repeats = segments};
 }

@@ -2,9 +2,9 @@
 // layout.hpp - node of each rank of a team.
 //
 // Idea     Nodes are numbered in the order of their first ranks. A rank's local number is its
-//          place among the ranks of its node. If all nodes have the same number of consecutive
-//          ranks, that number describes the layout. If the ranks of each node are consecutive,
-//          their first ranks do.
+//          index among the ranks of its node. If all nodes have the same number of consecutive
+//          ranks, that number describes the layout. If the ranks of each node are consecutive, the
+//          first rank of each node describes it. Otherwise the layout is a table of all ranks.
 // Why      Every rank generates node-aware programs from the layout, one rank at a time. It must be
 //          equal everywhere and cheap to pass on.
 // Holds    A value type: copies share the table, which is immutable.
@@ -20,12 +20,12 @@ namespace weft::plan {
 
 class Layout {
   public:
-    /// Constructs the layout of no team: all ranks count as on one node.
+    /// Constructs an empty layout, for which is_given() is false.
     Layout() = default;
-    /// Constructs a layout with `per_node` consecutive ranks on each node, and the rest on
-    /// the last one.
+    /// Constructs a layout with `per_node` consecutive ranks on each node; the last node may have
+    /// fewer.
     Layout(Rank size, Rank per_node);
-    /// Returns the layout of ranks with these node numbers. Equal numbers mean one node; their
+    /// Returns the layout in which ranks with equal values of `node_of_rank` share a node. The
     /// values are arbitrary.
     [[nodiscard]] static Layout of(std::span<const Rank> node_of_rank);
 
@@ -39,6 +39,7 @@ class Layout {
     [[nodiscard]] Rank local_of(Rank rank) const;
     [[nodiscard]] Rank ranks_on(Rank node) const;
     [[nodiscard]] Rank rank_at(Rank node, Rank local) const;
+    /// Returns true if both ranks are on one node.
     [[nodiscard]] bool near(Rank a, Rank b) const { return node_of(a) == node_of(b); }
 
     /// Return the fewest and the most ranks of a node.
@@ -52,11 +53,11 @@ class Layout {
   private:
     /// Description of a layout with nodes of different sizes or scattered ranks.
     struct Table {
-        std::vector<Rank>
-            first;  ///< by node: start of its ranks in `ranks`; one more entry at the end
-        /// By node, then local number; empty if ranks are in that order.
+        /// By node: start of the node's ranks in `ranks`. The last entry is the number of ranks.
+        std::vector<Rank> first;
+        /// Ranks by node, then local number; empty if that is rank order.
         std::vector<Rank> ranks;
-        std::vector<Rank> node_of;  ///< by rank; empty if `ranks` is
+        std::vector<Rank> node_of;  ///< node by rank; empty if `ranks` is empty
 
         friend bool operator==(const Table&, const Table&) = default;
     };

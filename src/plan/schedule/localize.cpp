@@ -64,7 +64,7 @@ class Localizer {
         if (step.kind == StepKind::wait && is_shared(step)) {
             kept.flags |= kFromPublished;
         } else {
-            // Sharing is decided here: data for remote peers is put to each of them.
+            // No later stage may publish the data, so remote peers receive a put each.
             kept.flags &= static_cast<std::uint8_t>(~kShared);
         }
     }
@@ -85,9 +85,9 @@ class Localizer {
     Program result_;
     const std::function<bool(Rank)>& near_;
     std::map<std::uint32_t, Rank> writers_;  ///< slot number -> local peer that shares it
-    std::set<std::uint32_t> published_;
-    std::size_t loop_start_ = 0;
-    std::uint32_t loop_left_ = 0;
+    std::set<std::uint32_t> published_;      ///< numbers with a publish step in result_
+    std::size_t loop_start_ = 0;             ///< index of the last loop step in result_
+    std::uint32_t loop_left_ = 0;            ///< steps of the open loop still to be rewritten
 };
 
 }  // namespace

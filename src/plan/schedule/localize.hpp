@@ -4,8 +4,9 @@
 // Idea     Shared puts (one payload under one number for many receivers) to local peers become one
 //          published cell that the receivers read in place: one store instead of one for each peer.
 // Why      Where ranks outnumber cores, stores and wake-ups determine the time, not rounds.
-// Holds    The result is a program like any other, and the verifier accepts it. Both ends decide
-//          equally, because being local is mutual and both ends mark shared puts.
+// Holds    The result is a program like any other, and the verifier accepts it. Sender and receiver
+//          rewrite the same puts, because each is a local peer of the other and both mark shared
+//          puts.
 #pragma once
 
 #include <functional>

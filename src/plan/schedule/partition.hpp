@@ -20,7 +20,8 @@ class Partition {
     /// Constructs a partition with one unit for each block.
     explicit Partition(const std::vector<std::uint64_t>& counts)
         : Partition(counts, static_cast<std::uint32_t>(counts.size()), 0) {}
-    /// `unit_elements`: 0 if a block is one unit; otherwise enough for the largest block.
+    /// `unit_elements`: elements of a unit, so that the units of a block hold the largest block; 0
+    /// if a block is one unit.
     Partition(const std::vector<std::uint64_t>& counts, std::uint32_t units,
               std::uint64_t unit_elements);
 
@@ -29,13 +30,14 @@ class Partition {
     /// Returns the first element of unit u; begin(units()) is the end of the buffer.
     [[nodiscard]] std::uint64_t begin(std::uint32_t u) const;
     [[nodiscard]] std::uint64_t size(std::uint32_t u) const { return begin(u + 1) - begin(u); }
-    /// Returns the elements in the units first .. first+count-1.
+    /// Returns the number of elements in the units first .. first + count - 1.
     [[nodiscard]] std::uint64_t size(std::uint32_t first, std::uint32_t count) const {
         return begin(first + count) - begin(first);
     }
+    /// Returns the number of elements of the largest unit.
     [[nodiscard]] std::uint64_t unit_max() const;
 
-    /// Returns the units of a block of an uneven buffer.
+    /// Returns the number of units of each block of an uneven buffer; 1 for uniform ones.
     [[nodiscard]] std::uint32_t units_of_block() const { return pieces_; }
     /// Returns the first element of unit u if block b starts at starts[b] instead of
     /// after its predecessor.
@@ -48,7 +50,7 @@ class Partition {
     std::uint64_t elements_;
     std::uint32_t units_;
     std::uint64_t each_ = 0;             ///< uniform: elements of a unit if all are equal, else 0
-    std::uint32_t pieces_ = 1;           ///< uneven: units of a block
+    std::uint32_t pieces_ = 1;           ///< uneven: number of units of a block
     std::uint64_t unit_elements_ = 0;    ///< uneven: elements of a unit before the end of its block
     std::vector<std::uint64_t> starts_;  ///< uneven: starts of blocks, then the end
 };

@@ -49,7 +49,7 @@ struct Program {
     std::string algorithm;   ///< algorithm spec; same
     Rank rank = 0;
     Rank size = 1;            ///< ranks of the team; same
-    Rank root = kNoRank;      ///< same
+    Rank root = kNoRank;      ///< kNoRank if the collective has no root; same
     std::uint32_t units = 1;  ///< pieces that each buffer is cut into (0: no data); same
     /// Default iterations of a loop (1: no loop), and number of distinct signals under
     /// one number; same.
@@ -60,18 +60,18 @@ struct Program {
     /// By slot: most units that a put to it carries (empty: slot_units); same.
     std::vector<std::uint32_t> slot_capacity;
     std::uint32_t scratch = 0;   ///< number of scratch buffers
-    bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; same
-    /// Only the two ends of a message know its size. Units and counts are this rank's own. The
-    /// slots with a capacity share a bank evenly, regardless of the size of a unit. Same.
+    bool synchronizing = false;  ///< a rank completes only after all ranks have entered; same
+    /// Only a message's sender and receiver know its size. Units and counts are this rank's own.
+    /// The slots with a capacity share a bank evenly, regardless of the size of a unit. Same.
     bool pairwise = false;
-    /// Each step that names a list of blocks has its own copy in the table. Such a program is
-    /// generated in a tenth to a quarter less time. For programs that are read only once.
+    /// Each step has its own copy of its lists of blocks in `blocks` (canonical.hpp), which makes
+    /// generation faster. For programs that are read only once.
     bool repeats_blocks = false;
     /// Elements of each block of an uneven buffer, else empty. Each block has the same
     /// number of units.
     std::vector<std::uint64_t> unit_counts;
-    std::uint64_t unit_elements =
-        0;  ///< most elements of a unit of an uneven buffer (0: one unit for each block)
+    /// Most elements of a unit of an uneven buffer; 0: one unit for each block.
+    std::uint64_t unit_elements = 0;
 
     StepList steps;
     std::vector<Lane> lanes;
@@ -89,6 +89,7 @@ struct Program {
     [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
         return slot_capacity.empty() ? slot_units : slot_capacity[slot];
     }
+    /// Returns the number of iterations of a loop step.
     [[nodiscard]] std::uint32_t repeats(const Step& loop) const;
     /// Returns the number of put, signal, expose and publish steps; loop bodies count once.
     [[nodiscard]] std::uint32_t descriptors() const;

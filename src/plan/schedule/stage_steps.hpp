@@ -4,10 +4,10 @@
 // Idea     The steps of a rank are derived from the stages and passed to a *sink* in order. A sink
 //          that stores them makes a program (stages.cpp); a sink that needs only their costs stores
 //          no step (tools/lab/simulate/stream.hpp).
-// Why      Some simulations need millions of programs, each only once. This is the only description
-//          of the steps, so they equal those that the runtime executes.
-// Holds    The time is proportional to the steps and the number of stages. Nothing is allocated for
-//          ranks after the first.
+// Why      Some simulations need millions of programs, each only once. The runtime's programs are
+//          made here, too, so simulated steps equal executed ones.
+// Holds    The time is proportional to the steps and the number of stages. One StageSteps serves
+//          many ranks; only its construction allocates memory.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class StageSteps {
   private:
     void write_stages() {
         holds_output_ = false;
-        unsettled_ = false;
+        unflushed_ = false;
         divided_by_ = 0;
         for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
             first_number_ = first_numbers_[i];
@@ -97,7 +97,7 @@ class StageSteps {
     }
 
     void write_member(const ExchangeStage& in, Rank number) {
-        // A copy, so the compiler knows that sinks do not change it.
+        // A copy, so that the compiler can keep its members in registers across calls of the sink.
         const ExchangeStage exchange = in;
         const Rank base = exchange.base;
         const Rank position = position_of(exchange, number);
@@ -170,8 +170,8 @@ class StageSteps {
         }
     }
 
-    /// Returns the position of a member. A stage's stride is often the preceding one times its
-    /// base, so the division continues from its quotient.
+    /// Returns the position of a member. The stride of a stage is often the previous stage's stride
+    /// times its base. Then the previous quotient is divided, not the number.
     Rank position_of(const ExchangeStage& exchange, Rank number) {
         if (exchange.stride != divided_by_ || exchange.numbering != divided_in_)
             quotient_ = number / exchange.stride;
@@ -190,7 +190,7 @@ class StageSteps {
         return exchange.senders == Members::last ? 0 : position;
     }
 
-    /// Returns the positions of some members: the first, and one past the last.
+    /// Returns the range of positions of the members in `which`: the first, and one past the last.
     static std::pair<Rank, Rank> range_of(Members which, Rank base) {
         return {which == Members::last ? base - 1 : 0,
                 which == Members::all_but_last ? base - 1 : base};
@@ -198,7 +198,7 @@ class StageSteps {
     void begin_sends() {
         if (stages_.carries) sink_.payload(value());
     }
-    /// Sends to peer_of(begin), ..., peer_of(end - 1) under one number of the stage.
+    /// Sends to peer_of(begin), ..., peer_of(end - 1) under number `number` of the stage.
     template <class PeerOf>
     void send(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
         if (begin >= end) return;
@@ -206,9 +206,10 @@ class StageSteps {
         const std::uint32_t signal_number = first_number_ + as_u32(number);
         if (!stages_.carries) return sink_.signal(end - begin, peer, signal_number, flags);
         sink_.put(end - begin, peer, signal_number, flags);
-        unsettled_ = true;
+        unflushed_ = true;
     }
-    /// Receives from peer_of(begin), ..., peer_of(end - 1) under increasing numbers of the stage.
+    /// Receives from peer_of(begin), ..., peer_of(end - 1) under the numbers `number`, number + 1,
+    /// ... of the stage.
     template <class PeerOf>
     void receive(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
         if (begin >= end) return;
@@ -221,8 +222,8 @@ class StageSteps {
     /// Combines the operands into the value. Flushes first if puts may still read it.
     void combine() {
         if (!stages_.carries) return;
-        if (unsettled_) sink_.flush();
-        unsettled_ = false;
+        if (unflushed_) sink_.flush();
+        unflushed_ = false;
         holds_output_ = true;
         sink_.combine(in_loop(output()));
     }
@@ -237,11 +238,10 @@ class StageSteps {
     std::vector<Rank> numbers_;                 ///< this rank's number in each numbering
     std::uint32_t first_number_ = 0;            ///< first number of the current stage
     bool holds_output_ = false;                 ///< the value is in output instead of input
-    bool unsettled_ = false;                    ///< puts since the last flush()
-    Rank divided_by_ =
-        0;  ///< quotient_ is this rank's number in numbering divided_in_, divided by this
-    Rank quotient_ = 0;
-    std::uint32_t divided_in_ = 0;
+    bool unflushed_ = false;                    ///< puts since the last flush()
+    Rank quotient_ = 0;             ///< this rank's number in divided_in_, divided by divided_by_
+    Rank divided_by_ = 0;           ///< 0: quotient_ is not set
+    std::uint32_t divided_in_ = 0;  ///< index of a numbering
 };
 
 }  // namespace weft::plan

@@ -20,14 +20,14 @@
 
 namespace weft::plan {
 
-inline constexpr Rank kNoNumber = -1;
+inline constexpr Rank kNoNumber = -1;  ///< the rank has no number in a numbering
 
 /// `count` consecutive numbers: number i is the outer number first + i / width * pitch + i % width.
 struct RankRun {
     Rank first = 0;
     Rank count = 0;
-    Rank width = 1;  ///< numbers that are also adjacent in the outer numbering
-    Rank pitch = 1;  ///< distance between such runs, at least `width`
+    Rank width = 1;  ///< count of numbers in a row that are also adjacent in the outer numbering
+    Rank pitch = 1;  ///< distance between the starts of such rows, at least `width`
 
     /// Returns a run of `count` adjacent outer numbers.
     [[nodiscard]] static RankRun adjacent(Rank first, Rank count) {
@@ -51,8 +51,8 @@ struct RankRun {
 
 /// Numbers 0..count-1 for the outer numbers in the runs, in their order.
 struct Numbering {
-    std::uint32_t outer = 0;  ///< earlier entry of Stages::numberings
-    Rank count = 0;
+    std::uint32_t outer = 0;  ///< index of an earlier entry of Stages::numberings
+    Rank count = 0;           ///< sum over the runs
     std::vector<RankRun> runs;
 
     [[nodiscard]] Rank outer_of(Rank number) const;
@@ -61,6 +61,7 @@ struct Numbering {
     friend bool operator==(const Numbering&, const Numbering&) = default;
 };
 
+/// Members of a group, by position.
 enum class Members : std::uint8_t { all, last, all_but_last };
 
 inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t>::max();
@@ -76,12 +77,13 @@ struct ExchangeStage {
     Rank stride = 1;  ///< distance between the numbers of neighboring members; divides `groups`
     Members senders = Members::all;
     Members receivers = Members::all;
-    bool keeps_own = true;  ///< a receiver's own value takes part, in order of position
-    /// Further ranks, divided evenly over the groups; the first groups have one more.
-    std::uint32_t remainders = kNoRemainders;  ///< numbering of the remainders
+    bool keeps_own = true;  ///< a receiver combines its own value, too, in order of position
+    /// Numbering of the remainders: further ranks, divided evenly over the groups (the first groups
+    /// may have one more).
+    std::uint32_t remainders = kNoRemainders;
     bool dealt = false;  ///< remainder k of group g is number k * groups + g; else consecutive
-    bool remainders_send = false;     ///< to all receivers, which combine them before the members
-    bool remainders_receive = false;  ///< from all sending members, replacing their own values
+    bool remainders_send = false;     ///< to all receivers, whose first operands are their values
+    bool remainders_receive = false;  ///< from all sending members; replaces the remainder's value
 
     [[nodiscard]] Rank members() const { return groups * base; }
     [[nodiscard]] Rank member(Rank group, Rank position) const {
@@ -109,17 +111,21 @@ struct Remainders {
     Rank groups = 1;
     bool dealt = false;
 
+    /// Returns the number of remainders of a group.
     [[nodiscard]] Rank of(Rank group) const {
         return count / groups + (group < count % groups ? 1 : 0);
     }
+    /// Returns the largest number of remainders of a group.
     [[nodiscard]] Rank most() const { return (count + groups - 1) / groups; }
+    /// Convert between a remainder's number and its group and index (`place`) in the group.
     [[nodiscard]] Rank number(Rank group, Rank place) const;
     [[nodiscard]] Rank group_of(Rank number) const;
     [[nodiscard]] Rank place_of(Rank number) const;
 };
 
 /// Each rank signals the ranks j * reach ahead, for j = 1 .. radix-1 and distances below the number
-/// of ranks, and waits for the signals to itself. `aligned`: each sender has one signal number.
+/// of ranks, and waits for the signals to itself. `aligned`: a sender uses one signal number for
+/// all receivers.
 struct ShiftStage {
     std::uint32_t numbering = 0;
     std::int64_t reach = 1;
@@ -132,11 +138,10 @@ struct ShiftStage {
 using Stage = std::variant<ExchangeStage, ShiftStage>;
 
 struct Stages {
-    Program header;        ///< header of all programs, except rank, steps and numbers
-    bool carries = false;  ///< each rank's value starts as its input and ends as its output
+    Program header;        ///< header of all programs, except the rank
+    bool carries = false;  ///< a rank's value is first its input, at the end its output; else none
     std::vector<Numbering> numberings;  ///< the first one has all ranks
-    /// Run in a loop over the segments if the header has several.
-    std::vector<Stage> stages;
+    std::vector<Stage> stages;          ///< run once for each segment of the header
 
     friend bool operator==(const Stages&, const Stages&) = default;
 
@@ -145,8 +150,9 @@ struct Stages {
         if (exchange.remainders == kNoRemainders) return {.groups = exchange.groups};
         return {numberings[exchange.remainders].count, exchange.groups, exchange.dealt};
     }
+    /// Returns the rank that has `number` in a numbering.
     [[nodiscard]] Rank rank_of(std::uint32_t numbering, Rank number) const;
-    /// Returns the slot and signal numbers that the stage uses, equal on all ranks.
+    /// Returns the count of slot and signal numbers that the stage uses, equal on all ranks.
     [[nodiscard]] std::uint32_t numbers_of(const Stage& stage) const;
     /// Appends a stage. Its numbers follow those of the preceding stages.
     void add(const Stage& stage);
@@ -154,12 +160,12 @@ struct Stages {
     std::uint32_t add_numbering(std::uint32_t outer, std::vector<RankRun> runs);
 };
 
-/// Returns the value without stages: all ranks are numbered.
+/// Returns a value without stages, with one numbering of all ranks.
 [[nodiscard]] Stages begin_stages(Program header);
 
 [[nodiscard]] Program program_of(const Stages& stages, Rank rank);
 
-/// Returns the puts and signals of all ranks in one stage, for one segment.
+/// Returns the number of puts and signals of all ranks in one stage, for one segment.
 [[nodiscard]] std::uint64_t raises_of(const Stages& stages, const Stage& stage);
 
 }  // namespace weft::plan

@@ -55,6 +55,7 @@ struct Step {
 };
 static_assert(sizeof(Step) == 32);
 
+/// Returns the number of targets of a reduction; 1 for other or ill-formed steps.
 [[nodiscard]] constexpr std::uint32_t targets_of(const Step& step) {
     if (step.kind != StepKind::reduce || step.operands == 0) return 1;
     const std::uint32_t each = step.source.count / step.operands;

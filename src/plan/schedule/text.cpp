@@ -156,9 +156,9 @@ void print_header(Out out, const Program& program, const Program& common, std::s
     field("unit-elements", program.unit_elements, common.unit_elements);
 }
 
-/// Returns the parser's defaults. Derived fields have impossible values, so they
-/// are always printed.
-Program unsaid() {
+/// Returns the parser's defaults, for comparison. Fields that the parser would derive have
+/// impossible values, so they are always printed.
+Program default_header() {
     Program program;
     program.size = -1;
     program.slots = program.slot_units = program.scratch = ~std::uint32_t{0};
@@ -176,7 +176,7 @@ std::string to_text(std::span<const Program> programs) {
     if (programs.empty()) return text;
     const Out out = std::back_inserter(text);
     const Program& common = programs.front();
-    print_header(out, common, unsaid(), "");
+    print_header(out, common, default_header(), "");
     for (const Program& program : programs) {
         fmt::format_to(out, "\nrank {}\n", program.rank);
         print_header(out, program, common, "  ");

@@ -10,14 +10,15 @@ namespace weft::plan {
 
 namespace {
 
-constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 30;  ///< the verifier numbers units
+/// Limit for any text: the verifier numbers the units of all ranks with 32 bits.
+constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 30;
 
-/// Returns the units of input, output and scratch buffers.
+/// Returns the number of units of input, output and scratch buffers.
 double units_of(const Program& program) {
     return static_cast<double>(program.units) * (2.0 + program.scratch);
 }
 
-/// Returns the executed steps, with loops unrolled, plus the units of their blocks.
+/// Returns the number of executed steps, with loops unrolled, plus the units of their blocks.
 double work_of(const Program& program) {
     double work = 0;
     double repeats = 1;

@@ -150,7 +150,7 @@ class Parser {
             if (!number(values.emplace_back(), what)) return false;
         return true;
     }
-    /// Parses a number of the header that determines memory use.
+    /// Parses a header number that determines the verifier's memory, so it is limited.
     bool size_number(std::uint32_t& value, std::string_view what) {
         if (!number(value, what)) return false;
         if (value <= need_.units) return true;
@@ -195,9 +195,9 @@ class Parser {
             return !label.starts_with('#') || expected("a name (what begins with # is a comment)");
         }
         if (word == "synchronizing" || word == "pairwise") {
-            bool& said = word == "pairwise" ? header.pairwise : header.synchronizing;
-            said = !accept("no");
-            if (said) accept("yes");
+            bool& value = word == "pairwise" ? header.pairwise : header.synchronizing;
+            value = !accept("no");
+            if (value) accept("yes");
             return end_of_line("'yes', 'no'");
         }
         if (word == "counts") return numbers(header.unit_counts, "a number of elements");
@@ -334,7 +334,7 @@ class Parser {
         return true;
     }
 
-    /// Parses one list, or several for a reduction.
+    /// Parses the targets: one list for a copy, one or more for a reduction.
     bool targets(Step& step) {
         std::vector<Block> all;
         do {
@@ -447,17 +447,17 @@ class Parser {
     std::string_view line_;
     std::size_t line_number_ = 0;
     std::vector<Token> tokens_;
-    std::size_t next_ = 0;
+    std::size_t next_ = 0;  ///< index of the next token
     std::optional<base::Failure> failure_;
 
-    Program common_;
+    Program common_;  ///< header lines before the first rank
     Given common_given_;
-    Program program_;
+    Program program_;  ///< program of the current rank
     Given given_;
     bool in_rank_ = false;
-    std::uint32_t lane_first_ = 0;
-    bool lane_named_ = false;
-    std::optional<std::size_t> loop_;
+    std::uint32_t lane_first_ = 0;     ///< first step of the current lane
+    bool lane_named_ = false;          ///< the current lane began with a line `lane`
+    std::optional<std::size_t> loop_;  ///< index of the open loop's step
 
     std::vector<Program> programs_;
     std::vector<Given> givens_;

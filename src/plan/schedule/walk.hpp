@@ -8,6 +8,7 @@
 
 namespace weft::plan {
 
+/// Moves the cursor to the next step in execution order.
 inline void advance(Cursor& cursor, const Program& program) {
     const Step& step = program.steps[cursor.at];
     if (step.kind == StepKind::loop) cursor.open_loop(step.signal, program.repeats(step));
