@@ -20,7 +20,7 @@ std::string slot_name(std::uint32_t number, std::uint32_t segment, bool in_loop)
     return fmt::format("slot {} (segment {})", number, segment);
 }
 
-/// Returns the iterations of the longest loop.
+/// Returns the largest number of iterations of a loop, at least Program::segments.
 std::uint32_t segments_of(std::span<const Program> programs) {
     std::uint32_t segments = programs.front().segments;
     for (const Program& program : programs) {
@@ -80,7 +80,7 @@ bool Arrivals::publish(Raise raise, std::uint32_t& id) {
 }
 
 /// Replaces the cell of shared puts by a publish. A rank may put to remote peers and publish to
-/// local ones under one number.
+/// local peers under one number.
 bool Arrivals::publish_shared(Raise raise, FlagState& entry, std::uint32_t& id) {
     const std::uint32_t before = entry.raise;
     if (!check_same(raise, order_.raises()[before])) return false;
@@ -103,10 +103,10 @@ bool Arrivals::check_same(const Raise& raise, const Raise& cell) {
 
 /// Checks that neither this segment nor a later one of the same copy has been raised.
 bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise) {
-    const std::uint32_t there = table.at(key(raise.target, raise.number, raise.segment)).raise;
-    if (there != kNone)
+    const std::uint32_t first = table.at(key(raise.target, raise.number, raise.segment)).raise;
+    if (first != kNone)
         return reason_.no("raises {} a second time: {} did so before", what(raise),
-                          order_.name(order_.raises()[there].step));
+                          order_.name(order_.raises()[first].step));
     if (raise.segment + std::uint64_t{depth_} >= segments_) return true;
     const std::uint32_t later =
         table.at(key(raise.target, raise.number, raise.segment + depth_)).raise;
@@ -248,8 +248,8 @@ bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::ui
     return check_not_replaced(published_, id, "reads");
 }
 
-/// Checks that no later segment has replaced the copy: it would be unordered with
-/// the current access.
+/// Checks that no later segment has replaced the copy. Its raise would not be ordered with the
+/// current access.
 bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::string_view does) {
     const Raise& raise = order_.raises()[id];
     const std::uint64_t next = std::uint64_t{raise.segment} + depth_;

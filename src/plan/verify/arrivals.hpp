@@ -6,8 +6,8 @@
 //          one was awaited and its payload read. A published cell is (owner, number, segment) with
 //          any number of readers, and follows the same rule. Shared puts obey both rules, since
 //          local peers may read them from the sender's published cell.
-// Why      A flag holds the number of a use, not a count. A second raise for one segment would look
-//          like the first, and an early raise would hide the preceding one.
+// Why      The value of a flag identifies a use; it does not count raises. A second raise for one
+//          segment would look like the first, and an early raise would hide the preceding one.
 #pragma once
 
 #include <unordered_map>
@@ -17,7 +17,7 @@
 
 namespace weft::plan {
 
-/// `blocked`: the lane waits for a raise that has not happened. `wrong`: there is a reason.
+/// `blocked`: the lane waits for a raise that has not happened. `wrong`: Reason has the fault.
 enum class StepOutcome : std::uint8_t { done, blocked, wrong };
 
 /// One unit of a payload.
@@ -30,11 +30,11 @@ struct Carried {
 };
 
 struct FlagState {
-    std::uint32_t raise = kNone;
-    std::uint32_t waiter = kNone;  ///< first lane of the list of waiting lanes
+    std::uint32_t raise = kNone;   ///< index in Order::raises(); kNone: not raised
+    std::uint32_t waiter = kNone;  ///< first lane of the list of waiting lanes; kNone: none waits
 };
 
-/// Table of flags by number: dense, or a hash table if a dense one would be too large.
+/// Table of flags: an array, or a hash table if the array would be too large.
 class FlagTable {
   public:
     explicit FlagTable(std::uint64_t entries) {
@@ -45,7 +45,7 @@ class FlagTable {
     }
 
   private:
-    static constexpr std::uint64_t kDenseMax = 1 << 22;
+    static constexpr std::uint64_t kDenseMax = 1 << 22;  ///< entries of an array of 32 MiB
     std::vector<FlagState> dense_;
     std::unordered_map<std::uint64_t, FlagState> sparse_;
 };
@@ -62,11 +62,13 @@ class Arrivals {
     /// Joins a shared put or signal to the published cell that local peers may read instead.
     [[nodiscard]] bool share(Rank sender, std::uint32_t id);
 
+    /// Executes a wait for the raise of `segment`.
     [[nodiscard]] StepOutcome wait(std::uint32_t lane, Rank rank, const Step& step,
                                    std::uint32_t segment);
 
-    /// Finds the raise whose data a step of `segment` reads in slot (or memory entry) `number`
-    /// of its rank.
+    /// Sets `id` to the raise whose data a step of `segment` reads in slot (or exposed block)
+    /// `number` of its rank; below, in published cell `number` of `owner`. Returns false if the
+    /// rank has not awaited it.
     [[nodiscard]] bool find_slot(std::uint32_t lane, Rank rank, std::uint32_t number,
                                  std::uint32_t segment, std::uint32_t& id);
     [[nodiscard]] bool find_published(std::uint32_t lane, Rank rank, Rank owner,
@@ -80,7 +82,7 @@ class Arrivals {
     }
     /// Returns the lanes that became ready. The caller clears the list.
     [[nodiscard]] std::vector<std::uint32_t>& ready() { return ready_; }
-    /// Returns true if every raise was awaited. Call it at the end.
+    /// Returns true if every raise was awaited. Called after all lanes have ended.
     [[nodiscard]] bool check_all_awaited();
 
   private:

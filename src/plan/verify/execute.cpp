@@ -112,15 +112,15 @@ bool Execution::deadlock() {
     while (lanes_[stuck].cursor.ended()) ++stuck;
     const auto& [rank, cursor] = lanes_[stuck];
     const Rank peer = programs_[rank].steps[cursor.at].peer;
-    std::string there = fmt::format("rank {} has ended", peer);
+    std::string peer_state = fmt::format("rank {} has ended", peer);
     const auto index = static_cast<std::size_t>(peer);
     for (std::uint32_t lane = lane_starts_[index]; lane < lane_starts_[index + 1]; ++lane) {
         if (lanes_[lane].cursor.ended()) continue;
-        there = "meanwhile " + position(lane) + " waits too";
+        peer_state = "meanwhile " + position(lane) + " waits too";
         break;
     }
     return reason_.no("{} waits forever: what it waits for is not raised; {}", position(stuck),
-                      there);
+                      peer_state);
 }
 
 Raise Execution::raise_of(const Site& site, const Step& step) const {
@@ -268,8 +268,7 @@ bool Execution::same_size(std::size_t unit) {
                       sources_[unit].size);
 }
 
-/// Returns true if a unit is copied to its own cell (output = input, in place),
-/// which accesses nothing.
+/// Returns true if a unit is copied to itself (output = input, in place), which is no access.
 bool Execution::onto_itself(const Step& step, std::size_t unit) const {
     return step.kind == StepKind::copy && targets_[unit].cell != kNone &&
            targets_[unit].cell == sources_[unit].cell;

@@ -19,10 +19,10 @@ namespace weft::plan {
 struct Counts {
     std::uint64_t messages = 0;
     std::uint64_t signals = 0;
-    std::uint64_t elements_sent = 0;     ///< payload of all puts
-    std::vector<std::uint64_t> sent;     ///< elements, by rank
-    std::vector<std::uint64_t> reduced;  ///< elements, by rank
-    std::vector<std::uint64_t> slots;    ///< put targets in use, by rank
+    std::uint64_t elements_sent = 0;     ///< elements of all puts and publishes
+    std::vector<std::uint64_t> sent;     ///< by rank: elements that it put or published
+    std::vector<std::uint64_t> reduced;  ///< by rank: elements that it combined
+    std::vector<std::uint64_t> slots;    ///< by rank: copies of slots that receive a payload
 };
 
 class Execution {
@@ -30,6 +30,7 @@ class Execution {
     Execution(std::span<const Program> programs, const Contract* contract, const Sizes& sizes,
               const std::vector<bool>& in_place, Values& values);
 
+    /// Returns false at the first fault, which error() describes.
     [[nodiscard]] bool run();
     [[nodiscard]] const std::string& error() const { return reason_.text; }
 

@@ -11,8 +11,8 @@ namespace weft::plan {
 
 namespace {
 
-/// Stores the first value that met each expectation.
-class Met {
+/// Stores the first result for each expectation, to compare the results of other ranks with it.
+class FirstResults {
   public:
     Value& value_of(const Expectation& expected) {
         const std::uint64_t unit = std::uint64_t{expected.unit} << 32 | expected.source_unit;
@@ -38,7 +38,7 @@ class Met {
 
 bool keeps_contract(const VerifyInput& input, Execution& execution, Values& values,
                     Agreement& agreement, Reason& reason) {
-    Met met;
+    FirstResults first_results;
     for (const Program& program : input.programs) {
         for (const Expectation& expected : input.contract->expected(program)) {
             const auto no = [&](std::string_view why) {
@@ -48,10 +48,10 @@ bool keeps_contract(const VerifyInput& input, Execution& execution, Values& valu
             if (expected.unit >= program.units) return no("is expected, but does not exist");
             const Value value = execution.memory().final_output(program.rank, expected.unit);
             if (value == kUndefined) return no("was never written");
-            Value& same = met.value_of(expected);
-            if (same == value) continue;
-            if (same != kUndefined) agreement.bit_identical = false;
-            if (same == kUndefined) same = value;
+            Value& first = first_results.value_of(expected);
+            if (first == value) continue;
+            if (first != kUndefined) agreement.bit_identical = false;
+            if (first == kUndefined) first = value;
             if (values.in_order(value, expected)) continue;
             agreement.ordered = false;
             const bool exact = program.size <= input.exact_ranks_max;
@@ -63,10 +63,10 @@ bool keeps_contract(const VerifyInput& input, Execution& execution, Values& valu
     return true;
 }
 
-/// Propagates sets of ranks from raises to waits in the order of execution. Handles a limited
-/// number of ranks at a time, so that the sets stay small.
+/// Computes, for each lane, the ranks that have entered when it ends: sets of ranks propagate from
+/// raises to waits in the order of execution. A pass handles up to 512 ranks, so sets stay small.
 Independence find_independence(const Execution& execution, Rank ranks) {
-    constexpr Rank kWords = 8;
+    constexpr Rank kWords = 8;  // words of 64 ranks in a set
     const Order& order = execution.order();
     const std::span<const std::uint32_t> starts = execution.lane_starts();
     const std::size_t lanes = starts.back();
