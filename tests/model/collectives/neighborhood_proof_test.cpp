@@ -17,7 +17,7 @@
 namespace weft::collectives {
 namespace {
 
-constexpr std::array kAccessMethods{NeighborWay::direct, NeighborWay::combined};
+constexpr std::array kWays{NeighborWay::direct, NeighborWay::combined};
 constexpr std::array kData{NeighborData::same, NeighborData::own};
 
 struct Case {
@@ -87,7 +87,7 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
                     const Stencil stencil =
                         stencil_of(extents, periodic_in(extents.size(), bits), offsets);
                     for (const NeighborData data : kData) {
-                        for (const NeighborWay way : kAccessMethods) {
+                        for (const NeighborWay way : kWays) {
                             const Case of{
                                 .data = data,
                                 .way = way,
@@ -137,7 +137,7 @@ TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
 
 TEST(NeighborhoodProof, CombiningSendsACommonBlockOncePerNeighbor) {
     const Stencil stencil = stencil_of({3, 3, 3}, periodic_in(3, 7), box_offsets(3, 1));
-    for (const NeighborWay way : kAccessMethods)
+    for (const NeighborWay way : kWays)
         EXPECT_EQ(prove(stencil, {NeighborData::same, way}).bytes_total, 27U * 26 * 5 * 8);
     // A separate block for each neighbor travels along each nonzero part of its offset.
     EXPECT_EQ(prove(stencil, {NeighborData::own, NeighborWay::direct}).bytes_total,
@@ -154,9 +154,9 @@ TEST(NeighborhoodProof, NarrowGridsNeedNoMorePutTargetsThanTheTeamHas) {
     for (const std::vector<Rank>& extents : grids) {
         const auto dimensions = static_cast<int>(extents.size());
         for (const unsigned bits : {0U, 1U, 15U}) {
-            const Stencil stencil = stencil_of(extents, closed(extents.size(), bits),
+            const Stencil stencil = stencil_of(extents, periodic_in(extents.size(), bits),
                                                box_offsets(dimensions, dimensions < 3 ? 8 : 2));
-            for (const NeighborWay way : kAccessMethods) {
+            for (const NeighborWay way : kWays) {
                 const auto programs = programs_of(
                     stencil, {.way = way, .segments = 2, .node = stencil.grid().ranks() % 2 == 0});
                 const auto ranks = static_cast<std::uint32_t>(stencil.grid().ranks());
@@ -189,7 +189,7 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
         const Stencil stencil = stencil_of(
             extents, periodic_in(extents.size(), static_cast<unsigned>(random.below(8))), offsets);
         for (const NeighborData data : kData) {
-            for (const NeighborWay way : kAccessMethods) {
+            for (const NeighborWay way : kWays) {
                 const Case of{data, way, 1 + static_cast<std::uint32_t>(random.below(3)),
                               random.below(9), static_cast<Rank>(random.below(4))};
                 const auto programs = programs_of(stencil, of);
@@ -204,7 +204,7 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
 
 TEST(NeighborhoodProof, AMissingOrMisdirectedMessageIsDetected) {
     const Stencil stencil = stencil_of({3, 3}, periodic_in(2, 3), box_offsets(2, 1));
-    for (const NeighborWay way : kAccessMethods) {
+    for (const NeighborWay way : kWays) {
         const Case of{NeighborData::own, way};
         auto programs = programs_of(stencil, of);
         for (plan::Step& step : programs[4].steps)
