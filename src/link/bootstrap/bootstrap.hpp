@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bootstrap.hpp - exchange of addresses between the ranks of a job, before they can put.
 //
-// Idea     A rank publishes a business card (bytes), waits in a fence that collects the cards, and
-//          reads the other cards. After start-up, only the non-blocking fence is used, and polled.
+// Idea     A rank publishes a card (bytes), waits until all ranks have published theirs, and reads
+//          the other cards. After start-up, only the non-blocking fence is used, and polled.
 // Next     pmix_bootstrap.cpp for jobs under any PMIx host; join_job.cpp for one rank without a
 //          launcher; caller_bootstrap.cpp for ranks that the caller has connected.
 #pragma once
@@ -25,32 +25,35 @@ class Bootstrap {
 
     [[nodiscard]] virtual Rank rank() const = 0;
     [[nodiscard]] virtual Rank size() const = 0;
-    /// Returns true if the process belongs to another library, whose signal handlers
-    /// stay in effect.
+    /// Returns true if another library, such as an MPI, controls the process. Then this library
+    /// installs no signal handlers.
     [[nodiscard]] virtual bool guest() const { return false; }
 
-    /// Publishes `card` under `key`, and waits until every rank has published a card under it.
+    /// Publishes `card` under `key`, and waits until every rank has published a card under `key`.
     /// Only at start-up.
     [[nodiscard]] virtual base::Result<void> publish(std::string_view key,
                                                      std::span<const std::byte> card) = 0;
+    /// Returns the card that a rank has published under `key`.
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
-    /// Tells the other ranks in their next exchange why this rank cannot start. Under a launcher,
-    /// the end of the process is enough.
+    /// Ends start-up because this rank cannot start. The next publish() or agree() of each other
+    /// rank fails with the reason `why`. Does nothing under a launcher, which detects the end of
+    /// the process.
     virtual void give_up(std::string_view why) { (void)why; }
-    /// Ends start-up. Returns when all ranks have ended it, or when one has given up.
+    /// Ends start-up. Returns when all ranks have called it. Fails if a rank has given up.
     virtual base::Result<void> agree() { return {}; }
 
-    /// Starts a non-blocking fence over all ranks. fence_ended() then returns true once the fence
+    /// Starts a non-blocking fence over all ranks. fence_ended() then returns true when the fence
     /// has ended or failed. After a failure, the next start_fence() or finalize() returns the
     /// reason. One fence at a time.
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
-    /// Ends the whole job with this exit status. The launcher receives the text.
+    /// Ends the whole job with this exit status. The launcher or the caller's function receives the
+    /// text.
     [[noreturn]] virtual void abort(int status, std::string_view text) = 0;
-    /// Leaves the job in order. Called once, last.
+    /// Leaves the job. The last call.
     virtual base::Result<void> finalize() = 0;
 };
 
@@ -63,14 +66,17 @@ class Bootstrap {
 /// Returns true if a PMIx host started this process (weft run, mpirun, srun --mpi=pmix, prterun).
 [[nodiscard]] bool started_by_pmix();
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_pmix_job();
-/// Joins the job that started this process: by PMIx if its environment exists, else a job
-/// of one rank.
+/// Joins the job of this process: by PMIx if a PMIx host started the process, else a job of one
+/// rank. Fails under a launcher without PMIx that started several ranks.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
-/// Returns the rank of this process by the launcher's environment, which is known before it joins.
+/// Returns the rank of this process, which PMIX_RANK contains before the process joins its job.
+/// Returns nullopt if no PMIx host started the process.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
+/// Returns the version of the PMIx library, such as "4.2.2rc2".
 [[nodiscard]] std::string pmix_version();
 
-/// Functions that the caller provides until the job ends. They return 0 on success.
+/// A job whose ranks the caller has connected. The functions are those of weft_init_with() (weft.h)
+/// and return 0 on success. They must be valid until the job ends. `abort` may be nullptr.
 struct CallersJob {
     Rank rank = 0;
     Rank size = 1;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // caller_bootstrap.cpp - a job whose ranks the caller has already connected, for example by MPI.
 //
-// Idea     The caller provides an exchange of bytes, and a fence that can be polled. Cards are
-//          exchanged after their lengths.
-// Why      A library inside another one, such as a collectives layer of MPI, must not need its own
-//          launcher. Its host continues if it cannot start.
-// Holds    Each exchange tells all ranks whether one of them has given up. A rank that gives up
-//          takes part in one more exchange, in which all others receive the reason and stop. So no
-//          rank waits for a missing one. If a rank leaves early, the destructor gives up for it.
+// Idea     The caller provides a function that gathers bytes of all ranks on all ranks, and a fence
+//          that can be polled. A first exchange has the lengths of the cards, a second the cards.
+// Why      Inside another library, such as an MPI, weft must not need its own launcher. If weft
+//          cannot start, the other library continues without it.
+// Holds    A rank that cannot start gives up: it takes part in one more exchange, in which all
+//          other ranks receive the reason and stop. So no rank waits for a missing rank. If a rank
+//          leaves before agree(), the destructor gives up.
 // Next     src/api/c/runtime.cpp for weft_init_with().
 #include <fmt/format.h>
 
@@ -26,12 +26,12 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Precedes each exchange: the size of the rank's card, and whether it is the reason of giving up.
+/// Data that a rank sends before its card.
 struct Announcement {
-    std::uint64_t bytes = 0;
-    std::uint64_t gave_up = 0;
+    std::uint64_t bytes = 0;    ///< size of the card
+    std::uint64_t gave_up = 0;  ///< 1: the rank gives up, and its card is the text of the reason
 };
-constexpr std::uint64_t kCardMax = std::uint64_t{64} << 20;
+constexpr std::uint64_t kCardMax = std::uint64_t{64} << 20;  ///< largest card in bytes
 
 class CallerBootstrap final : public Bootstrap {
   public:
@@ -105,8 +105,8 @@ class CallerBootstrap final : public Bootstrap {
     }
 
   private:
-    /// Returns the cards of all ranks, or the reason why one of them has given up or the caller's
-    /// exchange failed. After a failure, no exchange follows.
+    /// Returns the cards of all ranks, by rank. Fails if a rank has given up, or if the caller's
+    /// exchange fails; no exchange follows then.
     base::Result<std::vector<Bytes>> exchange(std::span<const std::byte> card, bool gives_up) {
         WEFT_CHECK(starting_);
         const auto ranks = static_cast<std::size_t>(job_.size);
@@ -147,7 +147,7 @@ class CallerBootstrap final : public Bootstrap {
 
     CallersJob job_;
     std::map<std::string, std::vector<Bytes>, std::less<>> cards_;
-    bool starting_ = true;  ///< exchanges may follow, in which all ranks take part
+    bool starting_ = true;  ///< before the end of start-up: this rank must take part in exchanges
     bool fence_runs_ = false;
     bool fence_failed_ = false;
 };

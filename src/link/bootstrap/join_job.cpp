@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // join_job.cpp - selects the kind of job that this process belongs to.
 //
-// Why      Under a launcher that only offers a protocol older than PMIx, N processes would
-//          otherwise become N jobs of one rank. Their results would seem valid, but belong to
-//          the wrong job.
+// Why      A launcher may offer only a protocol older than PMIx. Its N processes must not become N
+//          jobs of one rank: their results would seem valid, but be those of smaller jobs. So
+//          join_job() detects such launchers and fails.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmix_bootstrap.cpp - the client side of PMIx, equal for all hosts.
+// pmix_bootstrap.cpp - the client side of PMIx, equal under all PMIx hosts (launchers).
 //
-// Why      Only the size is read from the job's description, because hosts differ in other entries.
-//          PMIX_UNIV_SIZE counts slots, not ranks. Node ids and local ranks of remote peers are
-//          missing under some hosts, so ranks put such data on their cards.
-// Holds    Blocking calls are made only at start-up and at the end. A fence without some rank
-//          counts as failed, even if the library reports a partial success.
+// Why      Only the number of ranks is read from the job's description, because hosts differ in
+//          other entries: PMIX_UNIV_SIZE counts slots, not ranks, and node ids and local ranks of
+//          remote peers are missing under some hosts. Ranks have such data on their cards.
+// Holds    Blocking calls are made only at start-up and at the end. A fence that some rank has not
+//          entered counts as failed, even if PMIx reports a partial success.
 #include <pmix.h>
 #include <signal.h>
 #include <unistd.h>
@@ -29,8 +29,8 @@
 namespace weft::link {
 namespace {
 
-/// Outcome of a non-blocking fence. Shared with the callback, which may run after this
-/// object is destroyed.
+/// Outcome of a non-blocking fence. Shared with the callback, which may run after the bootstrap is
+/// destroyed.
 struct FenceState {
     static constexpr pmix_status_t kRunning = std::numeric_limits<pmix_status_t>::max();
     std::atomic<pmix_status_t> outcome{kRunning};
@@ -43,7 +43,7 @@ void fence_callback(pmix_status_t status, void* argument) {
     delete state;
 }
 
-/// Returns true if a required process has ended.
+/// Returns true if the status means that another rank or the launcher has ended.
 bool means_lost(pmix_status_t status) {
     return status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_PROC_ABORTED ||
            status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
@@ -56,22 +56,22 @@ base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
                       lost ? " (another rank, or the launcher, has gone)" : "");
 }
 
-/// Time between a fence that reports the end of a rank, and this rank's failure. The launcher then
-/// sees the other rank's end first.
-constexpr auto kLinger = std::chrono::seconds(1);
+/// Delay of a failure after a fence that another rank's end has ended. During the delay, the
+/// launcher detects that rank's end, so that it does not report this rank as the first to fail.
+constexpr auto kLossDelay = std::chrono::seconds(1);
 
-/// Time that a rank may take to end at SIGTERM, after its launcher has ended.
-constexpr auto kLastWords = std::chrono::seconds(2);
+/// Time for a rank to end after SIGTERM, when its launcher has ended.
+constexpr auto kTermDelay = std::chrono::seconds(2);
 
-/// Ends this process. Without its launcher, a job cannot end in order, and ranks may wait for each
-/// other forever. The launcher of this project ends its ranks itself; others leave them running.
+/// Ends this process, because its launcher has ended. Without a launcher, ranks may wait for each
+/// other forever. `weft run` kills its ranks when it ends; other launchers leave them running.
 void end_without_launcher(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[],
                           std::size_t, pmix_info_t[], std::size_t,
                           pmix_event_notification_cbfunc_fn_t done, void* argument) {
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, argument);
     std::thread([] {
         ::kill(::getpid(), SIGTERM);
-        std::this_thread::sleep_for(kLastWords);
+        std::this_thread::sleep_for(kTermDelay);
         ::kill(::getpid(), SIGKILL);
     }).detach();
 }
@@ -81,7 +81,7 @@ void watch_launcher() {
     PMIx_Register_event_handler(lost, 2, nullptr, 0, end_without_launcher, nullptr, nullptr);
 }
 
-/// Returns a number. Hosts use different integer types.
+/// Returns an integer value, or nullopt. PMIx hosts use different integer types for one key.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
     switch (value.type) {
         case PMIX_INT:
@@ -107,6 +107,7 @@ std::optional<std::int64_t> number_in(const pmix_value_t& value) {
     }
 }
 
+/// Owns a value that PMIx_Get() has allocated.
 class Value {
   public:
     Value() = default;
@@ -122,6 +123,7 @@ class Value {
     pmix_value_t* value_ = nullptr;
 };
 
+/// Polls until the process has published the key, or until an error.
 pmix_status_t await_key(const pmix_proc_t& process, const std::string& key) {
     std::chrono::microseconds pause(100);
     constexpr std::chrono::microseconds kLongestPause(10'000);
@@ -160,14 +162,15 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
-    /// Returns all ranks, and after them the witness of base/pmix_needs.hpp, if there is one.
+    /// Returns a wildcard for all ranks, then the witness of base/pmix_needs.hpp, which counts only
+    /// if fence_member_count() is 2.
     [[nodiscard]] std::array<pmix_proc_t, 2> fence_members() const {
         return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
     }
     [[nodiscard]] std::size_t fence_member_count() const { return witness_ ? 2 : 1; }
     void look_for_witness();
     [[nodiscard]] std::vector<pmix_rank_t> server_ranks() const;
-    [[nodiscard]] base::Result<void> meet_server_ranks() const;
+    [[nodiscard]] base::Result<void> await_server_ranks() const;
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
@@ -183,10 +186,11 @@ class PmixBootstrap final : public Bootstrap {
     const std::uint32_t serial_ = next_serial();
     pmix_proc_t self_ = {};
     Rank size_ = 0;
-    std::optional<pmix_rank_t> witness_;
-    std::shared_ptr<FenceState> fence_;  ///< the last non-blocking fence
-    std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< first loss of a fence
-    bool left_ = false;
+    std::optional<pmix_rank_t> witness_;  ///< rank of the witness; nullopt: none was announced
+    std::shared_ptr<FenceState> fence_;   ///< the last non-blocking fence
+    /// Time at which fence_ended() first saw that a rank was lost.
+    std::optional<std::chrono::steady_clock::time_point> lost_since_;
+    bool left_ = false;  ///< finalize() was called
 };
 
 base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
@@ -209,14 +213,14 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
     job->size_ = static_cast<Rank>(ranks);
     job->look_for_witness();
     if (job->serial_ > 0) {
-        if (auto met = job->meet_server_ranks(); !met) return met.failure();
+        if (auto done = job->await_server_ranks(); !done) return done.failure();
     }
     watch_launcher();
     return std::unique_ptr<Bootstrap>(std::move(job));
 }
 
-/// Returns the other ranks with the same PMIx server. If the host does not name them, or under
-/// `weft run`, which has one server for all virtual nodes, these are all other ranks.
+/// Returns the other ranks of this rank's PMIx server. Returns all other ranks if the host has no
+/// list of them, or under `weft run`, which has one server for all virtual nodes.
 std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
     std::vector<pmix_rank_t> ranks;
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
@@ -236,12 +240,13 @@ std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
     return ranks;
 }
 
-/// Returns when all ranks of this server have joined for this runtime, and so have left the
-/// previous one. The server of PMIx 4.2 may treat the end of a connection after PMIx_Finalize() as
-/// a loss. If a fence awaits the rank at that moment, the server ends the fence as a partial
-/// success. So ranks wait for keys of each other, outside of fences. They poll for the keys,
-/// because a waiting server sometimes misses the arrival of a key and answers two seconds later.
-base::Result<void> PmixBootstrap::meet_server_ranks() const {
+/// Waits until all ranks of this server have joined the job for this runtime, and so have left it
+/// for the previous runtime. The server of PMIx 4.2 may treat the end of a connection after
+/// PMIx_Finalize() as a loss. If a fence waits for the rank at that moment, the server ends the
+/// fence as a partial success. So ranks wait for keys of each other instead of a fence. They poll
+/// for the keys, because a waiting server sometimes misses the arrival of a key and answers two
+/// seconds later.
+base::Result<void> PmixBootstrap::await_server_ranks() const {
     const std::string key = full_key("joined");
     pmix_value_t value = {};
     value.type = PMIX_BOOL;
@@ -257,7 +262,8 @@ base::Result<void> PmixBootstrap::meet_server_ranks() const {
     return {};
 }
 
-/// Searches only the job's description, which has already arrived.
+/// Sets witness_ if the launcher has announced a witness. PMIX_OPTIONAL: searches only the job's
+/// description, which this process already has.
 void PmixBootstrap::look_for_witness() {
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
     const bool optional = true;
@@ -275,7 +281,7 @@ base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const 
     const std::string name = full_key(key);
     pmix_value_t value = {};
     value.type = PMIX_BYTE_OBJECT;
-    // The library copies the bytes, although its type is char*.
+    // PMIx copies the bytes, although its pointer is not const.
     value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
     value.data.bo.size = card.size();
     pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &value);
@@ -290,7 +296,7 @@ base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const 
     PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     status = PMIx_Fence(members.data(), fence_member_count(), &info, 1);
     PMIX_INFO_DESTRUCT(&info);
-    if (means_lost(status)) std::this_thread::sleep_for(kLinger);
+    if (means_lost(status)) std::this_thread::sleep_for(kLossDelay);
     if (status != PMIX_SUCCESS) {
         return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
     }
@@ -342,7 +348,7 @@ bool PmixBootstrap::fence_ended() {
     if (!means_lost(outcome)) return true;
     const auto now = std::chrono::steady_clock::now();
     if (!lost_since_) lost_since_ = now;
-    return now - *lost_since_ >= kLinger;
+    return now - *lost_since_ >= kLossDelay;
 }
 
 void PmixBootstrap::abort(int status, std::string_view text) {

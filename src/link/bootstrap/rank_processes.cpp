@@ -19,9 +19,10 @@ namespace weft::link {
 namespace {
 
 constexpr std::string_view kRankEntry = "PMIX_RANK=";
-constexpr std::size_t kNamedMax = 8;  ///< ranks in one text
+constexpr std::size_t kNamedMax = 8;  ///< largest number of ranks that a text names
 
-std::optional<Rank> number_in(std::string_view text) {
+/// Returns the number that the whole text is, or nullopt.
+std::optional<Rank> parse_number(std::string_view text) {
     Rank number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
@@ -44,8 +45,8 @@ RankProcesses::RankProcesses(std::string_view job, std::vector<Rank> ranks, Rank
       folder_(std::move(folder)) {}
 
 std::string RankProcesses::missing() {
-    if (all_are_there() || rank_of("self") != me_) return "";
-    look_around();
+    if (all_ranks_run() || rank_of("self") != me_) return "";
+    find_processes();
     const bool knows_all = process_.size() > 1 || sees_launcher();
     std::string text;
     std::size_t count = 0;
@@ -69,25 +70,26 @@ Rank RankProcesses::rank_of(std::string_view process) const {
     for (std::string entry; std::getline(file, entry, '\0');) {
         if (entry == job_) in_job = true;
         if (entry.starts_with(kRankEntry))
-            rank = number_in(std::string_view(entry).substr(kRankEntry.size())).value_or(-1);
+            rank = parse_number(std::string_view(entry).substr(kRankEntry.size())).value_or(-1);
     }
     return in_job ? rank : -1;
 }
 
-bool RankProcesses::all_are_there() const {
+bool RankProcesses::all_ranks_run() const {
     return ranks_known_ && process_.size() >= ranks_.size() &&
            std::ranges::all_of(
                process_, [&](const auto& seen) { return rank_of(seen.second) == seen.first; });
 }
 
-/// Records the processes of ranks. If a rank has several, the first one seen counts, or the lowest
-/// number: the launcher's own child. Other processes of a rank may outlive it.
-void RankProcesses::look_around() {
+/// Records the processes of ranks. If several processes have a rank's environment, records the one
+/// with the lowest id, usually the launcher's child. A recorded process is not replaced. Other
+/// processes of a rank may outlive it.
+void RankProcesses::find_processes() {
     std::vector<Rank> processes;
     std::error_code error;
     for (std::filesystem::directory_iterator at(folder_, error), end; !error && at != end;
          at.increment(error))
-        if (const auto process = number_in(at->path().filename().native()))
+        if (const auto process = parse_number(at->path().filename().native()))
             processes.push_back(*process);
     std::ranges::sort(processes);
     for (const Rank process : processes) {
@@ -106,8 +108,8 @@ void RankProcesses::add(Rank rank, std::string process) {
     process_.emplace(rank, std::move(process));
 }
 
-/// Returns true if the parent of this rank's first process is visible. It is the launcher. Its
-/// number is 0 outside of the namespace.
+/// Returns true if the launcher is in this pid namespace. The launcher is the parent of this rank's
+/// first process. A parent in another namespace has id 0.
 bool RankProcesses::sees_launcher() const {
     std::string process = "self";
     while (rank_of(process) == me_) {
@@ -123,19 +125,19 @@ bool RankProcesses::sees_launcher() const {
     return process != "0";
 }
 
-/// Returns the node's ranks. Open MPI provides no list, but the ranks are known if all are here.
-/// Inside a batch job of Slurm, another launcher may pass on the batch step's list, which usually
-/// lacks this rank.
+/// Open MPI provides no list of ranks. They are known only if all ranks of the job are on this
+/// node. Inside a batch job of Slurm, another launcher may pass on SLURM_GTIDS of the batch step;
+/// this list is recognized because it usually lacks this rank.
 std::vector<Rank> node_ranks_by_environment(Rank me) {
     std::vector<Rank> ranks;
-    if (const auto size = number_in(variable("OMPI_COMM_WORLD_SIZE"))) {
-        if (size == number_in(variable("OMPI_COMM_WORLD_LOCAL_SIZE")))
+    if (const auto size = parse_number(variable("OMPI_COMM_WORLD_SIZE"))) {
+        if (size == parse_number(variable("OMPI_COMM_WORLD_LOCAL_SIZE")))
             for (Rank rank = 0; rank < *size; ++rank) ranks.push_back(rank);
     } else {
         std::string_view list = variable("SLURM_GTIDS");
         while (!list.empty()) {
             const std::string_view entry = list.substr(0, list.find(','));
-            if (const auto rank = number_in(entry)) ranks.push_back(*rank);
+            if (const auto rank = parse_number(entry)) ranks.push_back(*rank);
             list.remove_prefix(std::min(list.size(), entry.size() + 1));
         }
     }

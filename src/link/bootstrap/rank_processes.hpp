@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_processes.hpp - finds the processes of this node's ranks, by the launchers'
-// variables in /proc.
+// rank_processes.hpp - finds the processes of this node's ranks by environment variables in /proc.
 //
-// Idea     A launcher passes job and rank to each process in its environment, and the kernel shows
-//          that environment to the same user. So a rank can detect that a local peer has ended or
-//          never started, even before the peer has run any code of this library.
-// Why      Before cards are exchanged, ranks cannot know each other. A launcher may end the job
-//          without naming the rank that caused it.
-// Holds    Nothing is written. No rank is reported if this process does not find itself. Ranks that
-//          were never seen are reported only if another rank or the launcher is in this PID
-//          namespace. Otherwise, each rank may have its own container.
+// Idea     A launcher passes job and rank to each process in its environment. Processes of the same
+//          user can read this environment in /proc. So a rank can detect that a local peer has
+//          ended or never started, even before the peer has run any code of this library.
+// Why      Before cards are exchanged, a rank has no connection to other ranks. A launcher may end
+//          the job without naming the rank that caused it.
+// Holds    Only reads /proc. Reports no rank if this process does not find itself there. Reports
+//          ranks that it has never seen only if another rank or the launcher is visible in /proc.
+//          Otherwise each rank may have its own container with separate process ids.
 // Next     run/job/sigterm_report.hpp, which checks while a job starts.
 #pragma once
 
@@ -26,37 +25,37 @@ namespace weft::link {
 
 class RankProcesses {
   public:
-    /// `job` is the value of PMIX_NAMESPACE. `ranks` are the node's ranks, if known, including
-    /// `me`; otherwise the observed ranks count. Tests pass another `folder`.
+    /// `job`: value of PMIX_NAMESPACE. `ranks`: the node's ranks, including `me`. If they are not
+    /// known, `ranks` is empty, and only ranks seen so far are checked. `folder`: for tests.
     RankProcesses(std::string_view job, std::vector<Rank> ranks, Rank me,
                   std::string folder = "/proc");
 
-    /// Checks the processes now. Returns a text about missing ranks, or an empty one.
+    /// Checks the processes now. Returns a text about missing ranks, or an empty text.
     [[nodiscard]] std::string missing();
 
   private:
     [[nodiscard]] Rank rank_of(std::string_view process) const;
-    [[nodiscard]] bool all_are_there() const;
-    void look_around();
+    [[nodiscard]] bool all_ranks_run() const;
+    void find_processes();
     void add(Rank rank, std::string process);
     [[nodiscard]] bool sees_launcher() const;
 
-    const std::string job_;  ///< as in an environment
+    const std::string job_;  ///< the entry of an environment: "PMIX_NAMESPACE=..."
     const bool ranks_known_;
     std::vector<Rank> ranks_;  ///< ascending
     const Rank me_;
     const std::string folder_;
-    std::map<Rank, std::string> process_;  ///< number of each observed rank's process
+    std::map<Rank, std::string> process_;  ///< process id of each rank that has been seen
 };
 
-/// Returns the node's ranks, including `me`, by the environment of mpirun or srun.
-/// Empty if unknown.
+/// Returns the node's ranks, including `me`, from variables of mpirun or srun. Returns an empty
+/// list if they are unknown.
 [[nodiscard]] std::vector<Rank> node_ranks_by_environment(Rank me);
 
 /// Returns true if `weft run` started this process, by the name of its job.
 [[nodiscard]] bool started_by_own_launcher();
 
-/// Returns the processes of the job that started this process. `me` is its rank.
+/// Returns the processes of this process's job. `me` is the rank of this process.
 [[nodiscard]] RankProcesses processes_of_this_node(Rank me);
 
 }  // namespace weft::link
