@@ -14,7 +14,7 @@ namespace weft::base {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line,
                                std::string_view values);
 
-/// Returns the values, separated by commas.
+/// Returns `count` values as text, separated by commas.
 [[nodiscard]] std::string join_values(fmt::format_args values, std::size_t count);
 
 template <class... Values>

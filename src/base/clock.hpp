@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.hpp - the monotonic clock, in nanoseconds, and deadlines.
+// clock.hpp - monotonic clock, processor time, and deadlines.
 #pragma once
 
 #include <chrono>
@@ -7,18 +7,18 @@
 
 namespace weft::base {
 
-/// Returns the nanoseconds since a fixed moment of this boot. The clock never goes back, and all
-/// processes of a machine share it.
+/// Returns nanoseconds since the boot of the machine, without suspended time. The clock never goes
+/// back, and is equal for all processes of a machine.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
 
-/// Returns the processor time of the calling thread. On a busy machine, work takes longer by the
-/// clock, but not in processor time.
+/// Returns the processor time of the calling thread. Unlike elapsed time, it does not include the
+/// time of other processes.
 [[nodiscard]] std::chrono::nanoseconds processor_time() noexcept;
 
-/// End of a wait; never by default.
+/// Time at which a wait ends; by default never.
 struct Deadline {
     static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-    std::uint64_t at_ns = kNever;
+    std::uint64_t at_ns = kNever;  ///< value of monotonic_ns()
 
     [[nodiscard]] static Deadline after(std::uint64_t ns) noexcept {
         const std::uint64_t now = monotonic_ns();

@@ -26,7 +26,7 @@ void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept {
     }
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);
-    // Half a page from the source and from the target.
+    // The buffer begins half a page from the source, and so about half a page from the target.
     std::byte memory[2 * kPageBytes];
     std::byte* const between =
         memory + page_distance(reinterpret_cast<std::uintptr_t>(from) + kPageBytes / 2,

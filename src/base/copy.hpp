@@ -2,15 +2,15 @@
 // copy.hpp - copies of bytes whose speed does not depend on the distance of source and target.
 //
 // Why      From 2113 bytes to the size of the second-level cache, glibc copies with one
-//          instruction, rep movsb, on processors that report it as fast. Zen 3 and 4 have slow
-//          distances (glibc's bug 30994). The instruction takes 15 times as long (0.34 instead of
-//          0.02 ns a byte, EPYC of 2021) if the target begins 1 to 31 bytes further into its page
-//          than the source. It takes 1.5 times as long up to 63 bytes. A put target at a page start
-//          and a large piece of malloc, 16 bytes into its page, have such a distance. The kernel's
-//          copies between processes are slow for the same reason.
-// Idea     At slow distances a copy goes page by page through memory half a page away from both.
-//          Vector registers are as fast within a cache, but take twice the time for lines that
-//          another processor holds.
+//          instruction, rep movsb, on processors that report it as fast. On AMD Zen 3 and 4, the
+//          instruction is slow at some distances (glibc's bug 30994). It takes 15 times as long
+//          (0.34 instead of 0.02 ns a byte, EPYC of 2021) if the target's offset within its page is
+//          1 to 31 bytes above the source's, and 1.5 times as long up to 63 bytes. Memory of
+//          malloc, often 16 bytes after the start of a page, and put targets, often at the start of
+//          a page, have such a distance. The kernel's copies between processes are also slow.
+// Idea     At slow distances, a copy is made page by page through a buffer at another distance from
+//          source and target. Copies through vector registers would be as fast within a cache, but
+//          take twice the time for lines that another processor holds.
 #pragma once
 
 #include <cstddef>
@@ -19,33 +19,35 @@
 
 namespace weft::base {
 
-/// Largest copy for which memcpy uses registers.
+/// Largest copy, in bytes, for which memcpy surely uses registers instead of the instruction.
 inline constexpr std::size_t kRegisterCopyMax = 2048;
 
-/// Returns the bytes by which `to` is further into its page than `from`, modulo the page size.
+/// Returns the difference of the offsets of `to` and `from` within their pages, modulo the page
+/// size.
 [[nodiscard]] inline std::size_t page_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::uintptr_t kPageMask = 4095;
     return (to - from) & kPageMask;
 }
 
-/// Returns true if the instruction would be slow for a copy between these addresses.
+/// Returns true if the instruction would be slow for a copy between these addresses: the page
+/// distance is 1 to 63.
 [[nodiscard]] inline bool is_slow_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kLine = 64;
     return page_distance(to, from) - 1 < kLine - 1;
 }
 
-/// Returns true if it would take 15 times as long, or the kernel six times as long.
+/// Returns true if the page distance is 1 to 31: the instruction takes 15 times as long, and a copy
+/// by the kernel six times as long.
 [[nodiscard]] inline bool is_slowest_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kSlowest = 31;
     return page_distance(to, from) - 1 < kSlowest;
 }
 
-/// Returns true on AMD processors. Zen 3 and 4 have slow distances, and a detour is worth its
-/// second copy there.
+/// Returns true on AMD processors, of which Zen 3 and 4 have slow distances.
 [[nodiscard]] bool has_slow_distances() noexcept;
 
-/// Copies through memory at another distance on such a processor. Helper of
-/// copy_bytes and move_bytes.
+/// Copies through a buffer if has_slow_distances(), else directly. Helper of copy_bytes() and
+/// move_bytes().
 void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept;
 
 /// Copies as memcpy does: the areas must not overlap, and neither may be null.

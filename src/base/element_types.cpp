@@ -47,7 +47,8 @@ constexpr auto kTypeNames = [] {
     return names;
 }();
 
-/// Returns the index of `name` among the built-in names, which are all but the last.
+/// Returns the index of `name` among the built-in names: all but the last, "user". `what`: "element
+/// type" or "operation", for the failure.
 Result<std::size_t> find_name(std::span<const std::string_view> names, std::string_view name,
                               std::string_view what) {
     std::string known;

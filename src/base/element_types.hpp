@@ -19,11 +19,11 @@ namespace weft::base {
 [[nodiscard]] std::span<const std::string_view> type_names();
 [[nodiscard]] std::span<const std::string_view> op_names();
 
-/// Parse built-in names only. A failure lists them.
+/// Parse names of built-in types and operations. A failure lists these names.
 [[nodiscard]] Result<Type> parse_type(std::string_view name);
 [[nodiscard]] Result<Op> parse_op(std::string_view name);
 
-/// Returns the bytes of an element of a built-in type; 0 for Type::user.
+/// Returns the size of an element in bytes; 0 for Type::user.
 [[nodiscard]] std::size_t size_of(Type type);
 
 }  // namespace weft::base

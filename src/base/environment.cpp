@@ -39,8 +39,8 @@ struct Choice {
     }
 };
 
-/// Reads a log level. An unknown level does not end the start: it is reported, and the
-/// default is used.
+/// Reads a log level. Start-up does not fail for an unknown level: report_unknown() names it, and
+/// the default is used.
 struct LogWord : Choice<&Settings::log, kLogWords> {
     static Result<void> read(Settings& settings, std::string_view value) {
         if (!Choice::read(settings, value)) settings.unknown_log = value;
@@ -140,7 +140,7 @@ struct Nodes : Count<&Settings::nodes, 1, kNodesMax> {
 
 // ---- The table ---------------------------------------------------------------------------------
 
-/// Completes a line by the functions of its kind of value.
+/// Completes a line of the table with the functions of `Access`, the type of its value.
 template <class Access>
 constexpr Variable variable(Variable line) {
     line.read = &Access::read;
@@ -246,7 +246,7 @@ struct Assignment {
     std::string_view value;
 };
 
-/// Returns the WEFT_* entry in NAME=VALUE; an empty name for other texts.
+/// Returns name and value of a text WEFT_...=VALUE. For other texts, the name is empty.
 Assignment split_assignment(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || !text.starts_with(kPrefix)) return {};
@@ -265,6 +265,7 @@ std::vector<Assignment> assignments_of(std::string_view text) {
     return entries;
 }
 
+/// Returns the value of a variable in an agreement text, or nullopt.
 std::optional<std::string_view> value_in(std::string_view text, std::string_view name) {
     for (const Assignment& entry : assignments_of(text))
         if (entry.name == name) return entry.value;
@@ -288,7 +289,7 @@ bool has_raised_rights() {
     return ::getauxval(AT_SECURE) != 0;
 }
 
-/// Stores the value of an entry in its setting.
+/// Stores the value of an entry in its setting, or its name among the unknown or ignored names.
 Result<void> read_assignment(Settings& settings, const Assignment& entry,
                              std::span<const std::string_view> call_names) {
     for (const Variable& candidate : kVariables) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // extent.hpp - bytes at an offset: in a segment, a heap or a caller's buffer.
 //
-// Idea     The only type of an offset with a size. Memory of this process is a std::span of bytes;
-//          plan::Block is the symbolic form in programs.
+// Idea     The only type for an offset with a size. Addresses with a size are a std::span of bytes.
+//          Programs have plan::Block instead, whose unit is not the byte.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Extent {
     [[nodiscard]] constexpr std::uint64_t end() const { return offset + bytes; }
 };
 
-/// Rounds up to a multiple of `unit`. `value` must not be near the largest number.
+/// Rounds up to a multiple of `unit`. `value + unit` must not overflow.
 [[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
     return (value + unit - 1) / unit * unit;
 }

@@ -23,7 +23,7 @@ class FileDescriptor {
     void close() noexcept {
         if (number_ >= 0) ::close(std::exchange(number_, -1));
     }
-    [[nodiscard]] int number() const noexcept { return number_; }
+    [[nodiscard]] int number() const noexcept { return number_; }  ///< -1 if not open
     [[nodiscard]] bool open() const noexcept { return number_ >= 0; }
 
   private:

@@ -18,8 +18,8 @@ namespace {
 
 std::atomic<Rank> guarded_rank{-1};
 
-/// Pages that the kernel does not wipe itself. Ranges are only added, so the handler of a child
-/// reads the list without a lock.
+/// Memory that the kernel does not clear, so that the fork handler must. Ranges are only added, so
+/// the handler in a child needs no lock to read the list.
 struct WipedRange {
     void* pages = nullptr;
     std::size_t bytes = 0;

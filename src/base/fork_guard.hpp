@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fork_guard.hpp - tells a rank's process from its forked children.
+// fork_guard.hpp - detects that code runs in a forked child of a rank's process.
 //
 // Idea     Pages marked MADV_WIPEONFORK read as zeros in a child. A word in such a page is 1 in the
-//          process that made its runtimes. Handles of the C interface are in such pages, too.
-// Why      A child has copies of all handles, and its stores reach the shared segments. No handler
-//          has to run for the wipe, so it also covers children of clone() and _Fork().
-// Holds    Children of vfork() and posix_spawn() share the parent's memory and see no change. A
-//          kernel without MADV_WIPEONFORK gets a pthread_atfork() handler that clears the pages.
+//          process that made the runtimes. Handles of the C interface are in such pages, too.
+// Why      A child has copies of all handles, and its stores would change the shared segments. The
+//          kernel clears the pages without a fork handler, so also in children of clone() and
+//          _Fork().
+// Holds    Children of vfork() and posix_spawn() share the parent's memory, so they are not
+//          detected. On a kernel without MADV_WIPEONFORK, a pthread_atfork() handler clears the
+//          pages.
 #pragma once
 
 #include <atomic>
@@ -22,14 +24,15 @@ namespace detail {
 extern std::atomic<const std::atomic<std::uint32_t>*> fork_word;
 }  // namespace detail
 
-/// Makes these whole private pages read as zeros in children of this process. They must stay mapped
-/// until the process ends.
+/// Makes private memory read as zeros in children of this process. `pages` and `bytes` must be
+/// multiples of the page size. The memory must stay mapped until the process ends.
 void wipe_in_children(void* pages, std::size_t bytes);
 
-/// Marks this process as the one that owns its runtimes. Call before the first one is made.
+/// Marks this process as the owner of its runtimes. Call before the first runtime is made. Fails in
+/// a forked child of such a process.
 [[nodiscard]] Result<void> guard_against_forks();
 
-/// Remembers the rank for fork_failure().
+/// Sets the rank that fork_failure() names.
 void set_guarded_rank(Rank rank);
 
 /// Returns true in a child that was forked after guard_against_forks(). Costs two loads.

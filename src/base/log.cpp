@@ -13,14 +13,15 @@
 namespace weft::base {
 namespace {
 
-/// Writes a line. Ignores errors, since lost output is no error of the program.
+/// Writes a line. Ignores errors, because a program must not fail for lost output.
 void write_to(int file, std::string_view line) {
     const std::string text = fmt::format("{}\n", line);
     [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());
 }
 
-/// Opens a regular file without following a link, or any file below /dev (/dev/stderr is a link).
-/// Sets errno for other files. A named pipe without a reader makes open() fail, and not wait.
+/// Opens a regular file, without following a link, or any file below /dev (/dev/stderr is a link).
+/// For other files, returns no file and sets errno. With O_NONBLOCK, open() of a named pipe without
+/// a reader fails instead of waiting.
 FileDescriptor open_to_append(const std::string& name) {
     const bool is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
     const int follow = is_device ? O_NOCTTY : O_NOFOLLOW;

@@ -2,12 +2,12 @@
 // log.hpp - output of a runtime about itself (WEFT_LOG, WEFT_LOG_FILE).
 //
 // Idea     `warn` prints warnings only, `info` adds decisions and their reasons, `trace` adds a
-//          line for each call. A log belongs to one runtime and is passed down, so several runtimes
-//          fit in one process.
+//          line for each call. A log belongs to one runtime, which passes it to its parts, so
+//          several runtimes can exist in one process.
 // Why      Lines that are equal on all ranks are printed once, by rank 0. If each rank has its own
-//          file, each file is complete.
+//          file, each rank writes them, so that each file is complete.
 // Holds    A line is one write(), so lines of different ranks do not mix. Warnings always go to
-//          stderr, and also to the file if it is open. Warm calls never check wants().
+//          stderr, and also to the file if it is open. Repeated calls never check wants().
 #pragma once
 
 #include <string>
@@ -18,8 +18,9 @@
 
 namespace weft::base {
 
+/// Writes a line to stderr.
 void write_line(std::string_view line);
-[[nodiscard]] std::string host_name();
+[[nodiscard]] std::string host_name();  ///< "unknown" if the system has none
 
 class Log {
   public:
@@ -27,17 +28,18 @@ class Log {
     /// opened, this is reported and stderr is used.
     Log(const Settings& settings, Rank rank);
 
-    /// Returns the descriptor of the WEFT_LOG_FILE, or -1 if it is not open.
+    /// Returns the descriptor of WEFT_LOG_FILE, or -1 if the file is not open.
     [[nodiscard]] int file() const { return file_.number(); }
+    /// Returns true if lines of this level are written.
     [[nodiscard]] bool wants(LogLevel level) const { return level_ >= level; }
-    /// Returns true if this rank writes a line that is equal on several ranks. `first`: this rank
-    /// is the first of them.
-    [[nodiscard]] bool informs(bool first) const {
+    /// Returns true if this rank writes an `info` line that is equal on several ranks. `first`:
+    /// this rank is the first of these ranks.
+    [[nodiscard]] bool writes_shared_line(bool first) const {
         return wants(LogLevel::info) && (first || own_file_);
     }
     void warn(std::string_view text) const;
     void info(std::string_view text) const;
-    /// Writes a line about this rank alone.
+    /// Writes a line with this rank's number.
     void trace(std::string_view text) const;
 
   private:

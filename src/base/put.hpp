@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // put.hpp - a put: data into a peer's memory, then a signal. Also its counterpart, a read.
 //
-// Idea     The engine and one-sided calls describe puts. The wire divides a put to a remote peer
-//          into puts that its port can post: one part each, with the guarantees that the notify
-//          strategy needs. Both use this type.
+// Idea     The engine and one-sided calls pass puts to the wire. The wire divides a put to a remote
+//          peer into puts that its port can post, with the guarantees that the notify strategy
+//          needs. Both kinds of puts have the same type.
 // Next     region.hpp for cells; run/execute/transport.hpp and run/onesided/network.hpp for the
 //          users of a wire; link/fabric/fabric.hpp for the port.
 #pragma once
@@ -18,16 +18,17 @@
 
 namespace weft::base {
 
+/// One piece of contiguous source memory.
 struct PutPart {
     const std::byte* data = nullptr;
     std::size_t bytes = 0;
 };
 
-/// Memory of a rank as the network addresses it.
+/// Registered memory of a rank, as the network addresses it.
 struct RemoteRegion {
     std::uint64_t base = 0;  ///< added to offsets: an address, or 0 if the network uses offsets
     std::uint64_t bytes = 0;
-    std::uint64_t key = 0;
+    std::uint64_t key = 0;  ///< registration key
 };
 
 /// Guarantees of one network write besides eventual delivery.
@@ -35,7 +36,7 @@ enum class PutKind : std::uint8_t {
     plain,
     with_immediate,  ///< the peer's port reports `immediate` once, after delivery of all data
     delivered,       ///< its local completion implies delivery
-    fenced,          ///< starts after completion of all earlier ones to that peer; also delivered
+    fenced,  ///< starts after completion of all earlier writes to that peer; also `delivered`
 };
 
 /// Writes the parts, packed, into the peer's memory and then raises the flag of a cell there.
@@ -46,27 +47,26 @@ struct Put {
     static constexpr std::uint8_t kNoCounter = 0xff;
 
     Rank peer = 0;  ///< rank in the job
-    /// Set by the wire for its port: guarantee of the write, this rank's counter at the peer that
-    /// counts it, and whether its source is reused after the call, so the port copies it.
+    /// Set by the wire for its port: guarantee of the write; number of this rank's counter at the
+    /// peer that counts the write; true if the port must copy the source at once.
     PutKind kind = PutKind::plain;
     std::uint8_t counter = kNoCounter;
     bool copied = false;
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
     std::uint64_t target = kInCell;  ///< offset of the payload; kInCell: in the cell itself
-    /// Memory that a remote peer has registered, to which `target` is relative; nullptr:
-    /// the peer's segment.
+    /// Region of a remote peer in which `target` is an offset; nullptr: the peer's segment.
     const RemoteRegion* region = nullptr;
-    /// Offset of the cell whose flag is raised. kNoCell: none, so the peer does not learn of the
-    /// put unless it has an immediate. Only for remote peers.
+    /// Offset of the cell whose flag is raised. kNoCell (only for remote peers): no flag, so that
+    /// only an immediate notifies the peer.
     std::uint64_t cell = kNoCell;
-    FlagWord flag = 0;
-    /// Without a cell: value that notifies the peer after delivery, as the peer has configured it;
-    /// 0: no notification. Must be below 2^63, and needs a network with signals. `bytes` may be 0.
+    FlagWord flag = 0;  ///< new value of the cell's flag
+    /// Without a cell: value that the peer's wire passes to its service after delivery; 0: none.
+    /// Must be below 2^63. Requires RemoteFacts::signals. `bytes` may be 0.
     std::uint64_t immediate = 0;
-    /// Incremented for each transfer that still reads a part, decremented on its local completion.
-    /// Without a cell and with RemoteCompletion::delivered, local completion means that the bytes
-    /// are delivered, and each transfer counts.
+    /// Counter of transfers: incremented for each transfer that still reads a part, decremented on
+    /// its local completion. Without a cell and with RemoteCompletion::delivered, all transfers
+    /// increment it, and local completion means that the bytes are delivered.
     std::uint32_t* pending = nullptr;
 };
 
@@ -86,10 +86,10 @@ enum class Post : std::uint8_t {
     again,  ///< no resources now: drive progress and call again with the same arguments
 };
 
-/// Method by which a rank learns that all its puts without a cell are delivered at a peer.
+/// Method by which a rank detects that all its puts without a cell are delivered at a peer.
 enum class RemoteCompletion : std::uint8_t {
     ordered,    ///< a request that is put after the writes is delivered after them
-    counted,    ///< the peer counts deliveries, and is sent the expected count
+    counted,    ///< the peer counts deliveries, and answers a request with the expected count
     delivered,  ///< local completion implies delivery
 };
 [[nodiscard]] constexpr std::string_view name_of(RemoteCompletion completion) {
@@ -101,9 +101,9 @@ enum class RemoteCompletion : std::uint8_t {
 struct RemoteFacts {
     RemoteCompletion completion = RemoteCompletion::counted;
     bool whole_words = false;  ///< a put of an aligned word is never seen in part
-    bool reads = true;         ///< reads work
-    /// Puts without a cell may carry an immediate. The peer handles it before later puts of this
-    /// rank can be seen, and before it serves its requests and messages.
+    bool reads = true;         ///< the network supports reads
+    /// Puts without a cell may have an immediate. The peer handles it before it can see later puts
+    /// of this rank, and before it serves this rank's requests and messages.
     bool signals = false;
 };
 

@@ -3,8 +3,8 @@
 //
 // Idea     The generator is counter-based: draw k of seed s is a mixing function (splitmix64's
 //          finalizer) of s and k. A stream is two words, and a printed seed reproduces any draw.
-//          Streams of ranks or trials are derived from numbers, without drawing.
-// Holds    A seed gives the same draws on every machine. Not for secrets.
+//          stream() derives the streams of ranks or trials from their numbers.
+// Holds    A seed results in equal draws on every machine. Random is not for secrets.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,7 @@ class Random {
     [[nodiscard]] constexpr double unit() noexcept {
         return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
     }
+    /// Returns true with probability numerator / denominator.
     [[nodiscard]] bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept {
         return below(denominator) < numerator;
     }
@@ -48,13 +49,13 @@ class Random {
     }
 
   private:
-    static constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // odd: visits every word
+    static constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // odd: multiples reach each word
 
     std::uint64_t key_;
     std::uint64_t drawn_ = 0;
 };
 
-/// Returns 64 bits from the system's entropy source, for nonces and for seeds that are printed.
+/// Returns 64 random bits from the system, for secrets, nonces and initial seeds.
 [[nodiscard]] Result<std::uint64_t> system_entropy();
 
 }  // namespace weft::base

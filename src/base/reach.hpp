@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reach.hpp - description of a rank's memory that other ranks access in place.
 //
-// Idea     The owner exposes a buffer before others access it. Each part of the *exposure* has a
-//          Reach, which fits a cell and holds the location and the access method. The rank that
-//          executes a step resolves it to a pointer, or lets the kernel copy. Ranks of other
-//          nodes put there.
+// Idea     The owner *exposes* a buffer before other ranks access it. Each part of the buffer has a
+//          Reach: its location and the access method. A Reach fits a cell, and is sent to the
+//          ranks that access the part. A local peer resolves the Reach to a pointer, or lets the
+//          kernel copy. A remote rank puts to the location.
 // Next     link/direct, which makes exposures; run/execute/stepper.hpp, which uses them.
 #pragma once
 
@@ -21,47 +21,48 @@ namespace weft::base {
 enum class Access : std::uint8_t {
     read,
     overwrite,  ///< peers and the owner write all relevant bytes; the old contents are not needed
-    write,
+    write,      ///< peers may write some of the bytes
 };
 
-/// Copies of a buffer that the kernel makes in one call if local peers cannot map it: their number
-/// and their bytes in all.
+/// Copies that the kernel makes in one call between a buffer and local peers that cannot map it.
 struct Copies {
     std::uint32_t count = 0;
-    std::uint64_t bytes = 0;
-    /// Number of local peers that copy at a time, while no other buffer is copied.
+    std::uint64_t bytes = 0;  ///< total size of the copies
+    /// Number of local peers that copy at the same time.
     std::uint32_t at_once = 1;
 };
 
-/// Methods of access to memory of a local peer, the best one first; then the method
+/// Methods of access to memory of a local peer, the best one first, and at the end the method
 /// over the network.
 enum class AccessMethod : std::uint8_t {
-    segment,     ///< it is in the owner's segment, which all ranks of the node have mapped
-    adopted,     ///< its pages belong to an object that peers can map
-    bounced,     ///< the owner copies it into its segment, and back if peers write it
+    segment,     ///< the memory is in the owner's segment, which all ranks of the node have mapped
+    adopted,     ///< the memory's pages belong to an object that peers can map
+    bounced,     ///< the owner copies the memory to its segment, and back if peers may write it
     copied,      ///< the kernel copies between the two processes
     registered,  ///< remote ranks can put there
 };
 inline constexpr int kAccessMethods = 5;
 
-/// Returns the sum of the counts for the methods by loads and stores. `by_way`: counts by method.
+/// Returns the sum of the counts of the methods by which peers load and store in place.
+/// `by_method`: a count for each AccessMethod.
 template <class Counts>
-[[nodiscard]] constexpr auto in_place(const Counts& by_way) noexcept {
-    const auto of = [&](AccessMethod way) { return by_way[static_cast<std::size_t>(way)]; };
+[[nodiscard]] constexpr auto in_place(const Counts& by_method) noexcept {
+    const auto of = [&](AccessMethod way) { return by_method[static_cast<std::size_t>(way)]; };
     return of(AccessMethod::segment) + of(AccessMethod::adopted) + of(AccessMethod::bounced);
 }
 
-/// Location of a block of a rank's memory, for other ranks. Sent as the payload of an expose.
+/// Location of a block of a rank's memory, for other ranks. The payload of an expose step.
 struct Reach {
-    /// Address of the block in the owner's process, valid while it is exposed. `registered`:
+    /// Address of the block in the owner's process, valid while the block is exposed. `registered`:
     /// address or offset that the network uses.
     std::uint64_t address = 0;
-    /// Offset of the block in the owner's segment, the object or the region.
+    /// `segment`, `bounced`: offset in the owner's segment; `adopted`: in the object; `registered`:
+    /// in the region.
     std::uint64_t offset = 0;
     /// `adopted`: bytes of the object; `registered`: bytes of the region.
     std::uint64_t object_bytes = 0;
     std::uint64_t key = 0;  ///< `registered`: key of the region
-    /// `adopted`: number of the object, its file descriptor at the owner.
+    /// `adopted`: the owner's file descriptor of the object.
     std::uint32_t object = 0;
     std::uint32_t generation = 0;  ///< `adopted`: distinguishes objects with the same number
     AccessMethod way = AccessMethod::copied;
@@ -74,27 +75,29 @@ struct Reach {
         return part;
     }
 
+    /// Returns the location of the start of a registered region.
     [[nodiscard]] static Reach of(const RemoteRegion& region) {
         return {.address = region.base,
                 .object_bytes = region.bytes,
                 .key = region.key,
                 .way = AccessMethod::registered};
     }
+    /// Returns the region that contains the block. Only for `registered`.
     [[nodiscard]] RemoteRegion region() const { return {address - offset, object_bytes, key}; }
 };
 static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reach>);
 
-/// Memory of the calling rank while local peers may access it.
+/// Memory of the calling rank while other ranks may access it.
 struct Exposure {
-    Reach reach;  ///< location of its first byte
-    /// Address of the same bytes in the memory that local peers access. The owner must use it
-    /// instead of `data` from expose() to conceal(). May be equal to `data`.
+    Reach reach;  ///< location of the first byte
+    /// Address of the bytes that local peers access. The owner must use it instead of `data` from
+    /// expose() to conceal(). May be equal to `data`.
     std::byte* alias = nullptr;
-    std::byte* data = nullptr;  ///< address that the owner has exposed
+    std::byte* data = nullptr;  ///< address that was passed to expose()
     std::uint64_t bytes = 0;
     Access access = Access::read;
-    /// Local peers access a copy that no rank writes: the owner may use `data` before conceal().
-    bool apart = false;
+    /// Local peers read a copy of the bytes: the owner may use `data` again before conceal().
+    bool separate_copy = false;
 };
 
 }  // namespace weft::base

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // read_file.hpp - reads a file up to a limit.
 //
-// Why      The size of a device or an endless pipe is unknown, so reading stops at the limit.
+// Why      A device or a pipe may have no end, so reading stops at the limit.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weft::base {
 
-/// Policy of read_file() for named pipes. Reading a pipe may wait forever for a writer.
+/// Whether read_file() reads named pipes. It may then wait forever for a writer.
 enum class Pipes { allowed, refused };
 
 /// Returns the contents of a file. Fails if it cannot be read or has more than `bytes_max` bytes.

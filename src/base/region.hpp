@@ -7,9 +7,9 @@
 //          - *bulk banks*: payloads that fit no cell
 //          - *credits*: one line with the owner's number of completed calls, read by local peers
 //
-//          Cells and published cells exist once per bank, in W banks. Bulk banks have five sizes,
-//          with more banks of the smaller ones, for payloads of puts and of publishes. Offsets are
-//          equal on all members, so a writer computes them.
+//          Cells and published cells exist once per bank, in W banks. Bulk banks are for payloads
+//          of puts and of publish steps. They have five sizes, with more banks of smaller sizes.
+//          Offsets are equal on all members, so a writer computes them.
 // Why      Cells are ordered by number (all banks of cell 0, then of cell 1), so a call with few
 //          cells touches few pages. Flag words are never written as data, so stale bytes cannot
 //          look like a flag (docs/one-sided.md).
@@ -26,10 +26,10 @@ namespace weft::base {
 /// Largest payload that fits in a cell, in bytes.
 inline constexpr std::size_t kCellPayload = 48;
 
-/// One cache line with one writer. On a node the writer stores the payload, then the flag
-/// (release). Over a network the payload and `delivered` are written remotely, or both arrive in
-/// the landing after the cell. The owner raises `flag` once the notify strategy has proved that all
-/// of it has arrived.
+/// One cache line with one writer. A local peer stores the payload, then the flag (release). A
+/// remote peer writes the payload and `delivered`, or writes both to the landing after the cell.
+/// The owner then raises `flag` when the notify strategy has proved that the whole put is
+/// delivered.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
     std::uint64_t delivered;
@@ -39,22 +39,23 @@ static_assert(sizeof(Cell) == 64);
 inline constexpr std::size_t kCellDelivered = 8;       ///< offset of Cell::delivered
 inline constexpr std::size_t kCellPayloadOffset = 16;  ///< offset of Cell::payload
 
-/// Two lines after a cell, for remote writers only. Word-tagged puts arrive in `words`: each word
-/// has four bytes of data below and a tag above. The owner clears words that it has read.
+/// Two lines after a cell, for remote writers only. Puts of the notify strategies `cells` and
+/// `counter` arrive in `words`. With `cells`, each word has four bytes of data in its low half and
+/// a tag in its high half. The owner clears words that it has read.
 struct alignas(64) Landing {
     static constexpr std::size_t kWords = (sizeof(std::uint64_t) + kCellPayload) / 4;
 
     std::uint64_t words[kWords];
     std::uint64_t unused;
-    std::uint64_t taken;  ///< last `delivered` that became the flag; written by the owner
+    std::uint64_t taken;  ///< last Cell::delivered that the owner stored as the flag
 };
 static_assert(sizeof(Landing) == 128);
 inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start of its cell
-/// Distance between cells that remote peers may write.
+/// Bytes from one cell to the next.
 inline constexpr std::size_t kCellStride = sizeof(Cell) + sizeof(Landing);
 
-/// A flag word: a 48-bit tick (number of the cell's use) above a 16-bit hash of this call and
-/// the preceding ones.
+/// A flag word: a 48-bit tick (number of the cell's use) in the high bits, and a 16-bit hash of
+/// this call and all preceding calls in the low bits.
 using FlagWord = std::uint64_t;
 using Tick = std::uint64_t;
 inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
@@ -72,38 +73,40 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
     return static_cast<std::int64_t>((a - b) << 16) >> 16;
 }
 
-/// Identifies all calls of a team up to some call. Ranks that disagree about one of these
-/// calls have different digests, so the next wait detects a disagreement, even about a
-/// call without waits.
+/// Hash of all calls of a team up to some call. Ranks that made different calls have different
+/// digests. So the next wait detects the difference, even if those calls had no waits.
 using Digest = std::uint64_t;
-/// Identifies one call: all properties on which ranks must agree.
+/// Hash of all properties of one call on which ranks must agree.
 using CallHash = std::uint64_t;
 
+/// Returns the digest after one more call.
 [[nodiscard]] constexpr Digest digest_of(Digest before, CallHash call_hash) {
     Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
     return mixed ^ (mixed >> 29);
 }
-/// Returns the 16 bits of a digest that flags carry: the top bits, which depend on all of it,
-/// combined with `salt`. Never 0, so an untouched cell is not a flag.
+/// Returns the hash in the flags of a call: the top bits of its digest, which depend on all bits of
+/// the digest, combined with `salt`. Never 0, so the zeros of an unused cell are not a flag.
 [[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest, std::uint16_t salt = 0) {
     const std::uint64_t first = (digest >> 48) ^ salt;
     return static_cast<std::uint16_t>(first | (first == 0 ? 1U : 0U));
 }
 
-/// Classes of small bulk banks, and of all bulk banks. The large ones are the last class.
+/// Number of size classes of small bulk banks, and of all bulk banks. The last class has the large
+/// banks.
 inline constexpr std::size_t kSmallClasses = 4;
 inline constexpr std::size_t kBulkClasses = kSmallClasses + 1;
 
 /// Bulk banks of one size.
 struct BankClass {
     std::uint32_t banks = 0;  ///< W, a power of two; 0: no banks
-    std::uint64_t bytes = 0;  ///< of each bank; a multiple of 64
+    std::uint64_t bytes = 0;  ///< size of each bank; a multiple of 64
 
+    /// Returns the bytes of all banks together.
     [[nodiscard]] constexpr std::uint64_t all() const { return banks * bytes; }
 };
 
-/// Calls that a rank has completed in each window of its team, as flag words whose ticks count from
-/// the team's first call. Written by the owner only.
+/// Numbers of calls that a rank has completed with cells, and with each class of bulk banks. They
+/// are flag words, whose ticks count from the team's first call. Only the owner writes them.
 struct alignas(64) CreditLine {
     std::atomic<std::uint64_t> cells;
     std::array<std::atomic<std::uint64_t>, kBulkClasses> bulk;
@@ -113,11 +116,11 @@ static_assert(sizeof(CreditLine) == 64);
 /// Sizes of a region, equal on all members of a team.
 struct RegionShape {
     std::uint32_t cells = 0;       ///< cells per bank, and published cells per bank
-    std::uint32_t banks = 0;       ///< W of cells; a power of two
-    std::uint32_t bulk_banks = 0;  ///< W of large bulk banks; a power of two
+    std::uint32_t banks = 0;       ///< W: number of banks of cells; a power of two
+    std::uint32_t bulk_banks = 0;  ///< W: number of large bulk banks; a power of two
     std::uint64_t bulk_bytes = 0;  ///< bytes of a large bulk bank; a multiple of 64
-    /// Bytes of a bulk bank for payloads that are copied out of slots. Larger payloads go in
-    /// pieces, so that these stay in the cache. 0: all bytes.
+    /// Bytes of a bulk bank for payloads that the receiver copies out of slots. Larger payloads are
+    /// divided into pieces that stay in the cache. 0: all bytes.
     std::uint64_t copied_bytes = 0;
     /// Small bulk banks by size, the smallest first.
     std::array<BankClass, kSmallClasses> small = {};
@@ -125,6 +128,7 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t room_for_copies() const {
         return copied_bytes != 0 ? copied_bytes : bulk_bytes;
     }
+    // Offsets in the region: of a cell, a published cell, and a large bulk bank.
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t bank, std::uint32_t number) const {
         return (std::uint64_t{number} * banks + bank) * kCellStride;
     }
@@ -138,26 +142,29 @@ struct RegionShape {
     [[nodiscard]] constexpr BankClass bulk_class(std::size_t number) const {
         return number < kSmallClasses ? small[number] : BankClass{bulk_banks, bulk_bytes};
     }
-    /// Returns the offset of the banks of a class: the large ones come first, then the small ones.
+    /// Returns the offset of the banks of a class. The large banks precede the small ones.
     [[nodiscard]] constexpr std::uint64_t start_of_class(std::size_t number) const {
         if (number == kSmallClasses) return bulk(0);
         std::uint64_t start = bulk(bulk_banks);
         for (std::size_t before = 0; before < number; ++before) start += small[before].all();
         return start;
     }
+    /// Returns the offset of the CreditLine.
     [[nodiscard]] constexpr std::uint64_t credits() const {
         return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].all();
     }
-    /// Returns the cells of a bank that are contiguous at the start of the region. In a large team
-    /// most calls need no more.
+    /// Returns the number of cells of a bank within the first 4 MiB of the region. In a large team
+    /// most calls need no others.
     [[nodiscard]] constexpr std::uint32_t first_cells() const {
         constexpr std::uint64_t kFirstBytes = std::uint64_t{4} << 20;
         const std::uint64_t first = kFirstBytes / (std::uint64_t{banks} * kCellStride);
         return first < cells ? static_cast<std::uint32_t>(first) : cells;
     }
+    /// Returns the size of the region.
     [[nodiscard]] constexpr std::uint64_t bytes() const { return credits() + sizeof(CreditLine); }
 
   private:
+    /// Returns the number of cells in all banks.
     [[nodiscard]] constexpr std::uint64_t count() const { return std::uint64_t{cells} * banks; }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // result.hpp - result of a function: a value, or a status with a message.
 //
-// Idea     The first function that knows the error writes the message; callers prepend context. The
-//          hot path never makes a Result; it returns enums.
+// Idea     The function that detects an error writes the message; callers prepend context. The hot
+//          path never makes a Result; it returns enums.
 // Next     check.hpp for internal errors; include/weft/error.hpp for exceptions of
 //          the C++ interface.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace weft::base {
 
-/// Reason of a failure: a status for programs and a sentence for people.
+/// A failure: a status for programs and a message for users.
 struct Failure {
     Status status = Status::environment;
     std::string text;
@@ -75,7 +75,7 @@ class [[nodiscard]] Result<void> {
     Result() = default;
     Result(Done) {}
     Result(Failure failure) : failure_(std::move(failure)), ok_(false) {}
-    /// nullptr: success.
+    /// A copy of `failure`, or success if it is nullptr.
     Result(const Failure* failure) : ok_(failure == nullptr) {
         if (failure != nullptr) failure_ = *failure;
     }

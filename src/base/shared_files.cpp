@@ -31,10 +31,10 @@ namespace {
 
 constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
-constexpr int kLockTries = 2000;  ///< at intervals of 1 ms
-constexpr int kKeeperLooks_ms = 5;
-constexpr int kKeeperRemoves_ms = 1;
-constexpr int kKeeperTries = 2000;  ///< at intervals of 1 ms, until it is ready
+constexpr int kLockTries = 2000;       ///< attempts to lock the folder, at intervals of 1 ms
+constexpr int kKeeperPoll_ms = 5;      ///< interval of a keeper's checks whether its owner lives
+constexpr int kKeeperRemove_ms = 1;    ///< interval of a keeper's attempts to remove the name
+constexpr int kKeeperStart_ms = 2000;  ///< longest wait until a keeper is ready
 
 std::vector<std::string> names_in(int folder) {
     std::vector<std::string> names;
@@ -49,6 +49,7 @@ std::vector<std::string> names_in(int folder) {
     return names;
 }
 
+/// Returns true if the file is a regular file of this user that no process has locked.
 bool is_unused(int folder, const char* name) {
     const FileDescriptor file(
         ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -57,8 +58,7 @@ bool is_unused(int folder, const char* name) {
            status.st_uid == ::geteuid() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0;
 }
 
-/// State and stack of a keeper. It has its own memory, because a child also shares the memory that
-/// the library shares with local peers.
+/// State and stack of a keeper, in a mapping of its own that owner and keeper share.
 struct Keeper {
     static constexpr std::size_t kWatchedMax = 256;
     std::array<std::byte, 16 << 10> stack;
@@ -67,11 +67,13 @@ struct Keeper {
     std::size_t watched_count;
     std::array<pollfd, kWatchedMax> ends;
     char path[128];
-    std::atomic<bool> ready;  ///< signals to the owner's group or name do not reach it
+    /// The keeper has left the owner's session and changed its process name, so signals to all
+    /// processes of the session or with the owner's name do not reach it.
+    std::atomic<bool> ready;
 };
 
-/// Waits until the owner or another watched process has ended. Processes that cannot be
-/// watched are ignored.
+/// Waits until the owner or another watched process has ended. Ignores processes that cannot be
+/// watched.
 void wait_for_an_end(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
@@ -82,11 +84,12 @@ void wait_for_an_end(Keeper& keeper) {
     }
     keeper.ready.store(true, std::memory_order_release);
     while (!ended && ::getppid() == keeper.owner)
-        ended = ::poll(keeper.ends.data(), count, kKeeperLooks_ms) > 0;
+        ended = ::poll(keeper.ends.data(), count, kKeeperPoll_ms) > 0;
 }
 
-/// Main function of a keeper. It makes only system calls, because other threads of its owner may
-/// have held locks. It starts its own session, because launchers signal sessions and groups.
+/// Main function of a keeper. It makes only system calls, because library functions may need locks
+/// that other threads of the owner held. It starts a session, because launchers signal sessions and
+/// process groups.
 int keep(void* argument) {
     auto& keeper = *static_cast<Keeper*>(argument);
     sigset_t all;
@@ -96,18 +99,18 @@ int keep(void* argument) {
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);
     wait_for_an_end(keeper);
-    // The owner may be about to make the file, so remove it once more after its end.
+    // The owner may still make the file, so remove the name until the owner has ended.
     bool last = false;
     do {
         last = ::getppid() != keeper.owner;
         ::unlink(keeper.path);
-    } while (!last && ::poll(nullptr, 0, kKeeperRemoves_ms) == 0);
+    } while (!last && ::poll(nullptr, 0, kKeeperRemove_ms) == 0);
     ::_exit(0);
 }
 
 /// Starts a keeper: a child that sends no SIGCHLD, is invisible to the application's wait() and
-/// runs no handlers of fork(). Returns when it is ready, before the file is made. Returns -1 if no
-/// process can be started; the next job of this user then removes the file.
+/// runs no fork handlers. Returns its process id when it is ready. Returns -1 if no process can be
+/// started. Then, if this process is killed, the next job of this user removes the file.
 pid_t start_keeper(const std::string& path, std::span<const pid_t> peers) {
     void* const memory =
         ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -121,7 +124,7 @@ pid_t start_keeper(const std::string& path, std::span<const pid_t> peers) {
     const pid_t pid =
         ::clone(&keep, keeper->stack.data() + keeper->stack.size(), kNoSignal, keeper);
     const auto is_ready = [&] { return keeper->ready.load(std::memory_order_acquire); };
-    for (int i = 0; pid > 0 && i < kKeeperTries && !is_ready(); ++i) ::poll(nullptr, 0, 1);
+    for (int i = 0; pid > 0 && i < kKeeperStart_ms && !is_ready(); ++i) ::poll(nullptr, 0, 1);
     ::munmap(memory, sizeof(Keeper));
     return pid;
 }

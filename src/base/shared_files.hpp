@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shared_files.hpp - files in /dev/shm that are removed when their processes end.
 //
-// Idea     Some networks within a host keep each endpoint in a named file there. weft chooses a
-//          random name. Every user of the file holds a lock of it (flock). A file with such a
-//          name and a free lock belongs to a killed process and is removed. While a file has its
-//          name, a small separate process, the keeper, waits for the end of its maker or another
-//          process of the job. It then removes the name.
-// Why      A process id proves nothing, since containers with their own process ids may share
-//          /dev/shm. A lock belongs to the file in any container. A killed process cleans up
-//          nothing, and not every launcher does it for its ranks. A launcher that kills all
-//          processes of a job, keepers included, does so after one has ended. Therefore the names
-//          are removed when the first process ends.
-// Holds    A lock of the folder excludes making a file and removing unused ones at a time. A new
-//          file without a lock is therefore never taken for an unused one.
+// Idea     Some networks within a host keep each endpoint in a named file in /dev/shm. weft chooses
+//          a random name. Every process that uses the file locks it (flock). A file with such a
+//          name that no process has locked is left from a killed process, and is removed. While a
+//          file has its name, a small separate process, the *keeper*, waits for the end of the
+//          process that made the file, or of another process of the job. Then it removes the name.
+// Why      Process ids in the names would not suffice, because containers with separate process ids
+//          may share /dev/shm; locks work across containers. A killed process removes no files, and
+//          not every launcher removes them. A launcher may kill keepers, too, but only after a
+//          process of the job has ended. So keepers remove names when the first process ends.
+// Holds    A process locks the folder while it makes a file or removes unused files. So a new file
+//          that is not locked yet is never removed as unused.
 #pragma once
 
 #include <sys/types.h>
@@ -27,8 +26,8 @@
 
 namespace weft::base {
 
-/// Lock of the folder while this process makes or removes files in it. If another user holds the
-/// lock for long, this object continues without it and removes nothing.
+/// Locks the folder while this process makes or removes files in it. If another process holds the
+/// lock for more than 2 s, the object is made without the lock and removes no files.
 class SharedFolder {
   public:
     SharedFolder();
@@ -43,8 +42,8 @@ class SharedFolder {
     bool locked_ = false;
 };
 
-/// A file in the folder that this process makes and keeps in use. Its name is removed with the
-/// object, or when the process or one of its `peers` ends, even by a signal.
+/// A file in the folder that this process makes and uses. Its name is removed by the destructor, or
+/// when this process or one of its `peers` ends, even by a signal.
 class SharedFile {
   public:
     SharedFile() = default;
@@ -52,16 +51,16 @@ class SharedFile {
     SharedFile& operator=(SharedFile&& other) noexcept;
     ~SharedFile() { remove(); }
 
-    /// Chooses an unused name and starts the keeper. `peers`: processes without which the
-    /// file is useless.
+    /// Chooses an unused name and starts the keeper. Does not make the file. `peers`: other
+    /// processes whose end also removes the name.
     [[nodiscard]] static Result<SharedFile> reserve(std::span<const pid_t> peers);
     /// Returns the name without the folder.
     [[nodiscard]] std::string_view name() const;
-    /// Takes over the file that was just made under this name, while the folder is locked. Reserves
-    /// all its bytes, so that no access to it fails later (SIGBUS).
+    /// Opens and locks the file, which the caller has made under this name while the folder is
+    /// locked. Reserves memory for all its bytes, so that no later access fails (SIGBUS).
     [[nodiscard]] Result<void> adopt();
 
-    /// Removes the name. Processes that have the file open or mapped keep it.
+    /// Removes the name. Processes that have the file open or mapped can still use it.
     void remove() noexcept;
 
   private:

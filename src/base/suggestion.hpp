@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// suggestion.hpp - finds the word that was probably meant by a mistyped one.
+// suggestion.hpp - finds the known word that a user probably meant by a mistyped word.
 //
-// Idea     The distance of two words is the least number of letters to omit, insert, replace or
-//          swap with the next one. Up to a quarter of a word's letters may be wrong.
-// Next     Functions that reject a name from a list append did_you_mean() to their message.
+// Idea     The distance of two words is the least number of typing mistakes between them: a letter
+//          that is omitted, added, replaced, or swapped with the next letter. A word may have one
+//          mistake for each four letters, and at least one.
+// Next     Functions that reject an unknown name append did_you_mean() to their message.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,15 @@
 
 namespace weft::base {
 
-/// Returns the number of such mistakes between two words.
+/// Returns the distance of two words.
 [[nodiscard]] std::size_t typing_distance(std::string_view one, std::string_view other);
 
-/// Returns the nearest known word (the first of several), or an empty text.
+/// Returns the known word with the least distance, the first if several have it. Returns an empty
+/// text if all known words have too many mistakes.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> known);
 
-/// Returns "; did you mean 'ring'?", or an empty text.
+/// Return a text such as "; did you mean 'ring'?", or an empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        std::span<const std::string_view> known);
 [[nodiscard]] std::string did_you_mean(std::string_view word,

@@ -11,7 +11,7 @@ namespace weft::base {
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 16;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 16;  ///< least size of a block for the sink
 
 void append_escaped(std::string& text, std::string_view value) {
     for (const char c : value) {
@@ -62,7 +62,7 @@ void TraceEvents::add_time(std::string_view key, std::uint64_t ns) {
 void TraceEvents::end_event() {
     text_ += '}';
     ++count_;
-    if (text_.size() < kBlock) return;
+    if (text_.size() < kBlockBytes) return;
     sink_(text_);
     text_.clear();
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trace_events.hpp - writer of the trace-event format, which Perfetto and chrome://tracing open.
 //
-// Idea     A trace is one JSON object with an array of events. Names of processes and threads are
-//          metadata (ph M). A slice is one complete event (X), so no slice is left open.
-//          Overlapping slices of a thread are pairs of async events (b, e). An arrow is a flow from
-//          one slice to another (s, f).
-// Holds    Text is passed on in blocks, so a trace of any length needs little memory. Times are
-//          nanoseconds here, and microseconds with three digits in the file.
+// Idea     A trace is one JSON object with an array of events. Letters below are the member "ph"
+//          of events. Names of processes and threads are metadata (M). A slice is one complete
+//          event (X) with begin and duration. Slices that may overlap others of their thread are
+//          pairs of async events (b, e). An arrow from one slice to another is a flow (s, f).
+// Holds    Text is passed to the sink in blocks of 64 KiB, so a trace of any length needs little
+//          memory. Times are nanoseconds in arguments, and microseconds with three decimals in the
+//          file.
 // Next     run/observe/trace.hpp for traces of jobs; tools/lab/simulate/timeline.hpp for simulated
 //          ones.
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace weft::base {
 
-/// Row of a slice in the picture.
+/// Row in which viewers show a slice.
 struct Track {
     int process = 0;
     int thread = 0;
@@ -36,7 +37,7 @@ struct Slice {
 class TraceEvents {
   public:
     using Sink = std::function<void(std::string_view)>;
-    /// `about`: members of the object "otherData" beside the events, from argument().
+    /// `sink` receives the text. `about`: members of the JSON object "otherData", from argument().
     TraceEvents(Sink sink, std::string_view about);
     ~TraceEvents();
     TraceEvents(const TraceEvents&) = delete;
@@ -46,11 +47,12 @@ class TraceEvents {
     void name_process(int process, std::string_view name);
     void name_thread(Track track, std::string_view name);
     void slice(const Slice& slice);
-    /// Adds a slice that may overlap others of its thread, with a unique number.
+    /// Adds a slice that may overlap others of its thread. `number` must be unique in its process.
     void async(const Slice& slice, std::uint64_t number);
-    /// Adds an arrow from a moment of one slice to a later moment of another.
+    /// Adds an arrow from a time in a slice of row `from` to a later time in a slice of row `to`.
     void arrow(std::string_view name, Track from, std::uint64_t from_ns, Track to,
                std::uint64_t to_ns);
+    /// Returns the number of events so far.
     [[nodiscard]] std::uint64_t count() const { return count_; }
 
   private:

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// Returns the value of a text of digits; nothing if it is empty, has another character, or
-/// is too large.
+/// Returns the value of a text of digits, or nullopt if the text is empty, has another character,
+/// or is too large.
 std::optional<std::uint64_t> digits(std::string_view text) {
     if (text.empty() || !is_digit(text.front())) return std::nullopt;
     std::uint64_t value = 0;
@@ -21,7 +21,7 @@ std::optional<std::uint64_t> digits(std::string_view text) {
     return value;
 }
 
-/// Returns the shift of a suffix; nothing for other characters.
+/// Returns the number of bits by which a suffix shifts a size, or nullopt for other characters.
 std::optional<unsigned> suffix_shift(char c) {
     constexpr std::string_view kSuffixes = "KkMmGg";
     const std::size_t found = kSuffixes.find(c);
@@ -45,7 +45,7 @@ std::vector<std::string_view> split_list(std::string_view text) {
 Result<std::uint64_t> parse_bytes(std::string_view text) {
     std::string_view number = text;
     unsigned shift = 0;
-    // 64KiB is 64K. KB is refused, because it can also mean 1000 bytes.
+    // "64KiB" is valid and means 64K. "64KB" is refused, because KB may mean 1000 bytes.
     const bool spelt_out = number.ends_with("iB");
     if (spelt_out) number.remove_suffix(2);
     const auto suffix = number.empty() ? std::nullopt : suffix_shift(number.back());
@@ -64,7 +64,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 
 namespace {
 
-/// Parses FROM:TO or FROM:TO:xFACTOR, and returns all its sizes.
+/// Parses FROM:TO or FROM:TO:xFACTOR. Returns all sizes of the range.
 Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
     const std::size_t first = text.find(':');
     const std::size_t second = text.find(':', first + 1);

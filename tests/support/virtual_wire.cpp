@@ -120,8 +120,8 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
 void VirtualNetwork::expose_copy(base::Exposure& exposure) {
     exposure.reach.way = base::AccessMethod::adopted;
     exposure.reach.object_bytes = exposure.bytes;
-    exposure.apart = exposure.access == base::Access::read;
-    if (exposure.apart && options_.profile.apart_uncopied) return;
+    exposure.separate_copy = exposure.access == base::Access::read;
+    if (exposure.separate_copy && options_.profile.apart_uncopied) return;
     std::vector<std::byte> copy(exposure.data, exposure.data + exposure.bytes);
     if (exposure.access == base::Access::overwrite) std::ranges::fill(copy, std::byte{0xd7});
     exposure.alias = copy.data();

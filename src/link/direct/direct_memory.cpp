@@ -98,7 +98,8 @@ void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     exposure.reach.way = base::AccessMethod::bounced;
     // While peers still read the copy, the owner may start its next call, so the area must have
     // room for that call's buffer.
-    exposure.apart = exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
+    exposure.separate_copy =
+        exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
 void DirectMemory::conceal(const base::Exposure& exposure) noexcept {

@@ -124,7 +124,7 @@ class Stepper {
     }
     /// Returns true if the remaining steps only wait for peers that use copies of all exposures.
     [[nodiscard]] static bool trails(const Operation& op) {
-        if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::apart))
+        if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::separate_copy))
             return false;
         for (std::size_t i = 0; i < op.lanes.size(); ++i)
             if (op.lanes[i].at < op.program->tails[i]) return false;

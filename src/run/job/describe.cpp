@@ -166,7 +166,7 @@ void log_start(const base::Log& log, const Job& job, const base::Settings& setti
     if (first) {
         for (const std::string& unknown : base::report_unknown(settings)) log.warn(unknown);
     }
-    if (!log.informs(first)) return;
+    if (!log.writes_shared_line(first)) return;
     const Description facts = describe(job, settings, job.nodes_linked());
     log_job(log, facts, kernels);
     log_network(log, facts);
@@ -176,7 +176,7 @@ void log_start(const base::Log& log, const Job& job, const base::Settings& setti
 
 void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
     const link::DirectMemory* const direct = job.wire->memory().direct();
-    if (direct == nullptr || !log.informs(job.bootstrap->rank() == 0)) return;
+    if (direct == nullptr || !log.writes_shared_line(job.bootstrap->rank() == 0)) return;
     log.info(fmt::format("buffers of local peers: read {}, wrote {}", ways(moved.read),
                          ways(moved.written)));
     log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));

@@ -78,7 +78,7 @@ base::Result<const Plan*> PlanCache::keep(std::uint64_t key,
                                           std::string_view reason) {
     if (!made) return made.failure();
     bytes_ += (*made)->bytes();
-    if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
+    if (context_.log != nullptr && context_.log->writes_shared_line(context_.rank == 0))
         context_.log->info(
             fmt::format("{}: {}: {}", context_.name, (*made)->program.description, reason));
     return plans_.emplace(key, *std::move(made))->second.get();

@@ -75,7 +75,7 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     direct.conceal(again);
 }
 
-/// An owner need not wait until peers have read a copy (`apart`) if the area has room for another
+/// An owner need not wait until peers have read a copy if the area has room for another
 /// copy of this size.
 TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
     DirectMemory direct(options());
@@ -84,14 +84,14 @@ TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
     };
     const auto written = expose(8 * kPage, Access::overwrite);
     EXPECT_EQ(written.reach.way, AccessMethod::bounced);
-    EXPECT_FALSE(written.apart);
+    EXPECT_FALSE(written.separate_copy);
     const auto first = expose(8 * kPage, Access::read);
     const auto second = expose(8 * kPage, Access::read);
-    EXPECT_TRUE(first.apart);
-    EXPECT_TRUE(second.apart);
+    EXPECT_TRUE(first.separate_copy);
+    EXPECT_TRUE(second.separate_copy);
     const auto last = expose(8 * kPage, Access::read);
     EXPECT_EQ(last.reach.way, AccessMethod::bounced);
-    EXPECT_FALSE(last.apart) << "another buffer of this length would find no room";
+    EXPECT_FALSE(last.separate_copy) << "another buffer of this length would find no room";
     fill(buffer_.at(), 8 * kPage, 9);
     EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "peers read the copy";
     direct.conceal(first);
