@@ -13,12 +13,13 @@ namespace weft::topology {
 
 namespace {
 
+/// Deleter that calls a function of hwloc.
 template <auto Function>
-struct Calls {
+struct DestroyWith {
     void operator()(auto* handle) const noexcept { Function(handle); }
 };
-using Topology = std::unique_ptr<hwloc_topology, Calls<hwloc_topology_destroy>>;
-using CpuSet = std::unique_ptr<hwloc_bitmap_s, Calls<hwloc_bitmap_free>>;
+using Topology = std::unique_ptr<hwloc_topology, DestroyWith<hwloc_topology_destroy>>;
+using CpuSet = std::unique_ptr<hwloc_bitmap_s, DestroyWith<hwloc_bitmap_free>>;
 
 base::Failure refused(const char* call) {
     return base::fail(Status::environment, "{} failed: {}", call, std::strerror(errno));
@@ -69,7 +70,8 @@ base::Result<MachineModel> read_machine() {
     hwloc_topology_t handle = topology->get();
     auto usable = usable_cores(handle);
     if (!usable) return usable.failure();
-    // hwloc returns -1 for objects on several levels, which these types are not. 0 means unknown.
+    // hwloc returns -1 if objects of a type are on several levels. That does not happen for these
+    // types; 0 would then mean unknown.
     const auto count = [&](hwloc_obj_type_t type) {
         return std::max(0, hwloc_get_nbobjs_by_type(handle, type));
     };

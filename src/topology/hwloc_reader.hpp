@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hwloc_reader.hpp - description of this machine, as values; only its source file uses hwloc.
+// hwloc_reader.hpp - reads the processors of this machine. Only its source file includes hwloc.h.
 #pragma once
 
 #include <string>
@@ -9,27 +9,28 @@
 
 namespace weft::topology {
 
-/// One usable core: its usable hardware threads, by the system's numbers.
+/// A core, of which this process may use at least one hardware thread.
 struct Core {
-    std::vector<int> processors;
+    std::vector<int> processors;  ///< the kernel's numbers of the usable hardware threads
 
     friend bool operator==(const Core&, const Core&) = default;
 };
 
-/// Description of a machine, and the cores that this process may use.
+/// Description of a machine, and the cores that this process may use. Numbers are 0 and texts empty
+/// if hwloc does not report them.
 struct MachineModel {
     std::string host;
-    std::string processor;  ///< name from the system; may be empty
-    int packages = 0;
+    std::string processor;  ///< name of the processor's model
+    int packages = 0;       ///< number of processor packages (sockets)
     int numa_nodes = 0;
     int cores = 0;
-    int processors = 0;
+    int processors = 0;  ///< number of hardware threads
     std::vector<Core> usable_cores;
     std::string reader_version;  ///< version of the hwloc library
 };
 
-/// Returns the cores that this process may use, in the machine's order. A processor without a core
-/// in hwloc counts as a core.
+/// Returns the cores that this process may use, in hwloc's order. A hardware thread for which hwloc
+/// reports no core counts as a core.
 [[nodiscard]] base::Result<std::vector<Core>> read_usable_cores();
 
 /// Returns the description of the whole machine.
