@@ -6,8 +6,9 @@
 //          database.
 //          If all members of a fence are clients of one PMIx server, the server ends the fence
 //          without the launcher. When a member dies, OpenPMIx 5.0 then ends the fence and reports
-//          success to all other members but one. So `weft run` adds a member to fences that does
-//          not exist, the *witness*. Then the launcher ends the fence, and it detects dead ranks.
+//          success to all other members but one. So under `weft run`, fences have one more member,
+//          the *witness*, which does not exist. Then the launcher ends the fence, and it detects
+//          dead ranks.
 // Holds    `weft run` announces the witness under kFenceWitnessKey. Other launchers announce none,
 //          and a fence would wait for it, so ranks then name no witness. With OpenPMIx 5.0, fences
 //          with dead members then succeed wrongly.

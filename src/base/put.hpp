@@ -89,7 +89,7 @@ enum class Post : std::uint8_t {
 /// Method by which a rank detects that all its puts without a cell are delivered at a peer.
 enum class RemoteCompletion : std::uint8_t {
     ordered,    ///< a request that is put after the writes is delivered after them
-    counted,    ///< the peer counts deliveries, and answers a request with the expected count
+    counted,    ///< the peer serves a request when it has counted the deliveries before it
     delivered,  ///< local completion implies delivery
 };
 [[nodiscard]] constexpr std::string_view name_of(RemoteCompletion completion) {

@@ -51,7 +51,7 @@ struct alignas(64) Landing {
 };
 static_assert(sizeof(Landing) == 128);
 inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start of its cell
-/// Bytes from one cell to the next.
+/// Bytes from one cell to the next. Published cells have no landings, so sizeof(Cell) bytes.
 inline constexpr std::size_t kCellStride = sizeof(Cell) + sizeof(Landing);
 
 /// A flag word: a 48-bit tick (number of the cell's use) in the high bits, and a 16-bit hash of
@@ -105,8 +105,9 @@ struct BankClass {
     [[nodiscard]] constexpr std::uint64_t all() const { return banks * bytes; }
 };
 
-/// Numbers of calls that a rank has completed with cells, and with each class of bulk banks. They
-/// are flag words, whose ticks count from the team's first call. Only the owner writes them.
+/// Numbers of calls that a rank has completed in each window (run/execute/window.hpp) of its team:
+/// one window for cells, and one for each class of bulk banks. The numbers are ticks of flag words,
+/// counted from the team's first call. Only the owner writes them.
 struct alignas(64) CreditLine {
     std::atomic<std::uint64_t> cells;
     std::array<std::atomic<std::uint64_t>, kBulkClasses> bulk;

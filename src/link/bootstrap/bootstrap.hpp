@@ -41,7 +41,8 @@ class Bootstrap {
     /// rank fails with the reason `why`. Does nothing under a launcher, which detects the end of
     /// the process.
     virtual void give_up(std::string_view why) { (void)why; }
-    /// Ends start-up. Returns when all ranks have called it. Fails if a rank has given up.
+    /// Ends start-up. In a job that the caller has connected, returns when all ranks have called
+    /// it, and fails if a rank has given up.
     virtual base::Result<void> agree() { return {}; }
 
     /// Starts a non-blocking fence over all ranks. fence_ended() then returns true when the fence
@@ -75,8 +76,8 @@ class Bootstrap {
 /// Returns the version of the PMIx library, such as "4.2.2rc2".
 [[nodiscard]] std::string pmix_version();
 
-/// A job whose ranks the caller has connected. The functions are those of weft_init_with() (weft.h)
-/// and return 0 on success. They must be valid until the job ends. `abort` may be nullptr.
+/// A job whose ranks the caller has connected. The functions are those of weft_bootstrap
+/// (weft/bootstrap.h), and return 0 on success. They must be valid until the job ends.
 struct CallersJob {
     Rank rank = 0;
     Rank size = 1;
@@ -84,7 +85,7 @@ struct CallersJob {
     int (*exchange)(void* argument, const void* mine, void* all, std::size_t bytes) = nullptr;
     int (*fence_start)(void* argument) = nullptr;
     int (*fence_test)(void* argument, int* done) = nullptr;
-    void (*abort)(void* argument, int status, const char* text) = nullptr;
+    void (*abort)(void* argument, int status, const char* text) = nullptr;  ///< may be nullptr
 };
 
 [[nodiscard]] std::unique_ptr<Bootstrap> join_job_of_caller(const CallersJob& job);

@@ -71,7 +71,7 @@ struct FabricFacts {
     std::string provider;
     std::string version;
     std::string domain;
-    std::size_t inject_bytes = 0;       ///< plain puts up to this size are copied at once
+    std::size_t inject_bytes = 0;       ///< puts up to this size are copied at once; see try_put()
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t get_bytes_max = 0;      ///< larger gets are posted in pieces
     NotifyPlan notify;                  ///< notify strategies
@@ -123,8 +123,8 @@ class FabricPort {
         return ~std::uint64_t{0};
     }
 
-    /// Starts to connect to a peer without waiting. Returns true if the peer is connected. Both
-    /// ranks must poll() meanwhile. Optional: the first try_put() also connects, and returns
+    /// Starts to connect to a peer without waiting. Returns true if puts to the peer are accepted.
+    /// Both ranks must poll() meanwhile. Optional: the first try_put() also connects, and returns
     /// Post::again until the peer is connected.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
@@ -136,13 +136,12 @@ class FabricPort {
 
     /// Posts one write of one part of up to message_bytes_max bytes. Without bytes, sends only an
     /// immediate. Writes, and immediates of different writes, may be delivered in any order. An
-    /// immediate has more than 32 bits only if it has kHasPayload. If the source is copied at once,
-    /// `pending` is not used: in plain puts and puts with an immediate of up to inject_bytes, and
-    /// if the port stages or copies the source. A source of up to kCopiedBytesMax bytes may be
-    /// `copied`.
+    /// immediate has more than 32 bits only if it has kHasPayload. Plain puts and puts with an
+    /// immediate do not use `pending` if their source is copied at once: up to inject_bytes, or to
+    /// a staging buffer of the port. A source of up to kCopiedBytesMax bytes may be `copied`.
     /// A put with a cell also writes its flag, to Cell::delivered, in the same write. It must have
     /// an immediate, which is delivered after data and flag. It may have up to flagged_parts_max
-    /// parts, or any number of parts of up to copied_bytes in total.
+    /// parts, or any number of parts of up to copied_bytes in total, which are copied at once.
     [[nodiscard]] virtual base::Post try_put(const base::Put& put) noexcept = 0;
 
     /// Returns the number of delivered writes of a peer with this Put::counter. Their data is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // keys.hpp - registration keys of one endpoint, if weft chooses them, and seals of immediates.
 //
-// Idea     Any process on the network (on one host: of the host) that knows the address and the key
-//          of a region can write it. So keys are random, with all bits that the provider allows.
+// Idea     A process that can reach this rank over the network can write to a region whose address
+//          and key it knows. So keys are random, with all bits that the provider allows.
 //          Ranks receive them on cards.
 //          libfabric's TCP providers accept a write of 0 bytes without a key, and deliver its
 //          immediate. So the unused high bits of immediates contain a secret, the *seal*. Ranks

@@ -23,7 +23,7 @@ struct RemotePort {
     RemoteRegion landing;                ///< PortCard::landing
     std::uint64_t seal = 0;              ///< seal of immediates to the peer
     std::uint32_t in_flight = 0;         ///< puts and reads without completion
-    std::uint32_t unsignaled = 0;        ///< puts without a completion since the last one with it
+    std::uint32_t unsignaled = 0;        ///< unsignaled puts since the last signaled one (port.hpp)
     bool known = false;                  ///< the peer's card is stored
     bool warm = false;                   ///< connected by Port::warm()
     std::vector<std::byte> endpoint;     ///< address of the endpoint, until it is resolved

@@ -63,7 +63,7 @@ struct ProfiledCost {
     std::int64_t byte_fs = 100'000;  ///< femtoseconds for each byte
     /// Femtoseconds of the receiver's processor for each byte, if the provider copies.
     std::int64_t receive_byte_fs = 0;
-    std::int64_t turn_ns = 1000;  ///< time slice of a polling rank, if ranks share a processor
+    std::int64_t turn_ns = 1000;  ///< from one rank's turn on a shared processor to the next's
     std::string_view source = "as published for a network of its kind, not measured";
 };
 
