@@ -61,7 +61,7 @@ int Mapping::protection() const noexcept {
 
 AddressQuery::AddressQuery() noexcept : available_(false) {
     Mapping mapping;
-    available_ = open() && ask(reinterpret_cast<std::uintptr_t>(&mapping), mapping);
+    available_ = open() && find(reinterpret_cast<std::uintptr_t>(&mapping), mapping);
 }
 
 bool AddressQuery::open() noexcept {
@@ -69,7 +69,7 @@ bool AddressQuery::open() noexcept {
     return maps_.number() >= 0;
 }
 
-bool AddressQuery::ask(std::uint64_t address, Mapping& mapping, Names names) noexcept {
+bool AddressQuery::find(std::uint64_t address, Mapping& mapping, Names names) noexcept {
     char name[kNameBytesMax];
     unanswered_ = false;
     for (int attempt = 0; attempt < 2; ++attempt) {

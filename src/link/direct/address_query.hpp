@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_query.hpp - asks the kernel for the mapping at an address of the calling process.
+// address_query.hpp - queries the kernel for the mapping at an address of the calling process.
 //
 // Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) describes one mapping, in 0.2 us. Older
 //          kernels only list all mappings as text, which is too slow to read before every call.
@@ -39,10 +39,10 @@ class AddressQuery {
     /// Returns true if the kernel answered a first query in the constructor.
     [[nodiscard]] bool available() const noexcept { return available_; }
     /// Fills in the mapping that covers the address or, if none does, the next one above it.
-    /// Returns false if there is no such mapping, or if the query failed (see unanswered()).
-    [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping,
-                           Names names = Names::no) noexcept;
-    /// Returns true if the last ask() failed for another reason than the lack of such a mapping.
+    /// Returns false if no such mapping exists, or if the query failed (see unanswered()).
+    [[nodiscard]] bool find(std::uint64_t address, Mapping& mapping,
+                            Names names = Names::no) noexcept;
+    /// Returns true if the last find() failed for another reason than the lack of such a mapping.
     [[nodiscard]] bool unanswered() const noexcept { return unanswered_; }
 
   private:

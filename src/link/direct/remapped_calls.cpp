@@ -12,15 +12,15 @@
 
 namespace weft::link {
 
-bool RemappedCalls::ask(std::uint64_t address, Mapping& mapping) noexcept {
+bool RemappedCalls::find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
     const RemappedRanges::Change change(ranges_);
-    return ranges_.query_.ask(address, mapping, AddressQuery::Names::yes);
+    return ranges_.query_.find(address, mapping, AddressQuery::Names::yes);
 }
 
 bool RemappedCalls::has_remapped(RemappedRange::Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin;
-         at < pages.end && ask(at, mapping) && mapping.begin < pages.end; at = mapping.end)
+         at < pages.end && find_mapping(at, mapping) && mapping.begin < pages.end; at = mapping.end)
         if (names_object(mapping.name)) return true;
     return false;
 }
@@ -60,7 +60,7 @@ int RemappedCalls::clear(RemappedRange::Pages pages, int advice, Madvise next) n
     int error = 0;
     Mapping mapping;
     std::uint64_t at = pages.begin;
-    while (at < pages.end && ask(at, mapping) && mapping.begin < pages.end) {
+    while (at < pages.end && find_mapping(at, mapping) && mapping.begin < pages.end) {
         if (mapping.begin > at) error = ENOMEM;
         const RemappedRange::Pages part{std::max(at, mapping.begin),
                                         std::min(pages.end, mapping.end)};
@@ -84,7 +84,7 @@ void* RemappedCalls::move(RemappedRange::Pages from, std::uint64_t bytes, int fl
     Mapping mapping;
     const RemappedRange::Pages kept{from.begin, std::min(from.end, from.begin + bytes)};
     for (std::uint64_t at = kept.begin; at < kept.end; at = mapping.end) {
-        if (!ranges_.query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at)
+        if (!ranges_.query_.find(at, mapping, AddressQuery::Names::yes) || mapping.begin > at)
             return refuse(EFAULT);
         const bool object = names_object(mapping.name);
         if (!object && (mapping.shared || mapping.inode != 0)) return refuse(EFAULT);
@@ -113,7 +113,7 @@ void* RemappedCalls::move(RemappedRange::Pages from, std::uint64_t bytes, int fl
     const auto move_all = [&](RemappedRange::Pages pages, std::uint64_t by) {
         constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
         std::uint64_t at = pages.begin;
-        while (at < pages.end && ranges_.query_.ask(at, mapping)) {
+        while (at < pages.end && ranges_.query_.find(at, mapping)) {
             const std::uint64_t size = std::min(pages.end, mapping.end) - at;
             if (::syscall(SYS_mremap, at, size, size, kHow, at + by) == -1) break;
             at += size;

@@ -31,7 +31,7 @@ class RemappedCalls {
                              void* fixed) noexcept;
 
   private:
-    [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping) noexcept;
+    [[nodiscard]] bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept;
     [[nodiscard]] int clear_part(const Mapping& mapping, RemappedRange::Pages part, int advice,
                                  Madvise next) noexcept;
 

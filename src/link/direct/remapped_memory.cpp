@@ -152,7 +152,7 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
-        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
+        if (!query_.find(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
             !mapping.readable || !mapping.writable || mapping.executable ||
             mapping.page_bytes != kPageBytes ||
             ((mapping.shared || mapping.inode != 0) && !names_object(mapping.name)))

@@ -50,7 +50,7 @@ std::uint64_t RemappedRange::small_in_large_pages(Pages pages) noexcept {
 
 bool RemappedRange::intact(AddressQuery& query, base::Access access) const noexcept {
     Mapping mapping;
-    return query.ask(pages_.begin, mapping) && mapping.shared && owns(mapping) &&
+    return query.find(pages_.begin, mapping) && mapping.shared && owns(mapping) &&
            mapping.begin <= pages_.begin && mapping.end >= pages_.end &&
            mapping.offset + (pages_.begin - mapping.begin) == first_ && mapping.readable &&
            (mapping.writable || access == base::Access::read);
@@ -131,13 +131,13 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
     // If the piece was in an older range, frees its pages in that range's object now: otherwise the
     // old object would stay in memory until all pieces are replaced.
     for (std::uint64_t at = piece.begin;
-         filled && at < piece.end && query.ask(at, mapping) && mapping.begin < piece.end;
+         filled && at < piece.end && query.find(at, mapping) && mapping.begin < piece.end;
          at = mapping.end)
         if (mapping.shared) advise(at, std::min(piece.end, mapping.end) - at, MADV_REMOVE);
     if (filled && map(MAP_SHARED | MAP_POPULATE, object_.number(), offset_of(piece.begin)))
         return true;
     // A kernel before 6.12 may have unmapped the old pages before mmap() failed. Restores them.
-    const bool mapped = query.ask(piece.begin, mapping) && mapping.begin <= piece.begin;
+    const bool mapped = query.find(piece.begin, mapping) && mapping.begin <= piece.begin;
     if (filled && !query.unanswered() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
         std::memcpy(pointer_to(piece.begin), window_.start() + offset_of(piece.begin),
                     piece.bytes());

@@ -47,7 +47,7 @@ RemappedRanges* RemappedRanges::of_process_if_used() noexcept {
 template <class Body>
 void RemappedRanges::for_each_mapping(std::uint64_t begin, std::uint64_t end, Body body) noexcept {
     Mapping mapping;
-    for (std::uint64_t at = begin; at < end && query_.ask(at, mapping) && mapping.begin < end;
+    for (std::uint64_t at = begin; at < end && query_.find(at, mapping) && mapping.begin < end;
          at = mapping.end)
         if (RemappedRange* const range = mapping.inode == 0 ? nullptr : owner(mapping))
             body(mapping, *range);

@@ -280,7 +280,7 @@ std::string objection(const FabricOptions& options, const Profile& profile) {
     if (!found) return found.failure().text;
     const std::string_view answer = found->info->fabric_attr->prov_name;
     if (answer == profile.provider) return {};
-    return fmt::format("libfabric answers with \"{}\" where it is asked for", answer);
+    return fmt::format("libfabric offers \"{}\" instead", answer);
 }
 
 }  // namespace weft::link

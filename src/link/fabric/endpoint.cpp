@@ -86,10 +86,9 @@ base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
     int code = fi_mr_reg(domain.get(), memory.data(), memory.size(), access, 0, key,
                          counter != nullptr ? FI_RMA_EVENT : 0, &opened, nullptr);
     if (code != 0)
-        return refused(
-            fmt::format("fi_mr_reg of {} bytes, of which memory may have to be pinned; {}",
-                        memory.size(), pinned_limit()),
-            code);
+        return refused(fmt::format("fi_mr_reg of {} bytes, which may have to be pinned; {}",
+                                   memory.size(), pinned_limit()),
+                       code);
     Fid<fid_mr> region(opened);
     if (counter != nullptr) {
         code = fi_mr_bind(opened, &counter->fid, FI_REMOTE_WRITE);

@@ -119,7 +119,7 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
     }
     const int mr = offer.domain_attr->mr_mode;
     if ((mr & FI_MR_PROV_KEY) == 0 && offer.domain_attr->mr_key_size == 0) {
-        return refuse("takes no registration keys (mr_key_size 0) and chooses none");
+        return refuse("accepts no registration keys (mr_key_size 0) and chooses none");
     }
     if ((offer.mode & FI_RX_CQ_DATA) != 0 && (offer.caps & FI_MSG) == 0) {
         return refuse(

@@ -42,7 +42,7 @@ std::string missing_grant(Notify notify, const Grant& grant) {
             if (!grant.counters) return "it does not grant FI_RMA_EVENT";
             if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
             if (grant.provider_keys || grant.key_bytes < sizeof(std::uint64_t))
-                return "a key for each peer is needed, of 8 bytes, that is chosen here";
+                return "weft must choose a key of 8 bytes for each peer";
             break;
         case Notify::cells:
         case Notify::ordered:
@@ -116,8 +116,8 @@ base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& gran
     if (best == order.end())
         return base::fail(
             Status::unsupported,
-            "provider \"{}\" promises no notify strategy, by which a far rank learns that data "
-            "has landed: immediate, because {}; delivery, because {}",
+            "provider \"{}\" promises no notify strategy, so ranks cannot detect data from other "
+            "nodes: immediate, because {}; delivery, because {}",
             profile.provider, judge_notify(Notify::immediate, profile, grant).why,
             judge_notify(Notify::delivery, profile, grant).why);
     const bool cells = forced.has_value() || (profile.prefers_cells && promised(Notify::cells));
@@ -163,7 +163,7 @@ FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> force
     FabricSurvey survey;
     survey.version = profile.declared_by;
     survey.provider = profile.provider;
-    survey.reason = "it is asked about; whether it is here was not looked at";
+    survey.reason = "named by the user; libfabric on this machine was not queried";
     survey.grant = profile.declared;
     explain_notify(survey, profile, forced);
     return survey;

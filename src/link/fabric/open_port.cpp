@@ -76,7 +76,7 @@ base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file
     if (folder.room() < file.bytes) {
         return base::fail(Status::memory,
                           "/dev/shm has room for {} bytes, and an endpoint of provider \"{}\" "
-                          "takes {}: make it larger, or set WEFT_PROVIDER to another one",
+                          "needs {}: make /dev/shm larger, or set another WEFT_PROVIDER",
                           folder.room(), provider, file.bytes);
     }
     auto reserved = base::SharedFile::reserve(options.processes);

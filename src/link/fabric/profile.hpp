@@ -94,7 +94,7 @@ struct Profile {
                      "it is not known whether its completions wait for the delivery of writes: "
                      "providers exist that accept FI_DELIVERY_COMPLETE and do not"};
     /// A write with FI_FENCE starts only when earlier writes to that peer are in its memory.
-    Promise fence{false, "it is not known whether a fence of its holds back writes"};
+    Promise fence{false, "it is not known whether its fence delays writes"};
     /// Writes to different places become visible in the order of posting. A granted write order
     /// does not imply this, because it holds for each location alone (fi_endpoint(3)).
     Promise ordered{false, "a granted write order is a promise for each location alone"};

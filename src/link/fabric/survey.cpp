@@ -24,14 +24,15 @@ std::string why_not(const FabricOptions& options, const ProviderFinding& finding
                     bool before_chosen) {
     const Profile& profile = profile_of(finding.provider);
     if (!finding.offered)
-        return fmt::format("libfabric does not offer it on this machine; it takes {}",
+        return fmt::format("libfabric does not offer it on this machine; it needs {}",
                            profile.needs);
     if (profile.provider == finding.provider) {
         if (std::string against = objection(options, profile); !against.empty()) return against;
     }
     if (!options.provider.empty())
         return fmt::format("WEFT_PROVIDER asks for \"{}\"", options.provider);
-    if (profile.provider.empty()) return "usable; without a profile it is taken only by name";
+    if (profile.provider.empty())
+        return "usable if named: it has no profile, so it is not chosen otherwise";
     return before_chosen ? "libfabric offers it, but not under the hints of its profile"
                          : "usable; it comes after the chosen one in the order of preference";
 }

@@ -261,12 +261,12 @@ class FabricTriggeredPort final : public TriggeredPort {
         if (info_ == nullptr)
             return base::fail(Status::unsupported,
                               "provider \"{}\" offers no endpoint with triggered operations, "
-                              "counters of remote writes{} and a progress of its own",
+                              "counters of remote writes{} and automatic progress",
                               options_.fabric.provider,
                               options_.combines ? ", atomic operations" : "");
         if (info_->domain_attr->mr_key_size < kKeyBytesMin)
             return base::fail(Status::unsupported,
-                              "provider \"{}\" takes keys of {} bytes; each counter has one of {}",
+                              "provider \"{}\" has registration keys of {} bytes, expected {}",
                               options_.fabric.provider, info_->domain_attr->mr_key_size,
                               kKeyBytesMin);
         facts_.provider = info_->fabric_attr->prov_name;

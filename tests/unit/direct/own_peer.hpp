@@ -77,7 +77,7 @@ inline int mappings_with(const char* text) {
 inline bool is_shared(const std::byte* at) {
     AddressQuery query;
     Mapping mapping;
-    return query.ask(reinterpret_cast<std::uintptr_t>(at), mapping) && mapping.shared;
+    return query.find(reinterpret_cast<std::uintptr_t>(at), mapping) && mapping.shared;
 }
 /// Returns a value from a file in /proc/self, in KiB.
 inline std::uint64_t kib_of(const char* file, const std::string& name) {
