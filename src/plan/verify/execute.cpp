@@ -49,7 +49,7 @@ bool Execution::run() {
     for (const RunningLane& lane : lanes_) {
         if (!lane.cursor.ended()) return deadlock();
     }
-    return arrivals_.check_all_awaited() && places_.ends_in_time(lane_starts_);
+    return arrivals_.check_all_awaited() && places_.check_owners_end_last(lane_starts_);
 }
 
 /// Runs a lane until it waits or ends. Returns false on a fault.

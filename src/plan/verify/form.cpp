@@ -53,7 +53,7 @@ class Form {
         return {};
     }
 
-    /// Checks an uneven buffer: all blocks have the same number of units, and these hold
+    /// Checks an uneven buffer: all blocks have the same number of units, and these are enough for
     /// the largest block.
     std::string counts() const {
         const std::vector<std::uint64_t>& counts = program_.unit_counts;
@@ -67,8 +67,8 @@ class Form {
                            program_.unit_elements, largest);
     }
 
-    /// Checks the iterations of a loop. Signals are distinguished by their segment modulo the
-    /// number of segments, so two successive signals of one copy must differ.
+    /// Checks the number of iterations of a loop. A signal's value contains its segment modulo
+    /// `segments`, and successive signals of one copy must have different values.
     std::string repeats(const Step& loop, std::uint64_t at) const {
         if (loop.operands <= program_.segments) return {};
         if (!program_.pairwise)
@@ -104,6 +104,7 @@ class Form {
 
     bool is_rank(Rank rank) const { return rank >= 0 && rank < program_.size; }
 
+    /// Checks that the lists of a step are within the table of blocks.
     std::string lists(const Step& step) const {
         for (const BlockList list : {step.target, step.source}) {
             if (std::uint64_t{list.start} + list.count > program_.blocks.size())
@@ -252,7 +253,7 @@ class Form {
     const Program& program_;
 };
 
-/// Largest number of units that the verifier's memory can index.
+/// Largest number of units that the cells of Memory can index (32 bits).
 constexpr double kUnitsMax = 4e9;
 
 double units_of_vectors(std::span<const Program> programs) {

@@ -17,8 +17,8 @@ namespace weft::plan {
 [[nodiscard]] std::string_view unlike(const Program& program, const Program& first);
 
 /// Returns the defect of a set of programs and its location, or an empty text. Checks the ranges of
-/// lists, fields without a meaning for their step, and equal header fields. execute.hpp relies on
-/// all of it.
+/// lists, fields without a meaning for their step, and that header fields marked "same" are equal.
+/// Execution requires all of this.
 [[nodiscard]] std::string malformed(std::span<const Program> programs);
 
 }  // namespace weft::plan

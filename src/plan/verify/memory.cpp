@@ -64,9 +64,9 @@ bool Memory::read(std::uint32_t cell, std::uint32_t lane, const Access& access,
 bool Memory::write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                    std::uint32_t position, Value value) {
     UnitState& at = cells_[cell];
-    const Location place = location_of(cell);
-    if (place.vector == 0) return reason_.no("writes {}", name(cell));
-    if (place.vector == 1 && !outputs_.empty() && !outputs_[place.rank].holds(place.unit))
+    const Location location = location_of(cell);
+    if (location.vector == 0) return reason_.no("writes {}", name(cell));
+    if (location.vector == 1 && !outputs_.empty() && !outputs_[location.rank].holds(location.unit))
         return reason_.no("writes {}, which that rank does not have", name(cell));
     if (at.written.kind != Access::EndKind::none) {
         if (at.written.step == access.step) return reason_.no("writes {} twice", name(cell));
@@ -104,7 +104,7 @@ std::string Memory::name(std::uint32_t cell) const {
     return fmt::format("scratch {}[{}] of rank {}", vector - 2, unit, rank);
 }
 
-/// Describes an access that has not ended or is not ordered.
+/// Describes an access that may not have ended, for the end of a message.
 std::string Memory::pending(const Access& access) const {
     const std::string who = order_.name(access.step);
     switch (access.kind) {

@@ -32,38 +32,42 @@ struct Reason {
 
 class Memory {
   public:
-    /// `in_place`, by rank: unit u of the input and unit u of the output are one cell. The
-    /// contract, which may be nullptr, tells which units of both a rank has.
+    /// `in_place`, by rank: unit u of the input and unit u of the output are one cell. `contract`
+    /// defines the units of input and output that a rank has; nullptr: all.
     Memory(std::span<const Program> programs, const Contract* contract, std::vector<bool> in_place,
            Order& order, Values& values, Reason& reason);
 
     /// Returns the cell of a unit of input, output or scratch.
     [[nodiscard]] std::uint32_t cell(Rank rank, const Block& block, std::uint32_t unit) const;
 
-    /// Reads a cell for the current step of `lane`, as the unit at `position` of an operand.
+    /// Reads a cell for the current step of `lane`, as unit `position` of an operand. Fails if the
+    /// last write is not ordered before the step.
     [[nodiscard]] bool read(std::uint32_t cell, std::uint32_t lane, const Access& access,
                             std::uint32_t position, Value& value);
+    /// Writes a cell. Fails if an earlier access is not ordered before the step, or if the step
+    /// reads the cell at another position.
     [[nodiscard]] bool write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                              std::uint32_t position, Value value);
 
     /// Returns the final value of an output unit; kUndefined if it was not written.
     [[nodiscard]] Value final_output(Rank rank, std::uint32_t unit);
+    /// Returns a name such as "output[3] of rank 1".
     [[nodiscard]] std::string name(std::uint32_t cell) const;
 
   private:
-    /// An input that becomes a leaf on its first read.
+    /// Value of an input unit that was not read; the first read makes it a leaf.
     static constexpr Value kUnread = kUndefined - 1;
-    static constexpr std::uint32_t kManyPositions = ~std::uint32_t{0};
+    static constexpr std::uint32_t kManyPositions = ~std::uint32_t{0};  ///< for read_position
 
     struct UnitState {
         Value value = kUndefined;
         std::uint32_t read_step = kNone;      ///< last step that read it
-        std::uint32_t read_position = kNone;  ///< its position in the operands of that step
-        Access written;
-        Reads reads;
+        std::uint32_t read_position = kNone;  ///< position in the operands of that step
+        Access written;                       ///< last write
+        Reads reads;                          ///< reads since the last write
     };
-    /// Position of a cell among the buffers. Vector 0 is the input, 1 the output, others are
-    /// scratch. In place, the vector that both share counts as the output.
+    /// Buffer and unit of a cell. Vector 0 is the input, 1 the output, v the scratch buffer v - 2.
+    /// In place, vector 1 is both input and output.
     struct Location {
         std::size_t rank = 0;
         std::uint32_t vector = 0;

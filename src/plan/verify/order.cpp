@@ -8,12 +8,12 @@
 namespace weft::plan {
 
 void Reads::add(const Access& read, const Order& order) {
-    // Keep the later end of two reads in one lane. A put's read that no flush has ended yet ends
-    // after any current action of the lane.
-    const auto merge = [&](Access& there) {
-        const bool lasts = there.kind == Access::EndKind::until_flush && !order.over(there) &&
+    // Of two reads in one lane, keep the one that ends later. A put's read that no flush has ended
+    // ends after any current action of the lane.
+    const auto merge = [&](Access& kept) {
+        const bool lasts = kept.kind == Access::EndKind::until_flush && !order.has_ended(kept) &&
                            read.kind == Access::EndKind::at;
-        if (!lasts) there = read;
+        if (!lasts) kept = read;
     };
     if (empty() || first_.lane == read.lane) {
         if (empty())
@@ -23,7 +23,7 @@ void Reads::add(const Access& read, const Order& order) {
         return;
     }
     if (!more_) more_ = std::make_unique<std::vector<Access>>();
-    // Lanes run for long stretches, so comparing with the last entry keeps the list short.
+    // The verifier runs a lane until it waits, so most reads are by the lane of the last entry.
     if (!more_->empty() && more_->back().lane == read.lane) return merge(more_->back());
     more_->push_back(read);
 }
@@ -67,8 +67,8 @@ Order::End Order::end_of(const Access& access) const {
         case Access::EndKind::at:
             return {access.lane, access.when};
         case Access::EndKind::until_flush: {
-            const std::vector<std::uint32_t>& locals = lanes_[access.lane].locals;
-            if (access.when < locals.size()) return {access.lane, locals[access.when]};
+            const std::vector<std::uint32_t>& flushes = lanes_[access.lane].flushes;
+            if (access.when < flushes.size()) return {access.lane, flushes[access.when]};
             break;
         }
         case Access::EndKind::until_awaited: {
@@ -80,7 +80,7 @@ Order::End Order::end_of(const Access& access) const {
     return {};
 }
 
-bool Order::over(const Access& access) const {
+bool Order::has_ended(const Access& access) const {
     return end_of(access).lane != kNone;
 }
 

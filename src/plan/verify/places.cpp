@@ -29,7 +29,7 @@ Places::Places(std::span<const Program> programs, const Sizes& sizes, Memory& me
       arrivals_(arrivals),
       order_(order),
       reason_(reason),
-      visits_(programs.size()) {}
+      accesses_(programs.size()) {}
 
 bool Places::resolve(const Site& site, std::span<const Block> blocks,
                      std::vector<UnitPlace>& places) {
@@ -81,8 +81,8 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
         const std::uint32_t unit = block.first + i * block.stride;
         UnitPlace place{.raise = raise, .size = sizes_.size(site.rank, unit)};
         const bool found = block.buffer == Buffer::mapped
-                               ? take_exposed(raise, index, offset, place)
-                               : take_carried(raise, index, offset, place);
+                               ? place_in_exposed(raise, index, offset, place)
+                               : place_in_payload(raise, index, offset, place);
         if (!found) return false;
         ++index;
         offset += place.size;
@@ -112,8 +112,8 @@ bool Places::does_not_fit(const Raise& raise, const UnitPlace& place) {
                       place.size, order_.name(raise.step));
 }
 
-bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
-                          UnitPlace& place) {
+bool Places::place_in_payload(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
+                              UnitPlace& place) {
     const Raise& raise = order_.raises()[id];
     if (index >= raise.units) return does_not_fit(raise, place);
     place.raise = id;
@@ -123,18 +123,18 @@ bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t o
     return true;
 }
 
-bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
-                          UnitPlace& place) {
+bool Places::place_in_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
+                              UnitPlace& place) {
     const Raise& raise = order_.raises()[id];
     const Block& block = raise.exposed;
     place.exposed = id;
     if (index >= block.count) return does_not_fit(raise, place);
     if (raise.exposed_slot != kNone) {
         const std::uint32_t skipped = block.first - block.origin;
-        return take_carried(raise.exposed_slot, index + skipped,
-                            offset + sizes_.begin(raise.sender, block.first) -
-                                sizes_.begin(raise.sender, block.origin),
-                            place);
+        return place_in_payload(raise.exposed_slot, index + skipped,
+                                offset + sizes_.begin(raise.sender, block.first) -
+                                    sizes_.begin(raise.sender, block.origin),
+                                place);
     }
     const std::uint32_t unit = block.first + as_u32(index);
     const std::uint64_t after_start =
@@ -147,18 +147,18 @@ bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t o
     return true;
 }
 
-void Places::note(const Site& site, const UnitPlace& place, const Access& access) {
+void Places::record(const Site& site, const UnitPlace& place, const Access& access) {
     if (place.exposed == kNone) return;
     arrivals_.add_read(place.exposed, access);
     if (place.owner == kNoRank || place.owner == site.rank) return;
-    std::vector<Access>& visits = visits_[place.owner];
-    if (!visits.empty() && visits.back().step == access.step) return;
-    visits.push_back(access);
+    std::vector<Access>& accesses = accesses_[place.owner];
+    if (!accesses.empty() && accesses.back().step == access.step) return;
+    accesses.push_back(access);
 }
 
 bool Places::read(const Site& site, const UnitPlace& place, const Access& access,
                   std::uint32_t position, Value& value) {
-    note(site, place, access);
+    record(site, place, access);
     if (place.cell != kNone) return memory_.read(place.cell, site.lane, access, position, value);
     value = arrivals_.payloads()[place.carried].value;
     arrivals_.add_read(place.raise, access);
@@ -172,7 +172,7 @@ bool Places::write(const Site& site, const UnitPlace& place, const Access& acces
     if (place.exposed != kNone && !order_.raises()[place.exposed].written)
         return reason_.no("writes {}, which {} exposed for reading only", memory_.name(place.cell),
                           order_.name(order_.raises()[place.exposed].step));
-    note(site, place, access);
+    record(site, place, access);
     return memory_.write(place.cell, site.lane, access, position, value);
 }
 
@@ -187,19 +187,19 @@ bool Places::expose(const Site& site, const Block& block, Raise& raise) {
     return arrivals_.find_slot(site.lane, site.rank, block.index, site.segment, raise.exposed_slot);
 }
 
-bool Places::ends_in_time(std::span<const std::uint32_t> lane_starts) {
-    for (std::size_t owner = 0; owner < visits_.size(); ++owner) {
-        const std::vector<Access>& visits = visits_[owner];
-        if (visits.empty()) continue;
-        order_.begin_past(std::ranges::min_element(visits, {}, &Access::step)->step);
+bool Places::check_owners_end_last(std::span<const std::uint32_t> lane_starts) {
+    for (std::size_t owner = 0; owner < accesses_.size(); ++owner) {
+        const std::vector<Access>& accesses = accesses_[owner];
+        if (accesses.empty()) continue;
+        order_.begin_past(std::ranges::min_element(accesses, {}, &Access::step)->step);
         for (std::uint32_t lane = lane_starts[owner]; lane < lane_starts[owner + 1]; ++lane)
             order_.add_to_past(lane);
-        for (const Access& visit : visits) {
-            if (order_.in_past(visit)) continue;
+        for (const Access& access : accesses) {
+            if (order_.in_past(access)) continue;
             return reason_.no(
                 "{} uses memory of rank {}, whose program may end before that: it awaits "
                 "no later signal (a done signal is missing)",
-                order_.name(visit.step), owner);
+                order_.name(access.step), owner);
         }
     }
     return true;

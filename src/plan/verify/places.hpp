@@ -4,11 +4,11 @@
 // Idea     A list of blocks becomes a list of places, one for each unit. In a payload (slot,
 //          published) a block follows the blocks before it in the list, at the distance from
 //          its origin to its first unit. In mapped memory only that distance counts. Each place
-//          must be one whole unit of the expected size, so confused units are detected
-//          regardless of their values.
+//          must be one whole unit of the expected size, so a program that mixes up units is
+//          detected regardless of their values.
 // Holds    Exposed memory of another rank is accessed only after the wait for its expose, and
-//          written only if exposed for writing. ends_in_time() checks all recorded accesses: the
-//          owner's program must not end before them.
+//          written only if exposed for writing. check_owners_end_last() checks all recorded
+//          accesses: the owner's program must not end before them.
 // Next     bind.cpp in run/bind computes the same addresses.
 #pragma once
 
@@ -19,21 +19,22 @@
 namespace weft::plan {
 
 struct UnitPlace {
-    std::uint32_t cell = kNone;     ///< index of a buffer's unit
+    std::uint32_t cell = kNone;     ///< for a unit of a buffer: its cell (memory.hpp)
     std::uint32_t raise = kNone;    ///< for a payload: the raise that carried it
     std::uint32_t carried = 0;      ///< for a payload: its entry in Arrivals::payloads()
-    std::uint32_t exposed = kNone;  ///< expose through which it is accessed
-    Rank owner = kNoRank;           ///< owner of exposed memory
+    std::uint32_t exposed = kNone;  ///< mapped: raise of the expose
+    Rank owner = kNoRank;           ///< mapped buffer: its owner
     std::uint64_t size = 0;         ///< elements
 };
 
+/// Lane, rank and loop segment of the step in execution.
 struct Site {
     std::uint32_t lane = 0;
     Rank rank = 0;
     std::uint32_t segment = 0;
 };
 
-/// First elements of units, for each rank.
+/// First element and size of each unit, by rank.
 class Sizes {
   public:
     Sizes(std::span<const Program> programs, std::uint64_t elements);
@@ -46,7 +47,7 @@ class Sizes {
 
   private:
     bool uneven_ = false;
-    std::vector<std::vector<std::uint64_t>> starts_;
+    std::vector<std::vector<std::uint64_t>> starts_;  ///< by rank if uneven_, else one for all
 };
 
 class Places {
@@ -61,15 +62,15 @@ class Places {
                             std::uint32_t position, Value& value);
     [[nodiscard]] bool write(const Site& site, const UnitPlace& place, const Access& access,
                              std::uint32_t position, Value value);
-    /// Stores the exposed block in `raise`, after the advance of its segment. For a block of a slot
-    /// it also stores the slot's raise.
+    /// Stores the current segment's exposed block in `raise`. For a block of a slot it also stores
+    /// the slot's raise.
     [[nodiscard]] bool expose(const Site& site, const Block& block, Raise& raise);
-    /// Checks that every rank's program outlives accesses of others to its buffers. Call it
-    /// at the end.
-    [[nodiscard]] bool ends_in_time(std::span<const std::uint32_t> lane_starts);
+    /// Checks that every rank's program ends after all accesses of other ranks to its buffers.
+    /// Called after all lanes have ended.
+    [[nodiscard]] bool check_owners_end_last(std::span<const std::uint32_t> lane_starts);
 
   private:
-    /// Length of the list so far.
+    /// Length of the blocks of a list that are already resolved.
     struct Packed {
         std::uint32_t units = 0;
         std::uint64_t elements = 0;
@@ -80,13 +81,17 @@ class Places {
                                       std::vector<UnitPlace>& places);
     [[nodiscard]] bool resolve_payload(const Site& site, const Block& block, const Packed& packed,
                                        std::vector<UnitPlace>& places);
-    [[nodiscard]] bool take_carried(std::uint32_t raise, std::uint64_t index, std::uint64_t offset,
-                                    UnitPlace& place);
-    [[nodiscard]] bool take_exposed(std::uint32_t raise, std::uint64_t index, std::uint64_t offset,
-                                    UnitPlace& place);
+    /// Set `place` to unit `index` of a raise's payload or exposed block, if it starts `offset`
+    /// elements after the first unit and has the expected size.
+    [[nodiscard]] bool place_in_payload(std::uint32_t raise, std::uint64_t index,
+                                        std::uint64_t offset, UnitPlace& place);
+    [[nodiscard]] bool place_in_exposed(std::uint32_t raise, std::uint64_t index,
+                                        std::uint64_t offset, UnitPlace& place);
     [[nodiscard]] bool find_raise(const Site& site, const Block& block, std::uint32_t& id);
+    /// Reports that the payload has no unit of this size at this offset; returns false.
     [[nodiscard]] bool does_not_fit(const Raise& raise, const UnitPlace& place);
-    void note(const Site& site, const UnitPlace& place, const Access& access);
+    /// Records an access to exposed memory.
+    void record(const Site& site, const UnitPlace& place, const Access& access);
 
     std::span<const Program> programs_;
     const Sizes& sizes_;
@@ -94,7 +99,8 @@ class Places {
     Arrivals& arrivals_;
     Order& order_;
     Reason& reason_;
-    std::vector<std::vector<Access>> visits_;  ///< by owner: accesses of other ranks to its buffers
+    /// By owner: accesses of other ranks to its buffers.
+    std::vector<std::vector<Access>> accesses_;
 };
 
 }  // namespace weft::plan

@@ -63,8 +63,8 @@ Value Values::intern(const Node& node) {
     const std::size_t mask = table_.size() - 1;
     std::size_t at = mix(pair_key(node.left, node.right)) & mask;
     for (; table_[at] != kUndefined; at = (at + 1) & mask) {
-        const Node& there = nodes_[table_[at]];
-        if (there.left == node.left && there.right == node.right) return table_[at];
+        const Node& known = nodes_[table_[at]];
+        if (known.left == node.left && known.right == node.right) return table_[at];
     }
     table_[at] = static_cast<Value>(nodes_.size());
     nodes_.push_back(node);
@@ -87,7 +87,8 @@ bool Values::in_order(Value value, const Expectation& expected) const {
            node.unit == expected.source_unit;
 }
 
-/// Children have smaller numbers than their parents, so nodes are completed in descending order.
+/// Returns the leaves of a value and their numbers of occurrences. Children have smaller numbers
+/// than their parents, so nodes are processed in descending order.
 std::vector<Values::Leaf> Values::leaves(Value value) {
     std::vector<Leaf> found;
     times_.resize(nodes_.size(), 0);
@@ -115,8 +116,8 @@ std::vector<Values::Leaf> Values::leaves(Value value) {
 
 bool Values::each_once(Value value, const Expectation& expected) {
     const std::vector<Leaf> found = leaves(value);
-    const auto wanted = static_cast<std::size_t>(expected.last_rank - expected.first_rank + 1);
-    return found.size() == wanted && std::ranges::all_of(found, [&](const Leaf& leaf) {
+    const auto ranks = static_cast<std::size_t>(expected.last_rank - expected.first_rank + 1);
+    return found.size() == ranks && std::ranges::all_of(found, [&](const Leaf& leaf) {
                return leaf.times == 1 && leaf.unit == expected.source_unit &&
                       leaf.rank >= expected.first_rank && leaf.rank <= expected.last_rank;
            });
@@ -139,27 +140,28 @@ std::string Values::difference(Value value, const Expectation& expected) {
     std::vector<Leaf> found = leaves(value);
     std::ranges::sort(found, {}, [](const Leaf& leaf) { return std::pair(leaf.rank, leaf.unit); });
     std::string text;
-    int said = 0;
-    const auto say = [&](std::string what) {
-        if (++said <= 3) text += (said > 1 ? ", " : "") + std::move(what);
-        if (said == 4) text += ", and more";
+    int count = 0;
+    const auto report = [&](std::string what) {
+        if (++count <= 3) text += (count > 1 ? ", " : "") + std::move(what);
+        if (count == 4) text += ", and more";
     };
     Rank next = expected.first_rank;
     const auto missing_below = [&](Rank end) {
-        for (; next < end && said < 4; ++next)
-            say(fmt::format("misses the contribution of rank {}", next));
+        for (; next < end && count < 4; ++next)
+            report(fmt::format("misses the contribution of rank {}", next));
         next = std::max(next, end);
     };
     for (const Leaf& leaf : found) {
         if (leaf.unit != expected.source_unit || leaf.rank < expected.first_rank ||
             leaf.rank > expected.last_rank) {
-            say(fmt::format("holds input unit {} of rank {}", leaf.unit, leaf.rank));
+            report(fmt::format("holds input unit {} of rank {}", leaf.unit, leaf.rank));
             continue;
         }
         missing_below(leaf.rank);
         next = leaf.rank + 1;
         if (leaf.times > 1)
-            say(fmt::format("holds the contribution of rank {} {} times", leaf.rank, leaf.times));
+            report(
+                fmt::format("holds the contribution of rank {} {} times", leaf.rank, leaf.times));
     }
     missing_below(expected.last_rank + 1);
     return text;

@@ -21,8 +21,8 @@
 
 namespace weft::plan {
 
-using Value = std::uint32_t;
-inline constexpr Value kUndefined = ~Value{0};
+using Value = std::uint32_t;                    ///< index of a node
+inline constexpr Value kUndefined = ~Value{0};  ///< not written
 
 class Values {
   public:
@@ -34,25 +34,26 @@ class Values {
     /// Returns true if the value combines the contributions first_rank..last_rank to source_unit,
     /// each once, in rank order.
     [[nodiscard]] bool in_order(Value value, const Expectation& expected) const;
-    /// Returns true if it combines each contribution once, in any order, by counting leaves.
+    /// Returns true if the value combines each contribution once, in any order; counts leaves.
     [[nodiscard]] bool each_once(Value value, const Expectation& expected);
     /// As each_once(), by comparing weights.
     [[nodiscard]] bool each_once_by_weight(Value value, const Expectation& expected);
+    /// Describes up to three contributions that the value lacks or has in excess.
     [[nodiscard]] std::string difference(Value value, const Expectation& expected);
 
   private:
     struct Node {
-        std::uint32_t left = 0;   ///< rank of a leaf, with kLeaf set
-        std::uint32_t right = 0;  ///< unit of a leaf
-        Rank first = 0;           ///< interval in rank order; empty if first > last
+        std::uint32_t left = 0;   ///< left operand; leaf: rank, with kLeaf set
+        std::uint32_t right = 0;  ///< right operand; leaf: unit
+        Rank first = 0;  ///< ranks first .. last in rank order; no interval if first > last
         Rank last = -1;
-        std::uint32_t unit = 0;
-        std::uint64_t weight = 0;
+        std::uint32_t unit = 0;    ///< unit of the interval's contributions
+        std::uint64_t weight = 0;  ///< sum of the leaves' random weights
     };
     struct Leaf {
         Rank rank = 0;
         std::uint32_t unit = 0;
-        std::uint32_t times = 0;
+        std::uint32_t times = 0;  ///< occurrences in the tree
     };
     static constexpr std::uint32_t kLeaf = 0x80000000;
 
@@ -65,7 +66,8 @@ class Values {
     std::uint64_t seed_;
     std::vector<Node> nodes_;
     std::vector<Value> table_;  ///< open addressing; kUndefined: free
-    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> weight_sums_;  ///< by unit
+    /// By unit: sums of the weights of ranks 0 .. r - 1, by r.
+    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> weight_sums_;
     std::vector<std::uint32_t> times_;  ///< leaves(): occurrences of a node in the tree
 };
 

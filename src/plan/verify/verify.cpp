@@ -16,7 +16,7 @@ std::uint64_t largest(const std::vector<std::uint64_t>& counts) {
     return counts.empty() ? 0 : *std::ranges::max_element(counts);
 }
 
-void take_counts(const VerifyInput& input, const Execution& execution, Verdict& verdict) {
+void set_counts(const VerifyInput& input, const Execution& execution, Verdict& verdict) {
     const Counts& counts = execution.counts();
     verdict.rounds = execution.order().chain_max();
     verdict.messages = counts.messages;
@@ -30,7 +30,8 @@ void take_counts(const VerifyInput& input, const Execution& execution, Verdict& 
             std::max<std::uint64_t>(verdict.descriptors_max, program.descriptors());
 }
 
-/// Checks synchronization that the programs declare or the contract demands.
+/// Sets verdict.synchronizing. Fails if the programs do not synchronize, but are declared or
+/// required to.
 bool check_synchronizing(const VerifyInput& input, const Execution& execution, Verdict& verdict,
                          Reason& reason) {
     const Program& first = input.programs.front();
@@ -43,13 +44,14 @@ bool check_synchronizing(const VerifyInput& input, const Execution& execution, V
                      demanded ? "contract is" : "programs are declared");
 }
 
-/// Ranks on which input and output are the same memory, and the prefix of an error message.
+/// A case to execute: the ranks on which input and output are the same memory.
 struct Sharing {
-    const char* what;
-    std::vector<bool> in_place;
+    const char* prefix;          ///< start of error messages
+    std::vector<bool> in_place;  ///< by rank
 };
 
-/// Returns the cases to execute. The first has no sharing; counts and properties are from it.
+/// Returns the cases to execute. The first one, which determines counts and properties, has
+/// separate memory on all ranks.
 std::vector<Sharing> sharings(const VerifyInput& input) {
     const std::size_t ranks = input.programs.size();
     std::vector<Sharing> list{{"", std::vector<bool>(ranks, false)}};
@@ -85,14 +87,14 @@ Verdict verify(const VerifyInput& input) {
         if (good && input.contract != nullptr)
             good = keeps_contract(input, execution, values, agreement, reason);
         if (first) {
-            take_counts(input, execution, verdict);
+            set_counts(input, execution, verdict);
             verdict.ordered = good && agreement.ordered;
             verdict.bit_identical = good && agreement.bit_identical;
             if (good) good = check_synchronizing(input, execution, verdict, reason);
         }
         first = false;
         if (good) continue;
-        verdict.error = sharing.what + reason.text;
+        verdict.error = sharing.prefix + reason.text;
         return verdict;
     }
     verdict.valid = true;

@@ -3,16 +3,16 @@
 //
 // Idea     The programs of all ranks are executed symbolically. A unit of data is an expression
 //          tree over the ranks' inputs. Equal trees have one number (hash-consing), so "equal
-//          result on all ranks" is a comparison of numbers. Waits are taken in one order that
-//          the programs allow. Conflicting accesses to a place must be ordered, so this
-//          execution represents all.
-// Why      Generators are not trusted: the verifier looks at steps only.
+//          result on all ranks" is a comparison of numbers. Steps are executed in one order that
+//          the programs allow. Conflicting accesses to a unit must be ordered, so this execution
+//          represents all.
+// Why      Generators are not trusted: the verifier reads only steps and headers.
 // Holds    A valid verdict means: the contract is met with each contribution exactly once; no data
 //          is overwritten before it is read, or while a put may still read it; mapped memory is
 //          accessed only between its owner's expose and a signal that the owner awaits; each raise
-//          is awaited by exactly one wait (a published cell by at least one); nothing deadlocks; a
-//          program that declares itself synchronizing is so. All of this is checked twice: with
-//          input and output in separate memory and in the same memory.
+//          is awaited by exactly one wait (a published cell by at least one); nothing deadlocks;
+//          programs that are declared synchronizing do synchronize. All of this is checked with
+//          input and output in separate memory and, on request, in the same memory.
 // Next     execute.hpp runs the steps; order.hpp has the order of steps; memory.hpp, arrivals.hpp
 //          and places.hpp have the rules for data; facts.hpp draws the conclusions.
 #pragma once
@@ -33,8 +33,8 @@ struct VerifyInput {
     std::uint32_t element_bytes = 8;
     bool in_place = true;  ///< also execute with input == output
     bool mixed = false;    ///< also execute with input == output on odd and on even ranks
-    /// Up to this number of ranks, "exactly once" is proved by counting leaves. Above, where the
-    /// order of the ranks does not prove it, sums of random 61-bit weights do, with an error
+    /// Number of ranks up to which "exactly once" is proved by counting leaves, if rank order does
+    /// not prove it. For more ranks, sums of random 61-bit weights are compared, with an error
     /// probability of 2^-60.
     Rank exact_ranks_max = 512;
     std::uint64_t seed = 0x9e3779b97f4a7c15;  ///< seed of the weights
@@ -44,19 +44,18 @@ struct VerifyInput {
 /// in separate memory.
 struct Verdict {
     bool valid = false;
-    std::uint64_t rounds = 0;    ///< longest chain of raise-to-wait edges
-    std::uint64_t messages = 0;  ///< puts and publishes with payload, all ranks
-    std::uint64_t signals = 0;   ///< raises without payload: signal, expose, bare publish
-    std::uint64_t bytes_total = 0;
-    std::uint64_t bytes_sent_max = 0;
-    std::uint64_t reduced_bytes_max = 0;
+    std::uint64_t rounds = 0;             ///< longest chain of raise-to-wait edges
+    std::uint64_t messages = 0;           ///< puts and publishes with payload, all ranks
+    std::uint64_t signals = 0;            ///< raises without payload: signal, expose, bare publish
+    std::uint64_t bytes_total = 0;        ///< bytes of all messages
+    std::uint64_t bytes_sent_max = 0;     ///< most bytes that a rank sends
+    std::uint64_t reduced_bytes_max = 0;  ///< most bytes that a rank combines
     /// All reductions are in rank order, so the operation need not commute.
     bool ordered = false;
-    bool bit_identical = false;  ///< equal expectations are met by equal trees on all ranks
-    bool synchronizing = false;  ///< completion anywhere implies entry everywhere
-    /// Most put targets of one bank in use at a rank.
-    std::uint64_t slots_max = 0;
-    std::uint64_t descriptors_max = 0;  ///< most raising steps in a program
+    bool bit_identical = false;   ///< ranks with equal expectations have equal expression trees
+    bool synchronizing = false;   ///< a rank completes only after all ranks have entered
+    std::uint64_t slots_max = 0;  ///< most copies of slots that receive data at a rank
+    std::uint64_t descriptors_max = 0;  ///< most put, signal, expose and publish steps of a program
     std::string error;                  ///< if not valid: rank, step and reason
 };
 
