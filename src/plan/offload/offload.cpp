@@ -25,12 +25,12 @@ base::Result<const Program*> Offloader::program(Rank rank) {
 base::Result<const Offloader::Sent*> Offloader::sent_by(Rank rank) {
     std::unique_ptr<Sent>& sent = sent_[rank];
     if (sent != nullptr) return sent.get();
-    const auto its = program(rank);
-    if (!its) return its.failure();
+    const auto program_of_rank = program(rank);
+    if (!program_of_rank) return program_of_rank.failure();
     sent = std::make_unique<Sent>();
-    for (const Step& step : (*its)->steps) {
+    for (const Step& step : (*program_of_rank)->steps) {
         if (step.kind == StepKind::put)
-            sent->units[{step.peer, step.signal}] = Walk::units_of(**its, step.source);
+            sent->units[{step.peer, step.signal}] = Walk::units_of(**program_of_rank, step.source);
         // trace_of() refuses a program that exposes, with its own reason.
         if (step.kind == StepKind::signal || step.kind == StepKind::expose)
             sent->units[{step.peer, step.signal}] = {};
@@ -41,14 +41,14 @@ base::Result<const Offloader::Sent*> Offloader::sent_by(Rank rank) {
 base::Result<const Offloader::Trace*> Offloader::trace_of(Rank rank) {
     const auto known = traces_.find(rank);
     if (known != traces_.end()) return known->second.get();
-    const auto its = program(rank);
-    if (!its) return its.failure();
-    auto trace = Walk(*this, **its).run();
+    const auto program_of_rank = program(rank);
+    if (!program_of_rank) return program_of_rank.failure();
+    auto trace = Walk(*this, **program_of_rank).run();
     if (!trace) return trace.failure();
     return traces_.emplace(rank, *std::move(trace)).first->second.get();
 }
 
-/// Returns the most bytes that one descriptor moves: whole elements.
+/// Returns the largest number of bytes that one descriptor moves, a multiple of an element.
 std::uint64_t Offloader::piece_bytes(bool combine) const {
     const std::uint64_t most = combine ? request_.combine_bytes_max : request_.write_bytes_max;
     return std::max<std::uint64_t>(most / request_.element_bytes, 1) * request_.element_bytes;
@@ -59,30 +59,32 @@ std::uint64_t Offloader::pieces(std::uint64_t bytes, bool combine) const {
     return bytes == 0 ? 1 : (bytes - 1) / piece_bytes(combine) + 1;
 }
 
-/// Returns a whole transfer as one descriptor. 0 bytes: a signal, or a transfer without elements.
-base::Result<Descriptor> Offloader::joined(Rank rank, const Transfer& transfer) {
+/// Returns a transfer as one descriptor, regardless of its size. The peer's trace supplies the
+/// target. 0 bytes: a signal, or a transfer without elements.
+base::Result<Descriptor> Offloader::whole_descriptor(Rank rank, const Transfer& transfer) {
     Descriptor descriptor{.peer = transfer.peer,
                           .combine = transfer.own,
                           .after = transfer.after,
-                          .counted = transfer.lands,
+                          .counted = transfer.counted,
                           .source = transfer.source,
                           .target = transfer.target,
                           .bytes = transfer.bytes};
     if (transfer.own) return descriptor;
     const auto other = trace_of(transfer.peer);
     if (!other) return other.failure();
-    const auto found = (*other)->landings.find(transfer.slot);
-    if (found == (*other)->landings.end() || found->second.from != rank)
+    const auto found = (*other)->arrivals.find(transfer.slot);
+    if (found == (*other)->arrivals.end() || found->second.from != rank)
         return cannot_offload(rank, fmt::format("rank {} does not await slot {} of it",
                                                 transfer.peer, transfer.slot));
-    const Landing& landing = found->second;
-    descriptor.combine = landing.combine;
-    descriptor.counted = landing.stage;
-    descriptor.bytes = landing.bytes;
-    if (landing.bytes != 0) descriptor.target = landing.offset;
+    const Arrival& arrival = found->second;
+    descriptor.combine = arrival.combine;
+    descriptor.counted = arrival.stage;
+    descriptor.bytes = arrival.bytes;
+    if (arrival.bytes != 0) descriptor.target = arrival.offset;
     return descriptor;
 }
 
+/// Adds a transfer to the plan, in pieces of at most piece_bytes().
 void Offloader::add(OffloadPlan& plan, Descriptor whole) const {
     if (whole.bytes == 0) {
         whole.source = whole.target = 0;
@@ -98,9 +100,9 @@ void Offloader::add(OffloadPlan& plan, Descriptor whole) const {
     }
 }
 
-/// Links the stages: a stage that starts something implies the preceding one. An operand
-/// that the stage combines into the next one links them; otherwise the completion of its
-/// last descriptor does.
+/// Adds to each stage an event that shows that the previous stage is complete, if the previous
+/// stage starts descriptors. An operand of the previous stage that counts in this stage is such an
+/// event; otherwise the completion of the previous stage's last descriptor is counted.
 void Offloader::link(OffloadPlan& plan, Rank rank) {
     for (OffloadStage stage = 2; stage <= plan.events.size(); ++stage) {
         const bool linked =
@@ -123,12 +125,12 @@ base::Result<OffloadPlan> Offloader::plan_of(Rank rank) {
     if (!trace) return trace.failure();
     OffloadPlan plan = (*trace)->plan;
     plan.events.assign((*trace)->stages, 0);
-    for (const auto& [slot, landing] : (*trace)->landings)
-        plan.events[landing.stage - 1] += pieces(landing.bytes, landing.combine);
+    for (const auto& [slot, arrival] : (*trace)->arrivals)
+        plan.events[arrival.stage - 1] += pieces(arrival.bytes, arrival.combine);
     for (const Transfer& transfer : (*trace)->transfers) {
-        const auto whole = joined(rank, transfer);
+        const auto whole = whole_descriptor(rank, transfer);
         if (!whole) return whole.failure();
-        if (transfer.own) plan.events[transfer.lands - 1] += pieces(transfer.bytes, true);
+        if (transfer.own) plan.events[transfer.counted - 1] += pieces(transfer.bytes, true);
         // An operand without elements still signals that its stage is complete.
         add(plan, *whole);
     }

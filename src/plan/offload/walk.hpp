@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// walk.hpp - walk over a rank's program that finds its stages, places and transfers.
+// walk.hpp - derives the stages, places and transfers of a rank from its program.
 //
-// Idea     The place of each unit of a buffer is the place that the last step wrote. Data that can
-//          be read in place is not copied, and no two steps write one place.
-// Next     offload.cpp, which joins the parts of peers.
+// Idea     For each unit of a buffer, the walk keeps the place (range of memory) that has its
+//          current value. A copy step assigns the source's place to the target instead of moving
+//          data. No two steps write one place.
+// Next     offload.cpp, which adds the parts that depend on peers.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ inline base::Failure cannot_offload(Rank rank, std::string_view what) {
     return base::fail(Status::unsupported, "rank {} cannot offload: {}", rank, what);
 }
 
-/// Alignment of places. Each place has its own cache lines, so arrivals share none.
+/// Alignment of places in bytes: no two arrivals write to one cache line.
 inline constexpr std::uint64_t kPlaceAlignment = 64;
 
 /// Units that each put of a rank carries, by peer and slot.
@@ -33,33 +34,33 @@ struct Offloader::Sent {
 };
 
 /// Data that a peer puts into a slot.
-struct Offloader::Landing {
+struct Offloader::Arrival {
     Rank from = kNoRank;
-    OffloadStage stage = 0;
-    std::uint64_t offset = 0;
+    OffloadStage stage = 0;    ///< stage in which its arrival counts
+    std::uint64_t offset = 0;  ///< its place, if `placed`
     std::uint64_t bytes = 0;
     bool placed = false;
-    bool combine = false;
+    bool combine = false;  ///< combined into its place, not written
 };
 
 /// A put of the program, or a local operand that is combined into a place.
 struct Offloader::Transfer {
     Rank peer = 0;
-    std::uint32_t slot = 0;  ///< of a put
-    bool own = false;        ///< true for an operand
-    OffloadStage after = 0;
-    OffloadStage lands = 0;  ///< of an operand
-    std::uint64_t source = 0;
-    std::uint64_t target = 0;  ///< of an operand
+    std::uint32_t slot = 0;    ///< put: slot at the peer
+    bool own = false;          ///< true: a local operand; false: a put or signal
+    OffloadStage after = 0;    ///< starts when this stage is complete
+    OffloadStage counted = 0;  ///< operand: stage in which it counts
+    std::uint64_t source = 0;  ///< offset in this rank's memory
+    std::uint64_t target = 0;  ///< operand: offset in this rank's memory
     std::uint64_t bytes = 0;
 };
 
-/// Result of a walk: the plan without the parts that depend on peers.
+/// Result of a walk: all of a plan that does not depend on peers.
 struct Offloader::Trace {
-    std::map<std::uint32_t, Landing> landings;  ///< by slot
+    std::map<std::uint32_t, Arrival> arrivals;  ///< by slot
     std::vector<Transfer> transfers;
     OffloadStage stages = 0;
-    OffloadPlan plan;  ///< memory and copies
+    OffloadPlan plan;  ///< only memory_bytes and copies are set
 };
 
 class Offloader::Walk {
@@ -69,7 +70,7 @@ class Offloader::Walk {
           program_(program),
           partition_(program.partition(offloader.request_.elements)),
           trace_(std::make_unique<Trace>()) {
-        trace_->plan.memory_bytes = kPlaceAlignment;  // place of the signals
+        trace_->plan.memory_bytes = kPlaceAlignment;  // source and target of signals
     }
 
     base::Result<std::unique_ptr<Trace>> run() {
@@ -77,7 +78,8 @@ class Offloader::Walk {
             return cannot_offload(program_.rank, "the schedule has several lanes");
         for (const Lane& lane : program_.lanes) {
             for (std::uint32_t i = 0; i < lane.count; ++i) {
-                if (auto done = take(program_.steps[lane.first + i]); !done) return done.failure();
+                if (auto done = add_step(program_.steps[lane.first + i]); !done)
+                    return done.failure();
             }
         }
         end();
@@ -85,22 +87,22 @@ class Offloader::Walk {
     }
 
   private:
-    /// Location of a unit's bytes from a stage on.
+    /// Place of a unit's current value.
     struct StagedUnit {
         std::uint64_t offset = 0;
-        OffloadStage stage = 0;
-        bool reduced = false;
+        OffloadStage stage = 0;  ///< the value is complete after this stage
+        bool reduced = false;    ///< result of a reduction
     };
-    using Vector = std::vector<std::optional<StagedUnit>>;
+    using Vector = std::vector<std::optional<StagedUnit>>;  ///< by unit; nullopt: not written
 
     /// Contiguous bytes, or the whole payload of a slot that has no place yet.
     struct StagedBytes {
         StagedUnit place;
         std::uint64_t bytes = 0;
-        Landing* landing = nullptr;
+        Arrival* arrival = nullptr;  ///< the slot without a place; nullptr: `place` is set
     };
 
-    base::Result<void> take(const Step& step) {
+    base::Result<void> add_step(const Step& step) {
         switch (step.kind) {
             case StepKind::put:
                 if (step.target.count != 0) break;
@@ -109,7 +111,7 @@ class Offloader::Walk {
                 if (step.lag != 0) break;
                 trace_->transfers.push_back({.peer = step.peer,
                                              .slot = step.signal,
-                                             .after = seal(),
+                                             .after = close_stage(),
                                              .bytes = kSignalBytes});
                 return {};
             case StepKind::wait:
@@ -131,9 +133,9 @@ class Offloader::Walk {
                               "the schedule reads or writes memory of peers in place");
     }
 
-    /// Closes the open stage if it has waits, and returns the last closed stage. Later descriptors
-    /// start after it.
-    OffloadStage seal() {
+    /// Closes the open stage if it has waits or operands. Returns the last closed stage, after
+    /// which the next descriptors start.
+    OffloadStage close_stage() {
         if (open_used_) {
             ++open_;
             open_used_ = false;
@@ -147,6 +149,7 @@ class Offloader::Walk {
         end += (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
         return offset;
     }
+    /// Returns the offset of a unit in a buffer, in bytes.
     [[nodiscard]] std::uint64_t bytes_at(std::uint32_t unit) const {
         return partition_.begin(unit) * offloader_.request_.element_bytes;
     }
@@ -165,7 +168,7 @@ class Offloader::Walk {
         if (!run) return run.failure();
         trace_->transfers.push_back({.peer = step.peer,
                                      .slot = step.signal,
-                                     .after = seal(),
+                                     .after = close_stage(),
                                      .source = run->place.offset,
                                      .bytes = run->bytes});
         return {};
@@ -178,10 +181,10 @@ class Offloader::Walk {
         if (payload == (*sent)->units.end())
             return cannot_offload(program_.rank, fmt::format("rank {} puts nothing into slot {}",
                                                              step.peer, step.signal));
-        const auto [landing, fresh] = trace_->landings.try_emplace(
+        const auto [arrival, is_new] = trace_->arrivals.try_emplace(
             step.signal,
-            Landing{.from = step.peer, .stage = open_, .bytes = bytes_of(payload->second)});
-        if (!fresh) return cannot_offload(program_.rank, "a slot is awaited twice");
+            Arrival{.from = step.peer, .stage = open_, .bytes = bytes_of(payload->second)});
+        if (!is_new) return cannot_offload(program_.rank, "a slot is awaited twice");
         payloads_[step.signal] = payload->second;
         open_used_ = true;
         return {};
@@ -207,7 +210,7 @@ class Offloader::Walk {
         return nullptr;
     }
 
-    /// Copies the caller's whole buffer; it is mostly short.
+    /// Allocates places for the whole input, into which it is copied before the call starts.
     void read_input() {
         const std::uint64_t bytes = bytes_at(program_.units);
         const std::uint64_t offset = allocate(bytes);
@@ -216,8 +219,8 @@ class Offloader::Walk {
             input_.push_back(StagedUnit{offset + bytes_at(unit), 0, false});
     }
 
-    /// Returns the location of a block list. If the list is a whole slot without a place, the
-    /// result refers to the slot.
+    /// Returns the bytes of a block list, which must be contiguous. If the list is a whole slot
+    /// without a place, the result refers to the slot.
     base::Result<StagedBytes> find(const BlockList& list) {
         StagedBytes run;
         bool first = true;
@@ -248,8 +251,8 @@ class Offloader::Walk {
     std::optional<StagedBytes> whole_slot(const BlockList& list) {
         if (list.count != 1) return std::nullopt;
         const Block& block = program_.blocks[list.start];
-        const auto found = trace_->landings.find(block.index);
-        if (found == trace_->landings.end() || found->second.placed) return std::nullopt;
+        const auto found = trace_->arrivals.find(block.index);
+        if (found == trace_->arrivals.end() || found->second.placed) return std::nullopt;
         if (units_in(list) != payloads_[block.index]) return std::nullopt;
         return StagedBytes{{0, found->second.stage, false}, found->second.bytes, &found->second};
     }
@@ -264,32 +267,32 @@ class Offloader::Walk {
         return *place;
     }
     base::Result<StagedUnit> place_in_slot(std::uint32_t slot, std::uint32_t unit) {
-        const auto found = trace_->landings.find(slot);
-        if (found == trace_->landings.end())
+        const auto found = trace_->arrivals.find(slot);
+        if (found == trace_->arrivals.end())
             return cannot_offload(program_.rank, "a step reads a slot that was not awaited");
-        Landing& landing = found->second;
-        if (landing.combine)
+        Arrival& arrival = found->second;
+        if (arrival.combine)
             return cannot_offload(program_.rank, "a slot is read after it was reduced");
-        if (!landing.placed) give_place(landing);
-        std::uint64_t offset = landing.offset;
+        if (!arrival.placed) allocate_place(arrival);
+        std::uint64_t offset = arrival.offset;
         for (const std::uint32_t other : payloads_[slot]) {
-            if (other == unit) return StagedUnit{offset, landing.stage, false};
+            if (other == unit) return StagedUnit{offset, arrival.stage, false};
             offset += partition_.size(other) * offloader_.request_.element_bytes;
         }
         return cannot_offload(program_.rank, "a step reads a unit that its slot does not receive");
     }
-    void give_place(Landing& landing) {
-        landing.offset = allocate(landing.bytes);
-        landing.placed = true;
+    void allocate_place(Arrival& arrival) {
+        arrival.offset = allocate(arrival.bytes);
+        arrival.placed = true;
     }
 
-    /// Returns the location of a block list, and gives its slot a place if it has none.
+    /// As find(), but first allocates a place for a slot that has none.
     base::Result<StagedBytes> placed(const BlockList& list) {
         auto run = find(list);
-        if (!run || run->landing == nullptr) return run;
-        give_place(*run->landing);
-        run->place.offset = run->landing->offset;
-        run->landing = nullptr;
+        if (!run || run->arrival == nullptr) return run;
+        allocate_place(*run->arrival);
+        run->place.offset = run->arrival->offset;
+        run->arrival = nullptr;
         return run;
     }
 
@@ -305,34 +308,35 @@ class Offloader::Walk {
         StagedBytes result = operands.front();
         const std::size_t at_a_time = offloader_.request_.any_order ? operands.size() : 2;
         for (std::size_t next = 1; next < operands.size();) {
-            std::vector<StagedBytes> some{result};
-            while (next < operands.size() && some.size() < at_a_time)
-                some.push_back(operands[next++]);
-            result = combine(some);
+            std::vector<StagedBytes> group{result};
+            while (next < operands.size() && group.size() < at_a_time)
+                group.push_back(operands[next++]);
+            result = combine(group);
         }
         result.place.reduced = true;
         return write_targets(step, result);
     }
 
-    /// Allocates a place, and adds the transfers that combine the operands into it.
+    /// Allocates a place, and adds a transfer for each local operand. Operands from peers that have
+    /// no place are combined into this one on arrival.
     StagedBytes combine(const std::vector<StagedBytes>& operands) {
         const std::uint64_t bytes = operands.front().bytes;
         const std::uint64_t offset = allocate(bytes);
         trace_->plan.fills.push_back({offset, 0, bytes / offloader_.request_.element_bytes});
         OffloadStage complete = 0;
         for (const StagedBytes& operand : operands) {
-            if (operand.landing != nullptr) {
-                operand.landing->offset = offset;
-                operand.landing->placed = true;
-                operand.landing->combine = true;
-                complete = std::max(complete, operand.landing->stage);
+            if (operand.arrival != nullptr) {
+                operand.arrival->offset = offset;
+                operand.arrival->placed = true;
+                operand.arrival->combine = true;
+                complete = std::max(complete, operand.arrival->stage);
                 continue;
             }
-            if (operand.place.stage == open_) seal();
+            if (operand.place.stage == open_) close_stage();
             trace_->transfers.push_back({.peer = program_.rank,
                                          .own = true,
                                          .after = open_ - 1,
-                                         .lands = open_,
+                                         .counted = open_,
                                          .source = operand.place.offset,
                                          .target = offset,
                                          .bytes = bytes});
@@ -368,9 +372,10 @@ class Offloader::Walk {
         return {};
     }
 
+    /// Allocates the remaining places, and lists the outputs as few copies.
     void end() {
-        for (auto& [slot, landing] : trace_->landings)
-            if (!landing.placed && landing.bytes != 0) give_place(landing);
+        for (auto& [slot, arrival] : trace_->arrivals)
+            if (!arrival.placed && arrival.bytes != 0) allocate_place(arrival);
         trace_->stages = open_used_ ? open_ : open_ - 1;
         OffloadPlan& plan = trace_->plan;
         for (std::uint32_t unit = 0; unit < output_.size(); ++unit) {
@@ -410,7 +415,7 @@ class Offloader::Walk {
     Vector input_;
     Vector output_;
     std::map<std::uint32_t, Vector> scratch_;
-    std::map<std::uint32_t, std::vector<std::uint32_t>> payloads_;  ///< units, by slot
+    std::map<std::uint32_t, std::vector<std::uint32_t>> payloads_;  ///< by slot: units it receives
     OffloadStage open_ = 1;   ///< the stage in which the next waits count
     bool open_used_ = false;  ///< the open stage has waits or operands
 };
