@@ -16,12 +16,14 @@ using collectives::VectorPart;
 
 namespace {
 
+/// Returns the counts and displacements of all members. `name`: the argument's name, for a failure.
 Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
                          const BlockArguments& arguments) {
     if (arguments.counts == nullptr) return base::fail(Status::argument, "{} is NULL", name);
     return arguments.of(static_cast<std::size_t>(team.size()));
 }
 
+/// Sets the blocks of a call with counts, on ranks that pass counts.
 Result<void> read_blocks(const run::Team& team, const CallArguments& arguments, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
     if (traits.rooted() && arguments.root != team.rank()) return {};
@@ -78,8 +80,9 @@ std::uint64_t own_block(const run::Team& team, const Call& call) {
     return std::accumulate(earlier.begin(), earlier.end(), std::uint64_t{0});
 }
 
-/// Resolves WEFT_IN_PLACE: derives both addresses from the one given, the buffer of all blocks.
-void place(const run::Team& team, Call& call) {
+/// Resolves WEFT_IN_PLACE: derives both addresses from the argument that is a buffer, which has all
+/// blocks.
+void resolve_in_place(const run::Team& team, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(call.collective);
     auto* const vector =
         static_cast<std::byte*>(call.out == WEFT_IN_PLACE ? const_cast<void*>(call.in) : call.out);
@@ -108,7 +111,7 @@ Result<Call> read(const run::Team& team, const CallArguments& arguments) {
               .root = arguments.root};
     if (auto found = set_operation(call, arguments.op); !found) return found.failure();
     if (auto blocks = read_blocks(team, arguments, call); !blocks) return blocks.failure();
-    if (call.in == WEFT_IN_PLACE || call.out == WEFT_IN_PLACE) place(team, call);
+    if (call.in == WEFT_IN_PLACE || call.out == WEFT_IN_PLACE) resolve_in_place(team, call);
     return call;
 }
 
@@ -128,12 +131,12 @@ weft_status start(const char* function, weft_team* handle, const CallArguments& 
         find(*made)->request->operation = *operation;
         return made;
     };
-    return give(function, handle, request, begin, "request");
+    return return_value(function, handle, request, begin, "request");
 }
 
 weft_status prepare(const char* function, weft_team* handle, const CallArguments& arguments,
                     weft_request** request) noexcept {
-    const auto hold = [&](const TeamHandle& found) -> Result<weft_request*> {
+    const auto make = [&](const TeamHandle& found) -> Result<weft_request*> {
         const auto call = read(*found.team, arguments);
         if (!call) return call.failure();
         auto prepared = found.team->prepare(*call);
@@ -141,7 +144,7 @@ weft_status prepare(const char* function, weft_team* handle, const CallArguments
         return found.context->add_request(
             {.team = handle, .persistent = std::make_unique<const Call>(*std::move(prepared))});
     };
-    return give(function, handle, request, hold, "request");
+    return return_value(function, handle, request, make, "request");
 }
 
 }  // namespace weft::c_api

@@ -2,7 +2,7 @@
 // calls.hpp - the arguments of the collectives of the C interface, and the three forms of a call.
 //
 // Idea     Each collective has one line, which names its arguments. Its blocking, started and
-//          persistent forms convert these to a weft::Call.
+//          persistent forms convert the arguments to a weft::Call.
 // Next     collectives.cpp for the collectives; requests.cpp for how requests end; operations.cpp
 //          for user operations.
 #pragma once
@@ -15,12 +15,12 @@
 
 namespace weft::c_api {
 
-/// Counts and displacements, one for each rank.
+/// Counts and displacements, in elements.
 struct BlockArguments {
-    const std::size_t* counts = nullptr;
-    const std::size_t* displacements = nullptr;
+    const std::size_t* counts = nullptr;         ///< nullptr: none are passed
+    const std::size_t* displacements = nullptr;  ///< nullptr: blocks follow each other
 
-    /// Returns the arrays, with an entry for each of `blocks` blocks.
+    /// Returns both arrays as spans of `blocks` entries; empty if they are nullptr.
     [[nodiscard]] Blocks of(std::size_t blocks) const {
         if (counts == nullptr) return {};
         if (displacements == nullptr) return {.counts = {counts, blocks}};
@@ -28,7 +28,7 @@ struct BlockArguments {
     }
 };
 
-/// The arguments of a collective. Block arguments are read on ranks that have blocks.
+/// The arguments of a collective. In rooted collectives only the root's block arguments are read.
 struct CallArguments {
     Collective collective = Collective::barrier;
     const void* in = nullptr;
@@ -36,11 +36,12 @@ struct CallArguments {
     std::size_t count = 0;
     weft_type type = WEFT_DOUBLE;
     weft_op op = WEFT_SUM;
-    int root = -1;
+    int root = -1;  ///< -1: the collective has no root
     BlockArguments in_blocks = {};
     BlockArguments out_blocks = {};
 };
 
+/// Converts arguments to a call with addresses in place of WEFT_IN_PLACE.
 [[nodiscard]] base::Result<Call> read(const run::Team& team, const CallArguments& arguments);
 
 [[nodiscard]] base::Result<Type> type_of(weft_type type);
@@ -55,7 +56,8 @@ struct CallArguments {
     return base::Deadline::after(static_cast<std::uint64_t>(timeout_ns));
 }
 
-/// The three forms of a call: blocking, started and persistent.
+/// Execute the three forms of a call: run() returns when it is complete, start() sets *request to a
+/// call in flight, prepare() to a persistent call. `function`: name of the C function, for messages
 weft_status run(const char* function, weft_team* team, const CallArguments& arguments) noexcept;
 weft_status start(const char* function, weft_team* team, const CallArguments& arguments,
                   weft_request** request) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collectives.cpp - the collectives of the C interface: the arguments of each, and its three forms.
 //
-// Holds    A blocking call that repeats the last call of its collective goes directly to its team.
+// Holds    A blocking call that repeats the last call of its collective is not checked again.
 // Next     calls.hpp for the meaning of arguments; run/team/team.cpp for the call.
 #include "api/c/calls.hpp"
 #include "collectives/collective_traits.hpp"
@@ -14,8 +14,8 @@ namespace {
     return static_cast<unsigned>(arguments.type) < kBuiltinTypes &&
            static_cast<unsigned>(arguments.op) < kBuiltinOps;
 }
-/// Returns the call of arguments with a built-in type and operation, without counts and not in
-/// place.
+/// Returns the call for arguments with a built-in type and operation, without counts or
+/// WEFT_IN_PLACE.
 [[gnu::always_inline]] inline Call plain_call(const CallArguments& arguments) {
     return {arguments.collective,
             arguments.in,
@@ -49,8 +49,8 @@ weft_status run(const char* function, weft_team* handle, const CallArguments& ar
 
 namespace {
 
-/// Inlined into each entry. A call that repeats the last call of its collective, with the same
-/// memory, is not checked again. The caller's arguments stay in registers.
+/// Runs a blocking call; inlined into each C function, so that the arguments stay in registers. A
+/// call that repeats the last call of its collective, with the same buffers, is not checked again.
 [[gnu::always_inline]] inline weft_status run_now(const char* function, weft_team* handle,
                                                   CallArguments arguments) noexcept {
     run::Team* const team = team_at_once(handle);
@@ -77,8 +77,8 @@ using weft::c_api::prepare;
 using weft::c_api::run_now;
 using weft::c_api::start;
 
-/// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
-/// in parentheses, are those between the team and the request. The other arguments initialize
+/// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`:
+/// in parentheses, the parameters between the team and the request. The other arguments initialize
 /// CallArguments in the order of its members.
 #define WEFT_FORMS(name, parameters, ...)                                            \
     extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \

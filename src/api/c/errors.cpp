@@ -18,6 +18,7 @@ Sentence& last_sentence() noexcept {
     return sentence;
 }
 
+/// Writes a sentence, and cuts it off at the end of its memory.
 class Writer {
   public:
     explicit Writer(Sentence& sentence)
@@ -36,7 +37,7 @@ class Writer {
 
   private:
     char* at_;
-    char* end_;
+    char* end_;  ///< limit of add(): leaves two bytes for '.' and '\0'
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// errors.hpp - how failures leave the C interface: a status, and a sentence for the calling thread.
+// errors.hpp - failures of the C interface: a status, and a sentence for the calling thread.
 //
-// Holds    No exception leaves an entry. The sentence is in thread-local memory that exists before
-//          any failure, so it can be written when memory is short. It is outside any runtime,
+// Holds    No exception leaves a C function. The sentence is in thread-local memory that exists
+//          before any failure, so it can be written when memory is short. It belongs to no runtime,
 //          because weft_last_error() has no argument.
 #pragma once
 
@@ -21,11 +21,11 @@ weft_status refuse(const char* function, Status status, std::string_view text) n
 inline weft_status refuse(const char* function, const base::Failure& failure) noexcept {
     return refuse(function, failure.status, failure.text);
 }
-/// Stores the current exception as a failure. Call it in a catch block only.
+/// Stores the current exception as a failure and returns its status. Only for catch blocks.
 weft_status refuse_exception(const char* function) noexcept;
 
-/// Runs the body of an entry: a function that returns base::Result<void> and first looks up its
-/// handle. The look-up refuses a forked child, in which handles are wiped.
+/// Runs the body of a C function, which returns base::Result<void> and first looks up a handle. The
+/// look-up fails in a forked child, where the memory of handles is wiped.
 template <class Body>
 weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     try {
@@ -38,7 +38,7 @@ weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     }
 }
 
-/// Refuses a forked child, then runs the body of an entry.
+/// Fails in a forked child, else runs the body of a C function.
 template <class Body>
 weft_status guarded(const char* function, Body&& body) noexcept {
     return guarded_by_handle(function, [&]() -> base::Result<void> {

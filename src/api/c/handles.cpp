@@ -14,32 +14,34 @@ namespace weft::c_api {
 
 namespace {
 
-constexpr int kNoMemory = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+constexpr int kAddressesOnly = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// Returns the size of the head: one page, 4 KiB to 64 KiB.
+/// Returns the bytes of the head, one page: 4 KiB to 64 KiB by machine.
 std::size_t head_bytes() {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 base::Failure refused(const char* call) {
-    return base::fail(Status::memory, "cannot set aside addresses for handles: {}: {}", call,
+    return base::fail(Status::memory, "cannot reserve addresses for handles: {}: {}", call,
                       std::strerror(errno));
 }
 
+/// Returns the context of a handle if the caller may use it now. `what`: kind of handle, for
+/// failures.
 base::Result<Context*> find_context(const void* handle, std::string_view what,
-                                    From caller = From::program) {
+                                    Caller caller = Caller::program) {
     if (base::is_forked_child()) return base::fork_failure();
     if (handle == nullptr) return base::fail(Status::argument, "the {} is NULL", what);
     const Context::Head& head = Context::head_of(handle);
     if (head.mark != Context::Head::kMark)
-        return base::fail(Status::argument, "the {} is no handle of this library", what);
+        return base::fail(Status::argument, "the {} is not a handle of this library", what);
     if (head.context == nullptr)
         return base::fail(Status::argument, "the runtime of this {} has been finalized", what);
     if (head.context->in_external())
         return base::fail(Status::argument,
                           "called from the function that weft_on_progress() was given, which must "
                           "not use the runtime");
-    if (caller == From::program && head.context->runtime().messages().in_handler())
+    if (caller == Caller::program && head.context->runtime().messages().in_handler())
         return base::fail(Status::argument,
                           "called from a handler of active messages, which may send messages only");
     return head.context;
@@ -49,11 +51,12 @@ base::Result<Context*> find_context(const void* handle, std::string_view what,
 
 base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
     static_assert(kUseBits >= 12, "the first entry's addresses hold the page of the head");
-    void* const found = ::mmap(nullptr, 2 * kRange, PROT_NONE, kNoMemory, -1, 0);
-    if (found == MAP_FAILED) return refused("mmap");
-    const auto start = reinterpret_cast<std::uintptr_t>(found);
+    // Twice the size, of which an aligned range is kept.
+    void* const reserved = ::mmap(nullptr, 2 * kRange, PROT_NONE, kAddressesOnly, -1, 0);
+    if (reserved == MAP_FAILED) return refused("mmap");
+    const auto start = reinterpret_cast<std::uintptr_t>(reserved);
     const std::uintptr_t at = (start + kRange - 1) & ~(kRange - 1);
-    if (at != start) ::munmap(found, at - start);
+    if (at != start) ::munmap(reserved, at - start);
     ::munmap(reinterpret_cast<void*>(at + kRange), start + kRange - at);
     if (::mprotect(reinterpret_cast<void*>(at), head_bytes(), PROT_READ | PROT_WRITE) != 0) {
         const base::Failure why = refused("mprotect");
@@ -74,7 +77,8 @@ base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runti
 
 void Context::destroy(Head& head) {
     delete std::exchange(head.context, nullptr);
-    // The rest of the range is free for other memory, because handles are never dereferenced.
+    // Only the head stays reserved: handles are never dereferenced, so other memory may use the
+    // rest of the range.
     ::munmap(reinterpret_cast<std::byte*>(&head) + head_bytes(), kRange - head_bytes());
 }
 
@@ -89,12 +93,13 @@ Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
     entries_ = 1;
 }
 
-/// Views stay mapped after the runtime, so a program that uses a stale view is refused.
+/// Views stay mapped after the runtime ends. An empty view makes its users call the library, which
+/// refuses them.
 Context::~Context() {
     for (const NearView& view : views_) view.view->ranks = 0;
 }
 
-base::Result<weft_near*> Context::place_for_view() {
+base::Result<weft_near*> Context::allocate_view() {
     if (bytes_for_views_ < sizeof(weft_near)) {
         void* const page = ::mmap(nullptr, head_bytes(), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -108,10 +113,10 @@ base::Result<weft_near*> Context::place_for_view() {
 }
 
 base::Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
-    // Freed entries rest for a while, so that stale handles are detected for longer.
-    constexpr std::size_t kResting = 64;
+    // Entries kept unused: a freed entry is reused later, so stale handles are detected for longer.
+    constexpr std::size_t kUnusedMin = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
-    if (unused_.size() > kResting) {
+    if (unused_.size() > kUnusedMin) {
         index = unused_.front();
         unused_.pop_front();
     } else if (index < (std::size_t{1} << kEntryBits)) {
@@ -197,11 +202,11 @@ void Context::remove_contexts_of(const run::Team& team) {
 base::Result<Context*> find(const weft_runtime* runtime) {
     auto context = find_context(runtime, "runtime");
     if (context && &Context::head_of(runtime) != static_cast<const void*>(runtime))
-        return base::fail(Status::argument, "the handle is not that of a runtime");
+        return base::fail(Status::argument, "the handle is not a runtime");
     return context;
 }
 
-base::Result<TeamHandle> find(const weft_team* team, From caller) {
+base::Result<TeamHandle> find(const weft_team* team, Caller caller) {
     const auto context = find_context(team, "team", caller);
     if (!context) return context.failure();
     const HandleEntry* const entry = (*context)->find(team, HandleKind::team);

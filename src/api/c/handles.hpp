@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // handles.hpp - objects behind the pointers of the C interface.
 //
-// Idea     Each runtime reserves an aligned range of addresses, 1 GiB of which only the first page
-//          uses memory. A handle is an address in it: the upper bits locate the first page, the
-//          middle bits an entry of the runtime's table, and the low bits are the entry's use count.
+// Idea     Each runtime reserves an aligned range of 1 GiB of addresses, of which only the first
+//          page (the head) uses memory. A handle is an address in this range: the upper bits locate
+//          the head, the middle bits an entry of the runtime's table, and the low bits are the
+//          entry's use count.
 // Why      A handle that is freed, or outlives its runtime, must be refused, not followed. Pointers
 //          to objects would need a list of all runtimes of the process.
-// Holds    A handle is never dereferenced. The first page stays mapped after the runtime is
-//          finalized, to identify stale handles; each finalized runtime costs 4 KiB. It reads as
-//          zeros in a forked child, so every handle is refused there without a check on the warm
-//          path. Entries are reused oldest first: a stale handle is mistaken only after 16,384 uses
-//          of its entry. Threads look up handles without a lock, because entries never move.
+// Holds    A handle is never dereferenced. The head stays mapped after the runtime is finalized, to
+//          identify stale handles; each finalized runtime costs a page. The head reads as zeros in
+//          a forked child, so every handle is refused there without a check on the warm path.
+//          Entries are reused oldest first: a stale handle is accepted by mistake only after 16,384
+//          uses of its entry. Threads look up handles without a lock, because entries never move.
 // Next     errors.hpp for refusals; runtime.cpp, teams.cpp, collectives.cpp, requests.cpp,
 //          remote_memory.cpp and operations.cpp for the functions of weft.h.
 #pragma once
@@ -35,22 +36,23 @@ namespace weft::c_api {
 
 /// A started call, or one that can be started.
 struct CallRequest {
-    const weft_team* team = nullptr;         ///< of a persistent call
-    std::unique_ptr<const Call> persistent;  ///< what to start; nullptr: no persistent call
-    run::Operation* operation = nullptr;     ///< while it is in flight
-    std::uint32_t pending = 0;  ///< of a get: transfers under way; the wire counts here
+    const weft_team* team = nullptr;         ///< team of a persistent call, else nullptr
+    std::unique_ptr<const Call> persistent;  ///< call that weft_start() starts; nullptr: none
+    run::Operation* operation = nullptr;     ///< call in flight; nullptr: none
+    std::uint32_t pending = 0;  ///< transfers of a get in flight; the wire counts them down
 };
 
 enum class HandleKind : std::uint8_t { free, team, request };
 
 struct HandleEntry {
     HandleKind kind = HandleKind::free;
-    std::uint32_t uses = 0;
+    std::uint32_t uses = 0;  ///< number of earlier handles of this entry, modulo 2^kUseBits
     run::Team* team = nullptr;
-    run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
+    run::Stream* stream = nullptr;  ///< stream of a context; nullptr: the handle is a team
     CallRequest request;
 };
 
+/// Handler of active messages that a program has registered.
 struct AmHandler {
     run::ActiveMessages* messages = nullptr;
     weft_am_handler function = nullptr;
@@ -58,29 +60,29 @@ struct AmHandler {
 };
 
 /// The view that weft_near_open() returns for a handle, and the data that it points to. The
-/// view is empty after the team has ended and in a forked child. Calls then go to the library,
-/// which refuses them.
+/// view is empty after the team has ended and in a forked child. The inline functions of near.h
+/// then call the library, which refuses.
 struct NearView {
-    static constexpr std::uint32_t kDriveEvery = 32;
+    static constexpr std::uint32_t kDriveEvery = 32;  ///< uses of a view for each drive
 
     weft_near* view = nullptr;  ///< in a page that is wiped in forked children
-    std::vector<char*> bases;
+    std::vector<char*> bases;   ///< by rank: start of its heap; nullptr: on another node
     const run::Team* team = nullptr;
 };
 
-/// Caller of a function: handlers of active messages may make few calls.
-enum class From : std::uint8_t { program, handler };
+/// Caller of a function. Handlers of active messages may only send messages.
+enum class Caller : std::uint8_t { program, handler };
 
 /// State of one weft_runtime.
 class Context {
   public:
-    static constexpr unsigned kUseBits = 14;
-    static constexpr unsigned kEntryBits = 16;
+    static constexpr unsigned kUseBits = 14;    ///< bits of a handle for the use count
+    static constexpr unsigned kEntryBits = 16;  ///< bits of a handle for the entry
     static constexpr std::uintptr_t kRange = std::uintptr_t{1} << (kUseBits + kEntryBits);
 
     /// Contents of the first page of a range.
     struct Head {
-        static constexpr std::uint64_t kMark = 0x7765'6674'2d72'756eULL;
+        static constexpr std::uint64_t kMark = 0x7765'6674'2d72'756eULL;  // "weft-run"
         std::uint64_t mark = 0;
         Context* context = nullptr;  ///< nullptr once finalized
     };
@@ -96,12 +98,15 @@ class Context {
 
     [[nodiscard]] run::Runtime& runtime() const { return *runtime_; }
     [[nodiscard]] weft_team* world() const { return world_; }
-    /// Sets a function that waits call. While it runs, the runtime refuses calls.
+    /// Sets the function of weft_on_progress(), which waiting calls run. It must not use the
+    /// runtime.
     void set_external(void (*function)(void* argument), void* argument);
+    /// Returns true if the calling thread is in that function.
     [[nodiscard]] bool in_external() const {
         const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
         return runs != std::thread::id() && runs == std::this_thread::get_id();
     }
+    /// Returns true if any thread is in that function.
     [[nodiscard]] bool runs_external() const {
         return in_external_.load(std::memory_order_relaxed) != std::thread::id();
     }
@@ -111,10 +116,10 @@ class Context {
         const std::scoped_lock lock(tables_);
         for (const NearView& view : views_)
             if (view.view->team == handle) return view.view;
-        const auto place = place_for_view();
-        if (!place) return place.failure();
+        const auto view = allocate_view();
+        if (!view) return view.failure();
         NearView& made = views_.emplace_back();
-        made.view = *place;
+        made.view = *view;
         fill(made);
         return made.view;
     }
@@ -126,10 +131,10 @@ class Context {
         return handlers_.emplace_back(handler);
     }
 
-    /// Make a handle for a team, for a context of it, or for a request that the caller completes.
+    /// Make a handle for a team (with `stream`: for a context of the team) or for a request.
     [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
     [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
-    /// Makes a handle for a new team. Without a team, this rank is not a member: no handle.
+    /// Makes a handle for a new team. Returns NULL if *made is nullptr: this rank is no member.
     [[nodiscard]] base::Result<weft_team*> handle_for(const base::Result<run::Team*>& made) {
         if (!made) return made.failure();
         return *made == nullptr ? base::Result<weft_team*>(nullptr) : add_team(**made);
@@ -163,8 +168,8 @@ class Context {
         return find(handle, HandleKind::team)->stream;
     }
     void remove(const void* handle);
-    /// Ends the contexts of a team that ends, and empties its views. Streams with transfers
-    /// in flight stay.
+    /// Removes the handles of a team's contexts and empties its views, before the team ends. The
+    /// streams are not closed.
     void remove_contexts_of(const run::Team& team);
 
   private:
@@ -175,37 +180,37 @@ class Context {
     // Call with tables_ locked.
     [[nodiscard]] base::Result<std::uintptr_t> add(HandleKind kind, HandleEntry*& entry);
     void drop(std::uint32_t index);
-    [[nodiscard]] base::Result<weft_near*> place_for_view();
+    [[nodiscard]] base::Result<weft_near*> allocate_view();
     [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {
         return chunks_[index / kChunk][index % kChunk];
     }
 
     Head& head_;
     std::unique_ptr<run::Runtime> runtime_;
-    const bool threads_;  ///< several may call at once
+    const bool threads_;  ///< several threads may call at once
     std::mutex tables_;   ///< serializes changes of the tables; look-ups take no lock
     static constexpr std::size_t kChunk = 256;
     std::array<std::unique_ptr<HandleEntry[]>, (std::size_t{1} << kEntryBits) / kChunk> chunks_;
     /// Number of entries; entry 0 is not used, because its addresses are those of the head.
     std::atomic<std::size_t> entries_{0};
-    std::deque<std::uint32_t> unused_;
+    std::deque<std::uint32_t> unused_;  ///< indices of freed entries, oldest first
     std::deque<AmHandler> handlers_;
     std::deque<NearView> views_;
-    std::byte* next_view_;         ///< place of the next view; at first in the head's page
+    std::byte* next_view_;         ///< memory of the next view; at first in the head's page
     std::size_t bytes_for_views_;  ///< free bytes at next_view_
     weft_team* world_ = nullptr;
-    const weft_team* last_handle_ = nullptr;  ///< of a team; not used where several threads call
+    const weft_team* last_handle_ = nullptr;  ///< last handle of team_of(); unused with threads_
     run::Team* last_team_ = nullptr;
     run::Stream* last_stream_ = nullptr;
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
-    std::atomic<std::thread::id> in_external_{};  ///< the thread that runs the function
+    std::atomic<std::thread::id> in_external_{};  ///< the thread that runs external_
 };
 
 struct TeamHandle {
     Context* context = nullptr;
     run::Team* team = nullptr;
-    run::Stream* stream = nullptr;  ///< of a context
+    run::Stream* stream = nullptr;  ///< stream of a context; nullptr: the handle is a team
 
     [[nodiscard]] run::Teams& teams() const { return context->runtime().teams(); }
     [[nodiscard]] run::SymmetricHeap& heap() const { return context->runtime().heap(); }
@@ -217,11 +222,11 @@ struct RequestHandle {
     Context* context = nullptr;
     CallRequest* request = nullptr;
 };
-/// Return the object of a handle. Refuse unusable handles, and all handles in a forked child.
+/// Return the object of a handle. Fail for unusable handles, and for all in a forked child.
 [[nodiscard]] base::Result<Context*> find(const weft_runtime* runtime);
-[[nodiscard]] base::Result<TeamHandle> find(const weft_team* team, From caller = From::program);
+[[nodiscard]] base::Result<TeamHandle> find(const weft_team* team, Caller caller = Caller::program);
 [[nodiscard]] base::Result<RequestHandle> find(const weft_request* request);
-/// Returns the team of a handle on the frequent paths; nullptr: find() returns the reason.
+/// Returns the team of a handle, faster than find(); nullptr: find() returns the reason.
 [[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
     if (team == nullptr) [[unlikely]]
         return nullptr;
@@ -231,7 +236,7 @@ struct RequestHandle {
         return nullptr;
     return head.context->team_of(team);
 }
-/// Does the same without any function call; nullptr: call usable_team().
+/// As usable_team(), but inlined. Returns nullptr in more cases; usable_team() then decides.
 [[nodiscard]] [[gnu::always_inline]] inline run::Team* team_at_once(const weft_team* team) {
     if (team == nullptr) [[unlikely]]
         return nullptr;
@@ -271,7 +276,7 @@ base::Result<void> delete_object(T** object, std::string_view name) {
     return {};
 }
 
-/// The beginning of most entries: finds the object of the first argument, and calls body(object).
+/// Runs most C functions: finds the object of the handle, and calls body(object).
 template <class Handle, class Body>
 weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
     return guarded_by_handle(function, [&]() -> base::Result<void> {
@@ -280,23 +285,24 @@ weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
         return body(*found);
     });
 }
+/// Stores a result's value in *out.
 template <class Value, class T>
 base::Result<void> store(const base::Result<Value>& value, T* out) {
     if (!value) return value.failure();
     *out = static_cast<T>(*value);
     return base::Done{};
 }
-/// The beginning of entries that return a value by a pointer, `name`: checks the pointer after the
-/// handle, and stores the value of body(object).
+/// Runs C functions that return a value by a pointer, the parameter `name`: checks the handle, then
+/// the pointer, and stores the value that body(object) returns.
 template <class Handle, class T, class Body>
-weft_status give(const char* function, Handle* handle, T* out, Body&& body,
-                 const char* name = "out") noexcept {
+weft_status return_value(const char* function, Handle* handle, T* out, Body&& body,
+                         const char* name = "out") noexcept {
     return on(function, handle, [&](const auto& found) -> base::Result<void> {
         if (out == nullptr) return base::fail(Status::argument, "{} is NULL", name);
         return store(body(found), out);
     });
 }
-/// The beginning of entries on peers' memory: finds the team and calls body(RemoteMemory).
+/// Runs C functions that access peers' memory: finds the team, and calls body(RemoteMemory).
 template <class Body>
 weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
     return guarded_by_handle(function, [&]() -> base::Result<void> {

@@ -20,7 +20,7 @@ struct weft_am {
 
 namespace {
 
-/// Returns the messages of a team's runtime. The handle is valid.
+/// Returns the messages of a team's runtime. The handle must be valid.
 weft::run::ActiveMessages& messages_of(const weft_team* team) {
     return c_api::Context::head_of(team).context->runtime().messages();
 }
@@ -31,6 +31,7 @@ Result<void> send(weft_team* handle, const weft::run::Team& team, int peer, int 
     return messages_of(handle).send(team.job_rank(peer), handler, data, bytes);
 }
 
+/// Calls the program's handler, an AmHandler in `argument`, for a message.
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
     const auto& handler = *static_cast<const c_api::AmHandler*>(argument);
     const weft_am message{handler.messages, peer};
@@ -51,7 +52,7 @@ extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft
 
 extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
     std::size_t bytes = 0;
-    c_api::give(__func__, runtime, &bytes, [](c_api::Context* context) {
+    c_api::return_value(__func__, runtime, &bytes, [](c_api::Context* context) {
         return Result<std::size_t>(context->runtime().messages().bytes_max());
     });
     return bytes;
@@ -66,7 +67,7 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
     return c_api::guarded(__func__, [&]() -> Result<void> {
         weft::run::Team* const found = c_api::team_at_once(team);
         if (found == nullptr) [[unlikely]] {
-            const auto refused = c_api::find(team, c_api::From::handler);
+            const auto refused = c_api::find(team, c_api::Caller::handler);
             if (!refused) return refused.failure();
             return send(team, *refused->team, peer, handler, data, bytes);
         }

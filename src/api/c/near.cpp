@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // near.cpp - the views of team memory that the inline functions of near.h use.
 //
-// Next     handles.hpp, which keeps them.
+// Next     handles.hpp (NearView) for the life of views.
 #include "weft/near.h"
 
 #include <cstddef>
@@ -16,6 +16,7 @@ using weft::base::Result;
 
 namespace {
 
+/// Initializes the view of a team's handle.
 void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* handle) {
     weft::run::Runtime& runtime = found.context->runtime();
     const weft::link::Wire& wire = *runtime.job().wire;
@@ -45,7 +46,7 @@ extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft
         return found.context->view_of(team,
                                       [&](c_api::NearView& made) { fill(made, found, team); });
     };
-    return c_api::give(__func__, team, out, open);
+    return c_api::return_value(__func__, team, out, open);
 }
 
 extern "C" void weft_near_drive(weft_near* near) {

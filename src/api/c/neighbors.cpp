@@ -22,7 +22,7 @@ using weft::base::Result;
 
 struct weft_neighbors {
     weft_team* team = nullptr;
-    Neighbors of;
+    Neighbors list;
 };
 
 namespace {
@@ -34,7 +34,7 @@ Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* what
     return std::vector<Rank>(ranks, ranks + count);
 }
 
-/// Makes the list; Neighbors reports refusals by exceptions with a status.
+/// Sets *out to the list that make_for(team) returns. Neighbors throws weft::Error on failures.
 template <class Make>
 Result<void> make(weft_team* team, weft_neighbors** out, Make make_for) {
     if (out == nullptr) return fail(Status::argument, "out is NULL");
@@ -66,14 +66,14 @@ c_api::CallArguments arguments_of(const weft::Call& call, weft_type type) {
             given(call.out_blocks)};
 }
 
-/// Makes the call of call_of(neighbors) by one of the forms of calls.hpp.
+/// Makes the call that call_of(neighbors) returns, by `form`: run, start or prepare of calls.hpp.
 template <class CallOf, class Form, class... Request>
 weft_status with_call(const char* function, weft_neighbors* neighbors, weft_type type,
                       CallOf call_of, Form form, Request... request) noexcept {
     try {
         if (neighbors == nullptr)
             return c_api::refuse(function, Status::argument, "neighbors is NULL");
-        return form(function, neighbors->team, arguments_of(call_of(neighbors->of), type),
+        return form(function, neighbors->team, arguments_of(call_of(neighbors->list), type),
                     request...);
     } catch (const weft::Error& error) {
         return c_api::refuse(function, error.status(), error.what());
@@ -92,12 +92,12 @@ extern "C" weft_status weft_neighbors_create(weft_team* team, const int* sources
                                              const int* destinations, int destination_count,
                                              weft_neighbors** out) {
     return c_api::guarded(__func__, [&] {
-        return make(team, out, [&](const weft::run::Team& of) -> Result<Neighbors> {
+        return make(team, out, [&](const weft::run::Team& parent) -> Result<Neighbors> {
             auto from = ranks_of(sources, source_count, "sources");
             if (!from) return from.failure();
             auto to = ranks_of(destinations, destination_count, "destinations");
             if (!to) return to.failure();
-            return Neighbors(of.size(), *std::move(from), *std::move(to));
+            return Neighbors(parent.size(), *std::move(from), *std::move(to));
         });
     });
 }
@@ -105,19 +105,21 @@ extern "C" weft_status weft_neighbors_create(weft_team* team, const int* sources
 extern "C" weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                               const int* periodic, weft_neighbors** out) {
     return c_api::guarded(__func__, [&] {
-        return make(team, out, [&](const weft::run::Team& of) -> Result<Neighbors> {
+        return make(team, out, [&](const weft::run::Team& parent) -> Result<Neighbors> {
             if (dimensions < 1 || extents == nullptr || periodic == nullptr)
                 return fail(Status::argument,
-                            "expected extents and periodic of 1 dimension at least, there are {}",
+                            "expected extents and periodic of 1 dimension at least, got {}",
                             dimensions);
             std::int64_t ranks = 1;
-            for (int i = 0; i < dimensions && ranks > 0 && ranks <= of.size(); ++i)
+            for (int i = 0; i < dimensions && ranks > 0 && ranks <= parent.size(); ++i)
                 ranks *= extents[i] > 0 ? extents[i] : 0;
-            if (ranks != of.size())
-                return fail(Status::argument, "extents: they are not those of {} ranks", of.size());
+            if (ranks != parent.size())
+                return fail(Status::argument,
+                            "extents: their product is not the {} ranks of the team",
+                            parent.size());
             return Neighbors::on_grid({extents, static_cast<std::size_t>(dimensions)},
                                       std::vector<bool>(periodic, periodic + dimensions),
-                                      of.rank());
+                                      parent.rank());
         });
     });
 }
@@ -127,52 +129,53 @@ extern "C" weft_status weft_neighbors_free(weft_neighbors** neighbors) {
 }
 
 extern "C" int weft_neighbors_sources(const weft_neighbors* neighbors) {
-    return neighbors == nullptr ? -1 : count_of(neighbors->of.sources());
+    return neighbors == nullptr ? -1 : count_of(neighbors->list.sources());
 }
 extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
-    return neighbors == nullptr ? -1 : count_of(neighbors->of.destinations());
+    return neighbors == nullptr ? -1 : count_of(neighbors->list.destinations());
 }
 
 /// Defines the three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
-/// in parentheses, are those between the neighbors and the request; the last argument makes the
-/// Call from the Neighbors `of`.
+/// in parentheses, are the parameters between the neighbors and the request. The last argument
+/// makes the Call from the Neighbors `list`.
 #define WEFT_FORMS(name, parameters, ...)                                                          \
     extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {          \
         return with_call(                                                                          \
-            __func__, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; }, c_api::run);    \
+            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, c_api::run);  \
     }                                                                                              \
     extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,           \
                                         weft_request** request) {                                  \
         return with_call(                                                                          \
-            __func__, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; }, c_api::start,   \
+            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, c_api::start, \
             request);                                                                              \
     }                                                                                              \
     extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters,     \
                                               weft_request** request) {                            \
         return with_call(                                                                          \
-            __func__, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; }, c_api::prepare, \
-            request);                                                                              \
+            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; },               \
+            c_api::prepare, request);                                                              \
     }
 #define WEFT_LIST(...) __VA_ARGS__
 
-// The type is read with the other arguments, because it may be a pair.
+// Each Call has the type uint8 for the time being: arguments_of() passes the real type, which may
+// be a pair.
 WEFT_FORMS(neighbor_alltoall, (const void* in, void* out, size_t count, weft_type type),
-           of.alltoall(in, out, count, weft::Type::uint8))
+           list.alltoall(in, out, count, weft::Type::uint8))
 WEFT_FORMS(neighbor_allgather, (const void* in, void* out, size_t count, weft_type type),
-           of.allgather(in, out, count, weft::Type::uint8))
-WEFT_FORMS(neighbor_alltoallv,
-           (const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
-            const size_t* out_counts, const size_t* out_displacements, weft_type type),
-           of.alltoallv(in,
-                        BlockArguments{in_counts, in_displacements}.of(of.destinations().size()),
-                        out, BlockArguments{out_counts, out_displacements}.of(of.sources().size()),
-                        weft::Type::uint8))
+           list.allgather(in, out, count, weft::Type::uint8))
+WEFT_FORMS(
+    neighbor_alltoallv,
+    (const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
+     const size_t* out_counts, const size_t* out_displacements, weft_type type),
+    list.alltoallv(in, BlockArguments{in_counts, in_displacements}.of(list.destinations().size()),
+                   out, BlockArguments{out_counts, out_displacements}.of(list.sources().size()),
+                   weft::Type::uint8))
 WEFT_FORMS(neighbor_allgatherv,
            (const void* in, size_t count, void* out, const size_t* counts,
             const size_t* displacements, weft_type type),
-           of.allgatherv(in, count, out,
-                         BlockArguments{counts, displacements}.of(of.sources().size()),
-                         weft::Type::uint8))
+           list.allgatherv(in, count, out,
+                           BlockArguments{counts, displacements}.of(list.sources().size()),
+                           weft::Type::uint8))
 
 #undef WEFT_LIST
 #undef WEFT_FORMS

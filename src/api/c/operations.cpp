@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operations.cpp - types and operations of the C interface, including user operations.
 //
-// Idea     weft_op is a number, and weft_op_create() takes no runtime. So user operations are in
-//          one table of the process; only these pay for its lock.
-// Holds    A number has an entry and a use count, so a freed operation is refused. Plans keep the
-//          operations that they use.
+// Idea     weft_op is a number, and weft_op_create() has no runtime as argument. So user operations
+//          are in one table of the process. Only calls with a user operation take its lock.
+// Holds    A number has an entry and a use count, so a freed operation is refused. Plans share
+//          ownership of the operations that they use.
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,8 @@ namespace weft::c_api {
 
 namespace {
 
-constexpr std::uint32_t kUserMark = 0x4000'0000;  ///< number of a user operation: mark, uses, entry
+// Number of a user operation: the mark, 14 bits for the use count, 16 bits for the entry.
+constexpr std::uint32_t kUserMark = 0x4000'0000;
 constexpr unsigned kEntryBits = 16;
 constexpr std::uint32_t kEntryMask = (1U << kEntryBits) - 1;
 constexpr std::uint32_t kUsesMask = (1U << 14) - 1;
@@ -47,14 +48,14 @@ class Table {
         } else if (index <= kEntryMask) {
             entries_.emplace_back();
         } else {
-            return base::fail(Status::memory, "{} operations are in use, and there can be no more",
+            return base::fail(Status::memory, "{} operations are in use, which is the maximum",
                               index);
         }
         OperationEntry& entry = entries_[index];
         entry.operations = std::move(operations);
         return static_cast<weft_op>(kUserMark | entry.uses << kEntryBits | index);
     }
-    /// Returns nullptr if the number is stale.
+    /// Returns the operations of a number, or nullptr if it is stale.
     [[nodiscard]] HeldOperations find(weft_op op) {
         const std::lock_guard lock(mutex_);
         const OperationEntry* const entry = entry_of(op);
@@ -87,10 +88,10 @@ class Table {
 
     std::mutex mutex_;
     std::vector<OperationEntry> entries_;
-    std::deque<std::uint32_t> unused_;  ///< oldest first: stale numbers are detected longer
+    std::deque<std::uint32_t> unused_;  ///< freed entries, reused oldest first
 };
 
-/// Never destroyed: other threads may call while the process exits.
+/// Returns the table. It is never destroyed, because other threads may call during exit.
 Table& table() {
     static Table& only = *new Table;
     return only;

@@ -24,12 +24,13 @@ static_assert(static_cast<int>(Compare::eq) == WEFT_EQ &&
               static_cast<int>(Compare::ge) == WEFT_GE &&
               static_cast<int>(Compare::lt) == WEFT_LT && static_cast<int>(Compare::le) == WEFT_LE);
 
+/// Changes a word at a peer. Stores its old value in *old, unless `old` is NULL.
 weft_status change(const char* function, weft_team* team, RequestKind kind, std::uint64_t* word,
                    std::uint64_t operand, std::uint64_t expected, int peer, std::uint64_t* old) {
     return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
-        const WordChange wanted{kind, word, sizeof *word, operand, expected};
-        if (old == nullptr) return remote.apply(wanted, peer);
-        return c_api::store(remote.change(wanted, peer), old);
+        const WordChange change{kind, word, sizeof *word, operand, expected};
+        if (old == nullptr) return remote.apply(change, peer);
+        return c_api::store(remote.change(change, peer), old);
     });
 }
 

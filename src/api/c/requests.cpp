@@ -52,7 +52,7 @@ Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
     return end(found, request);
 }
 
-/// Calls body(RequestHandle). A request that is NULL is complete.
+/// Calls body(RequestHandle). If *request is NULL, the call is complete, and body is not called.
 template <class Body>
 weft_status on_open(const char* function, weft_request** request, Body body) {
     return c_api::guarded(function, [&]() -> Result<void> {

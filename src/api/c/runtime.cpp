@@ -122,7 +122,8 @@ extern "C" void weft_abort(weft_runtime* runtime, int status) {
 
 extern "C" weft_team* weft_world(weft_runtime* runtime) {
     weft_team* world = nullptr;
-    c_api::give(__func__, runtime, &world,
-                [](c_api::Context* context) { return Result<weft_team*>(context->world()); });
+    c_api::return_value(__func__, runtime, &world, [](c_api::Context* context) {
+        return Result<weft_team*>(context->world());
+    });
     return world;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shapes.cpp - calls of onesided.h that are composed of other calls: teams by strides and rows,
-// memory that is cleared or moved, collectives of strided blocks and of unknown counts.
+// shapes.cpp - calls of onesided.h that are composed of other calls: teams by stride, row and
+// column; memory that is cleared or resized; collectives of strided blocks and of unknown counts.
 //
-// Next     teams.cpp and collectives.cpp for these calls.
+// Next     teams.cpp and collectives.cpp for the calls that these use.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -34,10 +34,10 @@ Result<void> check_stride(const Team& team, int start, int stride, int size) {
     return Done{};
 }
 
-/// Returns this rank's index among the members; -1 if it is not a member.
-int place_of(Rank rank, int start, int stride, int size) {
-    for (int place = 0; place < size; ++place)
-        if (start + place * stride == rank) return place;
+/// Returns the index of `rank` among the members; -1 if it is not a member.
+int index_of(Rank rank, int start, int stride, int size) {
+    for (int index = 0; index < size; ++index)
+        if (start + index * stride == rank) return index;
     return -1;
 }
 
@@ -47,7 +47,8 @@ Result<void> run(Team& team, const c_api::CallArguments& arguments) {
     return team.run(*call);
 }
 
-/// Returns true if the strided buffer of a collective fits into the address space.
+/// Returns true if `count` elements of `bytes` bytes for each member, at distances of `stride`
+/// elements, fit into the address space.
 bool fits(std::size_t count, std::size_t members, std::size_t bytes, std::size_t stride) {
     constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
     return count == 0 || stride <= kMost / bytes / members / count;
@@ -68,11 +69,11 @@ extern "C" weft_status weft_team_split_strided(weft_team* team, int start, int s
     const auto split = [&](const c_api::TeamHandle& found) -> Result<weft_team*> {
         if (auto checked = check_stride(*found.team, start, stride, size); !checked)
             return checked.failure();
-        const int place = place_of(found.team->rank(), start, stride, size);
+        const int index = index_of(found.team->rank(), start, stride, size);
         return found.context->handle_for(
-            found.teams().split(*found.team, place < 0 ? -1 : 0, std::max(place, 0)));
+            found.teams().split(*found.team, index < 0 ? -1 : 0, std::max(index, 0)));
     };
-    return c_api::give(__func__, team, out, split);
+    return c_api::return_value(__func__, team, out, split);
 }
 
 extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_team** row,
@@ -122,16 +123,17 @@ extern "C" int weft_team_translate(const weft_team* from, int rank, const weft_t
 extern "C" weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, void** out) {
     const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if (bytes != 0 && count > std::numeric_limits<std::size_t>::max() / bytes)
-            return fail(Status::memory, "{} times {} bytes are more than there can be", count,
-                        bytes);
+            return fail(Status::memory, "{} times {} bytes exceed the address space", count, bytes);
         const auto memory =
             found.heap().allocate(*found.team, {count * bytes, weft::link::kHeapGranule});
         if (!memory) return memory;
         std::memset(*memory, 0, count * bytes);
-        if (auto met = run(*found.team, {Collective::barrier}); !met) return met.failure();
+        // No member returns before all memory is cleared.
+        if (auto entered = run(*found.team, {Collective::barrier}); !entered)
+            return entered.failure();
         return memory;
     };
-    return c_api::give(__func__, team, out, allocate);
+    return c_api::return_value(__func__, team, out, allocate);
 }
 
 extern "C" weft_status weft_realloc(weft_team* team, void** memory, size_t bytes) {
@@ -154,10 +156,10 @@ extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size
                                          void** out) {
     const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
-            return fail(Status::argument, "hints: {} has bits of no hint", hints);
+            return fail(Status::argument, "hints: {} has bits that are no hint", hints);
         return found.heap().allocate(*found.team, {bytes, alignment});
     };
-    return c_api::give(__func__, team, out, allocate);
+    return c_api::return_value(__func__, team, out, allocate);
 }
 
 // --- collectives ---------------------------------------------------------------------------------
@@ -199,16 +201,17 @@ extern "C" weft_status weft_collect(weft_team* team, const void* in, size_t coun
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (weft_type_size(type) == 0)
             return fail(Status::argument, "type: {} is no type", static_cast<int>(type));
-        std::vector<std::uint64_t> of_all(static_cast<std::size_t>(found.team->size()));
-        const std::uint64_t mine = count;
-        auto done = run(*found.team, {Collective::allgather, &mine, of_all.data(), 1, WEFT_UINT64});
+        std::vector<std::uint64_t> all_counts(static_cast<std::size_t>(found.team->size()));
+        const std::uint64_t own = count;
+        auto done =
+            run(*found.team, {Collective::allgather, &own, all_counts.data(), 1, WEFT_UINT64});
         if (!done) return done;
         static_assert(sizeof(std::uint64_t) == sizeof(std::size_t));
-        if (counts != nullptr) std::copy(of_all.begin(), of_all.end(), counts);
+        if (counts != nullptr) std::copy(all_counts.begin(), all_counts.end(), counts);
         return run(*found.team, {.collective = Collective::allgatherv,
                                  .in = in,
                                  .out = out,
                                  .type = type,
-                                 .out_blocks = {.counts = of_all.data()}});
+                                 .out_blocks = {.counts = all_counts.data()}});
     });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.cpp - exchanges with the members around each member of a grid, in the C interface.
+// stencil.cpp - exchanges of each rank of a grid with its neighbors, in the C interface.
 //
 // Next     run/team/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
 #include <memory>
@@ -19,7 +19,7 @@ using weft::run::StencilExchange;
 
 struct weft_stencil {
     weft_team* team = nullptr;
-    StencilExchange of;
+    StencilExchange exchange;
 };
 
 namespace {
@@ -32,8 +32,7 @@ Result<void> make(weft_team* team, int dimensions, const int* extents, const int
     if (!found) return found.failure();
     if (dimensions < 1 || extents == nullptr || periodic == nullptr)
         return fail(Status::argument,
-                    "expected extents and periodic of 1 dimension at least, there are {}",
-                    dimensions);
+                    "expected extents and periodic of 1 dimension at least, got {}", dimensions);
     auto stencil = weft::run::grid_stencil(
         found->team->size(), std::vector<Rank>(extents, extents + dimensions),
         std::vector<bool>(periodic, periodic + dimensions), star, reach);
@@ -50,9 +49,9 @@ weft_status run(const char* function, weft_stencil* stencil, StencilExchange::Da
         if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
         const auto found = c_api::find(stencil->team);
         if (!found) return found.failure();
-        const auto of = c_api::type_of(type);
-        if (!of) return of.failure();
-        return stencil->of.run(data, in, out, count, *of);
+        const auto element_type = c_api::type_of(type);
+        if (!element_type) return element_type.failure();
+        return stencil->exchange.run(data, in, out, count, *element_type);
     });
 }
 
@@ -70,12 +69,12 @@ extern "C" weft_status weft_stencil_free(weft_stencil** stencil) {
 }
 
 extern "C" int weft_stencil_blocks(const weft_stencil* stencil) {
-    return stencil == nullptr ? -1 : static_cast<int>(stencil->of.neighbors().size());
+    return stencil == nullptr ? -1 : static_cast<int>(stencil->exchange.neighbors().size());
 }
 
 extern "C" int weft_stencil_neighbor(const weft_stencil* stencil, int block) {
     if (block < 0 || block >= weft_stencil_blocks(stencil)) return -1;
-    return stencil->of.neighbors()[static_cast<std::size_t>(block)];
+    return stencil->exchange.neighbors()[static_cast<std::size_t>(block)];
 }
 
 extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way) {
@@ -87,10 +86,10 @@ extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way)
                         static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
                         static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
         if (way == WEFT_WAY_PREDICTED)
-            stencil->of.force({});
+            stencil->exchange.force({});
         else
-            stencil->of.force(way == WEFT_WAY_DIRECT ? StencilExchange::Way::direct
-                                                     : StencilExchange::Way::combined);
+            stencil->exchange.force(way == WEFT_WAY_DIRECT ? StencilExchange::Way::direct
+                                                           : StencilExchange::Way::combined);
         return Done{};
     });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.cpp - teams of the C interface, and the memory that is allocated or registered on them.
 //
-// Next     run/team/teams.hpp; run/memory/symmetric_heap.hpp for their memory.
+// Next     run/team/teams.hpp; run/memory/symmetric_heap.hpp for the memory of teams.
 #include <vector>
 
 #include "api/c/handles.hpp"
@@ -16,11 +16,12 @@ namespace {
 
 weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
                      std::size_t alignment, void** out) {
-    return c_api::give(function, team, out, [&](const c_api::TeamHandle& found) {
+    return c_api::return_value(function, team, out, [&](const c_api::TeamHandle& found) {
         return found.heap().allocate(*found.team, {bytes, alignment});
     });
 }
 
+/// Fails if the handle is a context or the world team, which a program cannot end.
 Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     if (found.stream != nullptr)
         return fail(Status::argument, "the team is a context: weft_context_free() ends it");
@@ -28,6 +29,7 @@ Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     return Done{};
 }
 
+/// Returns the members that an array names; checks that all differ and include this rank.
 Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
                                            int count) {
     if (ranks == nullptr || count < 1)
@@ -40,7 +42,7 @@ Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const in
         if (rank < 0 || rank >= size)
             return fail(Status::argument, "ranks: {} is not a rank of the world, expected 0..{}",
                         rank, size - 1);
-        if (named[rank]) return fail(Status::argument, "ranks: {} is there twice", rank);
+        if (named[rank]) return fail(Status::argument, "ranks: {} is given twice", rank);
         named[rank] = true;
     }
     const weft::Rank me = runtime.world().rank();
@@ -52,26 +54,28 @@ Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const in
 
 extern "C" int weft_rank(const weft_team* team) {
     int rank = -1;
-    c_api::give(__func__, team, &rank,
-                [](const c_api::TeamHandle& found) { return Result<int>(found.team->rank()); });
+    c_api::return_value(__func__, team, &rank, [](const c_api::TeamHandle& found) {
+        return Result<int>(found.team->rank());
+    });
     return rank;
 }
 
 extern "C" int weft_size(const weft_team* team) {
     int size = -1;
-    c_api::give(__func__, team, &size,
-                [](const c_api::TeamHandle& found) { return Result<int>(found.team->size()); });
+    c_api::return_value(__func__, team, &size, [](const c_api::TeamHandle& found) {
+        return Result<int>(found.team->size());
+    });
     return size;
 }
 
 extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out) {
-    return c_api::give(__func__, team, out, [&](const c_api::TeamHandle& found) {
+    return c_api::return_value(__func__, team, out, [&](const c_api::TeamHandle& found) {
         return found.context->handle_for(found.teams().split(*found.team, color, key));
     });
 }
 
 extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
-    return c_api::give(__func__, team, out, [](const c_api::TeamHandle& found) {
+    return c_api::return_value(__func__, team, out, [](const c_api::TeamHandle& found) {
         return found.context->handle_for(found.teams().split_node(*found.team));
     });
 }
@@ -89,7 +93,7 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
                 return allgather(arg, mine, all, bytes) == 0;
             }));
     };
-    return c_api::give(__func__, runtime, out, make);
+    return c_api::return_value(__func__, runtime, out, make);
 }
 
 extern "C" weft_status weft_team_drop(weft_team* team) {
@@ -130,13 +134,14 @@ extern "C" weft_status weft_free(weft_team* team, void* memory) {
 }
 
 extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
-    void* there = nullptr;
-    c_api::give(__func__, team, &there, [&](const c_api::TeamHandle& found) -> Result<void*> {
-        if (auto checked = c_api::check_rank(*found.team, "peer", peer); !checked)
-            return checked.failure();
-        return found.remote().address_on(symmetric, peer);
-    });
-    return there;
+    void* mapped = nullptr;
+    c_api::return_value(
+        __func__, team, &mapped, [&](const c_api::TeamHandle& found) -> Result<void*> {
+            if (auto checked = c_api::check_rank(*found.team, "peer", peer); !checked)
+                return checked.failure();
+            return found.remote().address_on(symmetric, peer);
+        });
+    return mapped;
 }
 
 // --- registered memory of the caller -------------------------------------------------------------
@@ -145,13 +150,13 @@ extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, voi
                                      size_t bytes, void** segment) {
     const auto enter = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if (kind != WEFT_KIND_HOST)
-            return fail(Status::unsupported, "kind: {}, and memory of the host alone is registered",
-                        static_cast<int>(kind));
+            return fail(Status::unsupported, "kind: {}, expected {}: only host memory is supported",
+                        static_cast<int>(kind), static_cast<int>(WEFT_KIND_HOST));
         const auto name = found.context->runtime().registered().add(*found.team, memory, bytes);
         if (name) found.context->drive_views();
         return name;
     };
-    return c_api::give(__func__, team, segment, enter, "segment");
+    return c_api::return_value(__func__, team, segment, enter, "segment");
 }
 
 extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
@@ -162,7 +167,7 @@ extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
 
 extern "C" size_t weft_registered_bytes(const weft_team* team, const void* segment, int peer) {
     std::uint64_t bytes = 0;
-    c_api::give(__func__, team, &bytes, [&](const c_api::TeamHandle& found) {
+    c_api::return_value(__func__, team, &bytes, [&](const c_api::TeamHandle& found) {
         return Result<std::uint64_t>(
             found.context->runtime().registered().bytes_of(*found.team, segment, peer));
     });

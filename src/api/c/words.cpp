@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// words.cpp - the calls of onesided.h on peers' memory: words of all kinds, strides, waits for
-// words, contexts, locks.
+// words.cpp - the calls of onesided.h on peers' memory: atomic operations, strided transfers, waits
+// for words, contexts, locks.
 //
 // Next     remote_memory.cpp for the calls of weft.h; shapes.cpp for teams, memory and collectives.
 #include <cstring>
@@ -27,7 +27,7 @@ using weft::run::WordWaits;
 namespace {
 
 struct WordType {
-    std::uint8_t width = 8;
+    std::uint8_t width = 8;  ///< bytes
     bool is_signed = false;
     bool is_integer = true;
 };
@@ -46,7 +46,7 @@ Result<WordType> word_type(weft_type type) {
         static_cast<int>(type));
 }
 
-/// Returns a value of this rank, sign-extended if its type is signed.
+/// Reads a value of the given type, sign-extended to 64 bits if the type is signed.
 std::uint64_t value_at(const void* value, const WordType& type) {
     std::uint64_t wide = 0;
     if (type.width == sizeof wide) {
@@ -58,7 +58,8 @@ std::uint64_t value_at(const void* value, const WordType& type) {
     return type.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
 }
 
-/// Maps a kind to a request. A set without a returned value is a store.
+/// Maps a kind to a request. WEFT_ATOMIC_SET is a swap if the caller wants the old value, else a
+/// store.
 Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
     // In the order of weft_atomic_kind.
     constexpr RequestKind kKinds[] = {
@@ -75,9 +76,9 @@ struct AtomicArguments {
     weft_atomic_kind kind;
     weft_type type;
     void* word;
-    const void* operand;
-    const void* compare;
-    void* result;
+    const void* operand;  ///< unused by a fetch
+    const void* compare;  ///< used by a compare-and-swap only
+    void* result;         ///< receives the old value; NULL: not wanted
 };
 
 Result<WordChange> read_change(const AtomicArguments& given) {
@@ -88,7 +89,7 @@ Result<WordChange> read_change(const AtomicArguments& given) {
     const bool fetches = *kind == RequestKind::load;
     if (!type->is_integer && !fetches && given.kind != WEFT_ATOMIC_SET)
         return fail(Status::argument,
-                    "kind: {}, but words of floating point are fetched and set only",
+                    "kind: {}, but floating-point words can only be fetched and set",
                     static_cast<int>(given.kind));
     if (given.operand == nullptr && !fetches) return fail(Status::argument, "operand is NULL");
     if (given.compare == nullptr && *kind == RequestKind::compare_swap)
@@ -123,7 +124,7 @@ Result<WordWait> read_words(const weft_words* words) {
     return wait;
 }
 
-/// Reads the words and makes a call with their wait.
+/// Converts the words of a wait, and runs call(waits, wait).
 template <class Call>
 weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
     return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
@@ -133,7 +134,7 @@ weft_status on_words(const char* function, weft_team* team, const weft_words* wo
     });
 }
 
-/// Reads the words and the deadline, and waits by call(waits, words, deadline).
+/// Converts the words and the timeout of a wait, and runs call(waits, wait, deadline).
 template <class Call>
 weft_status wait(const char* function, weft_team* team, const weft_words* words,
                  std::int64_t timeout_ns, Call call) {
@@ -218,10 +219,11 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
         std::uint32_t& pending = c_api::find(*handle)->request->pending;
         const auto started = found.remote().start_get(dst, src, bytes, peer, pending);
         if (started) return handle;
+        // Transfers in flight still count in the entry, so it stays.
         if (pending == 0) found.context->remove(*handle);
         return started.failure();
     };
-    return c_api::give(__func__, team, request, start, "request");
+    return c_api::return_value(__func__, team, request, start, "request");
 }
 
 // --- waits for words -----------------------------------------------------------------------------
@@ -295,23 +297,23 @@ extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team
         constexpr int kHints =
             WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
         if ((hints & ~kHints) != 0)
-            return fail(Status::argument, "hints: {} has bits of no hint", hints);
+            return fail(Status::argument, "hints: {} has bits that are no hint", hints);
         weft::run::Stream* const stream = found.remote().open_stream();
         const auto added = found.context->add_team(*found.team, stream);
         if (!added) found.context->runtime().remote(*found.team, stream).close_stream();
         return added;
     };
-    return c_api::give(__func__, team, out, open);
+    return c_api::return_value(__func__, team, out, open);
 }
 
 extern "C" weft_status weft_context_free(weft_team* context) {
     return c_api::on(__func__, context, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (found.stream == nullptr)
-            return fail(Status::argument, "the handle is that of a team, not of a context");
-        auto settled = found.remote().quiet();
-        if (settled) found.remote().close_stream();
+            return fail(Status::argument, "the handle is a team, not a context");
+        auto quieted = found.remote().quiet();
+        if (quieted) found.remote().close_stream();
         found.context->remove(context);
-        return settled;
+        return quieted;
     });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // links.hpp - shared state of handles in the C++ interface, which makes stale handles detectable.
 //
-// Idea     Copies of a handle share a link. Freeing the team, or the end of the
-//          runtime, empties it.
+// Idea     Copies of a handle share a link to the object. The link is emptied when the team is
+//          freed or the runtime ends.
 // Holds    A link costs each call one more indirection.
 #pragma once
 
@@ -27,15 +27,16 @@ struct RuntimeLink {
 
 struct TeamLink {
     run::Team* team = nullptr;      ///< nullptr after the team has ended
-    run::Runtime* owner = nullptr;  ///< of the team
+    run::Runtime* owner = nullptr;  ///< runtime of the team
     std::shared_ptr<RuntimeLink> runtime;
-    run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
+    run::Stream* stream = nullptr;  ///< stream of a context; nullptr: the handle is a team
 };
 
 [[noreturn]] inline void raise(const base::Failure& failure) {
     throw Error(failure.status, failure.text);
 }
 
+/// Return the value of a result; throw Error if it is a failure.
 inline void succeed(const base::Result<void>& result) {
     if (!result) [[unlikely]]
         raise(result.failure());
@@ -54,6 +55,7 @@ inline void refuse_forks() {
         raise(base::fork_failure());
 }
 
+/// Returns the team of a handle; throws if it has ended, and in a forked child.
 [[nodiscard]] inline run::Team& team_of(const std::shared_ptr<TeamLink>& link) {
     refuse_forks();
     if (link == nullptr || link->team == nullptr) [[unlikely]]
@@ -66,8 +68,8 @@ inline void refuse_forks() {
 /// Makes the link of a new team.
 [[nodiscard]] std::shared_ptr<TeamLink> link_to(run::Team& team,
                                                 const std::shared_ptr<RuntimeLink>& runtime);
-/// Makes all handles of the team refused from now on.
-void cut(TeamLink& link) noexcept;
+/// Empties all links to a team and its contexts, so that their handles are refused.
+void empty_links(TeamLink& link) noexcept;
 
 }  // namespace detail
 

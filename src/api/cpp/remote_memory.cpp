@@ -25,6 +25,7 @@ run::RemoteMemory remote(const std::shared_ptr<detail::TeamLink>& link) {
     return link->owner->remote(team, link->stream);
 }
 
+/// Returns a change of a word. `wants_value`: the caller gets the old value.
 run::WordChange word_change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
                             std::uint64_t compare, bool wants_value) {
     constexpr run::RequestKind kKinds[] = {run::RequestKind::load,         run::RequestKind::swap,

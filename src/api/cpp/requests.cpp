@@ -73,7 +73,7 @@ void PersistentRequest::wait() {
     if (state_) state_->current.wait();
 }
 
-// --- what teams make of them ---------------------------------------------------------------------
+// --- requests that teams return ------------------------------------------------------------------
 
 Request Team::start(const Call& call) {
     run::Operation* const operation = detail::succeed(team_of(link_).start(call));

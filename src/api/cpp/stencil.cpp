@@ -12,7 +12,7 @@ namespace {
 using Data = run::StencilExchange::Data;
 using collectives::NeighborWay;
 
-/// A handle that gives access to its team.
+/// A handle with access to its run::Team.
 class OpenTeam : public Team {
   public:
     explicit OpenTeam(Team team) : Team(std::move(team)) {}
@@ -46,8 +46,8 @@ struct Stencil::State {
 Stencil::Stencil(Team team, std::span<const Rank> extents, const std::vector<bool>& periodic,
                  Shape shape, int reach) {
     const OpenTeam open(std::move(team));
-    run::Team& of = open.get();
-    state_.reset(new State{open, {of, stencil_of(of, extents, periodic, shape, reach)}});
+    run::Team& members = open.get();
+    state_.reset(new State{open, {members, stencil_of(members, extents, periodic, shape, reach)}});
 }
 Stencil::Stencil(Stencil&& other) noexcept = default;
 Stencil& Stencil::operator=(Stencil&& other) noexcept = default;

@@ -22,18 +22,18 @@ std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<Runtime
     return link;
 }
 
-void cut(TeamLink& link) noexcept {
+void empty_links(TeamLink& link) noexcept {
     const run::Team* const team = link.team;
     const auto runtime = link.runtime;
     const std::scoped_lock lock(runtime->mutex);
-    std::erase_if(runtime->teams, [&](const auto& held) {
-        if (held->team != team) return false;
-        held->team = nullptr;
+    std::erase_if(runtime->teams, [&](const auto& other) {
+        if (other->team != team) return false;
+        other->team = nullptr;
         return true;
     });
 }
 
-/// Checks that the handle is a team that may be ended; contexts end with their team.
+/// Throws if the handle is a context, which ends with its team, or the world team.
 static void check_end(const TeamLink& link, const char* call) {
     if (link.stream != nullptr)
         throw Error(Status::argument, fmt::format("{}: the handle is a context", call));
@@ -103,7 +103,7 @@ void Team::free() {
     detail::check_end(*link_, "free");
     succeed(team.check_idle());
     const auto released = link_->owner->teams().release(team);
-    detail::cut(*link_);
+    detail::empty_links(*link_);
     succeed(released);
 }
 
@@ -169,7 +169,7 @@ std::vector<PredictedAlgorithm> Team::candidates_of(std::string_view collective,
     return candidates;
 }
 
-// --- owners --------------------------------------------------------------------------------------
+// --- owning handles ------------------------------------------------------------------------------
 
 OwnedTeam::OwnedTeam(OwnedTeam&& other) noexcept : Team(std::move(other)) {}
 OwnedTeam& OwnedTeam::operator=(OwnedTeam&& other) noexcept {
@@ -188,7 +188,7 @@ void Team::abandon() noexcept {
     if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
     if (link_->stream != nullptr) return;  // a context ends with its team
     link_->team->departure().abandoned = true;
-    detail::cut(*link_);
+    detail::empty_links(*link_);
 }
 
 Memory::Memory(Team team, std::size_t bytes, std::size_t alignment)
@@ -216,7 +216,7 @@ void Memory::free() {
     bytes_ = 0;
 }
 
-/// Does nothing if the team has ended, because its memory ended with it.
+/// Gives the memory to the heap, unless the team has ended, because its memory ended with it.
 void Memory::abandon() noexcept {
     if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
         team_.link_->owner->heap().abandon(*team_.link_->team, data_);

@@ -27,7 +27,7 @@ struct Runtime::State {
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// A forked child leaves everything to its parent, which owns threads, files and the network.
+    /// A forked child destroys nothing: threads, files and the network belong to its parent.
     ~State() {
         if (base::is_forked_child()) {
             static_cast<void>(runtime.release());
