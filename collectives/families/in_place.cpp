@@ -9,8 +9,8 @@
 //          With two ranks the root of a broadcast copies one half for the other.
 //          Reductions: the vector has a slice for each rank. A rank reduces its slice of all inputs
 //          and writes it to all outputs. In a scan it visits all ranks in order with its slice.
-//          Two ranks with a short allreduce each reduce the whole vector, so that neither has to
-//          fetch results that the other has written.
+//          In an allreduce of a short vector, two ranks each reduce the whole vector, so that
+//          neither reads results that the other has written.
 //          Alltoall: if input and output are one buffer, the two blocks of a pair of ranks are
 //          swapped. So one rank of the pair copies both blocks, with a temporary copy of one. It is
 //          the rank whose peer is at most n/2 ranks ahead. With two ranks, each copies one half of
@@ -38,7 +38,7 @@
 //          synchronizing: broadcast, gather, scatter. Every number (slot) has one sender: purpose x
 //          n + rank. Memory is exposed until the end of the call, and for writing only if peers
 //          write to it. Input and output may be the same memory, also on some ranks only: all
-//          readers of a place finish before it is written. No size limit applies, so the segments
+//          reads of a unit are before its write. Put targets do not limit the size, so the segments
 //          of a request are ignored.
 // Next     src/base/reach.hpp for the contents of a signal; ../scan/mapped_linear.cpp.
 #include "collectives/entries.hpp"
@@ -56,7 +56,7 @@ struct InPlaceEntry {
     std::string_view summary;
     std::string_view source = kPaper;
     bool one_block = false;  ///< true: the vector has one block; false: one for each rank
-    bool halves = false;     ///< of two ranks, each copies one half of a block
+    bool halves = false;     ///< if there are two ranks, each copies one half of a block
 };
 
 constexpr InPlaceEntry kEntries[] = {
@@ -146,8 +146,8 @@ class InPlaceWriter {
     }
 
     /// The root copies the first half to the other's output, and the other rank the second half
-    /// from the root's input. Each rank exposes only the half that its peer uses, because exposed
-    /// data counts as copied.
+    /// from the root's input. Each rank exposes only the half that its peer uses, because the
+    /// runtime may copy exposed data.
     void copy_halves() {
         const Rank other = 1 - rank_;
         if (rank_ == root_) {

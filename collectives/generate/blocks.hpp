@@ -29,7 +29,7 @@ enum class Cut : std::uint8_t {
 /// Writes the steps of one segment of a vector in `blocks` blocks.
 class BlockWriter {
   public:
-    static constexpr std::uint16_t kDepth = 2;
+    static constexpr std::uint16_t kDepth = 2;  ///< copies of each slot in a pipeline
 
     BlockWriter(plan::Program header, std::uint32_t blocks, std::uint32_t segments, Cut cut)
         : blocks_(blocks), segments_(segments), cut_(cut), builder_([&] {

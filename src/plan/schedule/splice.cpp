@@ -61,6 +61,7 @@ class Splicer {
   private:
     /// Sets the number of units: the same in each segment, and a multiple of every part's units.
     base::Result<void> cut_units() {
+        // Units are numbered with 32 bits.
         constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t most = kUnitsMax;
         std::uint64_t units = 1;  // units of a segment
