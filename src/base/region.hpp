@@ -50,7 +50,7 @@ struct alignas(64) Landing {
     std::uint64_t taken;  ///< last Cell::delivered that the owner stored as the flag
 };
 static_assert(sizeof(Landing) == 128);
-inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start of its cell
+inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< bytes from a cell to its landing
 /// Bytes from one cell to the next. Published cells have no landings, so sizeof(Cell) bytes.
 inline constexpr std::size_t kCellStride = sizeof(Cell) + sizeof(Landing);
 

@@ -57,7 +57,7 @@ class Lines {
   private:
     base::FileDescriptor file_;
     char text_[8192];
-    std::size_t start_ = 0;  ///< of the unread bytes in text_
+    std::size_t start_ = 0;  ///< unread bytes are text_[start_, end_)
     std::size_t end_ = 0;
 };
 

@@ -147,8 +147,8 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     return ranges_->try_use(buffer.generation);
 }
 
-/// Returns the reason why the pages must not be remapped, or nullopt. Permits only memory that no
-/// other process shares on purpose: anonymous, or remapped by this process now or earlier.
+/// Returns the reason why the pages must not be remapped, or nullopt. Permits only
+/// memory that is anonymous, or that this process has remapped, now or before a fork.
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {

@@ -61,7 +61,7 @@ class RemappedRanges {
     void enter_runtime() noexcept;
     void leave_runtime() noexcept;
 
-    /// Remaps pages that the running call owns, and sets `generation` to that of the new range.
+    /// Remaps pages that the running call owns, and sets `generation` to the new range's.
     /// Returns nullopt on success. `ranges_max` and `bytes_max` limit all ranges of the process.
     [[nodiscard]] std::optional<Refusal> remap(Pages pages, std::size_t ranges_max,
                                                std::uint64_t bytes_max, LargePages& large,

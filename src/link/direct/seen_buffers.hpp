@@ -26,7 +26,7 @@ namespace weft::link {
 struct AdoptionPrices {
     std::uint64_t adopt_ns = 39'000;         ///< fixed cost of remapping a buffer
     std::uint64_t adopt_page_ns = 1'800;     ///< additional cost of each small page
-    std::uint64_t large_page_ns = 800;       ///< the same, if the page becomes part of a large page
+    std::uint64_t large_page_ns = 800;       ///< cost of a page that becomes part of a large page
     std::uint64_t window_ns = 11'000;        ///< fixed cost of mapping an object in one peer
     std::uint64_t window_page_ns = 200;      ///< additional cost of each page that the peer needs
     std::uint64_t copy_ns = 4'000;           ///< one copy by the kernel, beyond direct access
@@ -66,7 +66,7 @@ struct SeenBuffer {
     std::uint64_t bytes = 0;
     std::uint64_t debt_ns = 0;     ///< cost of uses without remapping, beyond direct access
     std::uint32_t last_use = 0;    ///< value of SeenBuffers::uses_ at the last use
-    std::uint32_t generation = 0;  ///< of the range that contains the buffer; 0: none
+    std::uint32_t generation = 0;  ///< generation of the buffer's range; 0: no range
     std::uint8_t losses = 0;       ///< number of lose() calls, at most 16
 
     /// Adds the cost of a use without remapping. Returns true if the debt has reached the price,

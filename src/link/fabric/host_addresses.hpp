@@ -16,7 +16,7 @@ namespace weft::link {
 
 /// An IPv4 address. Plain data, sent as bytes.
 struct HostAddress {
-    std::uint32_t address = 0;      ///< as a number: the first byte is the highest
+    std::uint32_t address = 0;      ///< number whose highest byte is the first byte
     std::uint32_t prefix_bits = 0;  ///< number of high bits that identify the network
 
     [[nodiscard]] bool same_network(const HostAddress& other) const {

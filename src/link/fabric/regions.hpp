@@ -8,7 +8,7 @@
 //          Some networks also require registered sources (FI_MR_LOCAL). Sources in the segment are
 //          registered with it. Other small sources are copied to registered buffers. Large sources
 //          are registered until the local completion of their put, after which libfabric does not
-//          read them again (fi_cq(3)). Providers cache registrations, so this class does not.
+//          read them again (fi_cq(3)). Some providers cache registrations; this class does not.
 // Holds    A key in the table belongs to a registered section, and does not change. No allocation
 //          after open(), except to register sources and exposed memory.
 // Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the

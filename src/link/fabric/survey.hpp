@@ -33,8 +33,8 @@ struct NotifyFinding {
 struct FabricSurvey {
     std::string version;                     ///< version of libfabric
     std::vector<ProviderFinding> providers;  ///< in order of preference
-    std::string provider;                    ///< chosen provider; empty: none is usable
-    std::string reason;                      ///< reason of the choice, or why none is usable
+    std::string provider;                    ///< chosen provider; empty: no usable provider
+    std::string reason;                      ///< reason of the choice or of its absence
     std::string domain;                      ///< libfabric's name of the network device
     Grant grant;
     std::vector<NotifyFinding> strategies;

@@ -33,7 +33,7 @@ struct HeapRequest {
 
 struct HeapStatistics {
     std::uint64_t bytes_total = 0;
-    std::uint64_t bytes_used = 0;          ///< in whole granules
+    std::uint64_t bytes_used = 0;          ///< bytes of blocks in use, in whole granules
     std::uint64_t bytes_free_largest = 0;  ///< size of the largest free range
     std::uint64_t blocks = 0;              ///< number of blocks in use
     std::uint64_t free_ranges = 0;         ///< number of free ranges
