@@ -115,7 +115,7 @@ class Doctor(unittest.TestCase):
         notes = [check for check in answer(self, "doctor")["checks"] if check["what"].startswith("provider ")]
         self.assertGreater(len(notes), 8)
         for note in notes:
-            self.assertTrue(note["state"] == "ok" or "it takes" in note["found"] or "not" in note["found"], note)
+            self.assertTrue(note["state"] == "ok" or "it needs" in note["found"] or "not" in note["found"], note)
 
     def test_low_limits_and_unknown_settings_are_noted(self):
         limit_files = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
