@@ -62,6 +62,7 @@ struct GenerateRequest {
     return request.layout.is_given() ? request.layout : plan::Layout(request.size, request.size);
 }
 
+/// Parameter of a spec.
 struct Parameter {
     std::string_view name;
     std::string_view fallback;  ///< value if the spec does not give one
@@ -120,7 +121,7 @@ struct Algorithm {
     std::string_view collective;
     std::string_view name;
     std::string_view summary;
-    std::string_view source;
+    std::string_view source;  ///< publication; "ours" if there is none
     std::vector<Parameter> parameters;
     Properties properties;
     /// Exactly one of `generate` and `stages` is set. `stages` ignores `rank` of the request. A

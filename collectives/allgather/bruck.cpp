@@ -29,15 +29,15 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
         for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
             writer->reserve_capacity(number, count_of(j));
             const auto to = static_cast<Rank>((rank + size - j * have) % size);
-            writer->put(to, number, writer.around(writer.output(own, count_of(j))));
+            writer->put(to, number, writer.wrapped(writer.output(own, count_of(j))));
         }
         number = first;
         for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
             const auto from = static_cast<Rank>((rank + j * have) % size);
             const auto block = as_u32(from);
             writer->wait(from, number);
-            writer->copy(writer.around(writer.output(block, count_of(j))),
-                         writer.around(writer.slot(number, block, count_of(j))));
+            writer->copy(writer.wrapped(writer.output(block, count_of(j))),
+                         writer.wrapped(writer.slot(number, block, count_of(j))));
         }
     }
 }

@@ -47,8 +47,8 @@ struct HalvingStep {
     std::size_t axis = 0;
     std::uint32_t count = 0;
 
-    [[nodiscard]] std::uint32_t moved() const { return count / 2; }
-    [[nodiscard]] std::uint32_t left() const { return count - count / 2; }
+    [[nodiscard]] std::uint32_t moved() const { return count / 2; }         ///< elements sent
+    [[nodiscard]] std::uint32_t left() const { return count - count / 2; }  ///< elements kept
 };
 
 /// Elements first, first + 1, ... along one axis.
@@ -132,6 +132,7 @@ class Generalized {
         return list;
     }
 
+    /// Returns the rank `ahead` elements further along an axis.
     [[nodiscard]] Rank peer(std::size_t axis, std::uint32_t ahead) const {
         std::uint32_t rank = 0;
         for (std::size_t i = 0; i < axes_.size(); ++i)
@@ -141,10 +142,11 @@ class Generalized {
 
     // --- steps ---------------------------------------------------------------------------------
 
+    /// Writes one step of the reduction.
     void reduce(std::size_t index) {
         const HalvingStep& step = steps_[index];
         const std::uint32_t size = axes_[step.axis].size;
-        if (step.count == size) {  // a new axis: one value is left along the previous one
+        if (step.count == size) {  // first step of an axis: each block now has only its lead part
             regular_ = lead_;
             separate_ = false;
         }
@@ -233,6 +235,7 @@ class Generalized {
         writer_->reduce_lists(targets, operands);
     }
 
+    /// Writes the reverse of a step: distributes finished blocks.
     void distribute(std::size_t index) {
         const HalvingStep& step = steps_[index];
         const auto number = as_u32(steps_.size() + index);
@@ -255,12 +258,12 @@ class Generalized {
 
     // --- blocks --------------------------------------------------------------------------------
 
-    /// Puts the listed blocks, each from its buffer in `homes`.
-    void put(Rank to, std::uint32_t number, const List& list, const std::vector<Buffer>& homes) {
+    /// Puts the listed blocks, each from its buffer in `buffers`.
+    void put(Rank to, std::uint32_t number, const List& list, const std::vector<Buffer>& buffers) {
         std::vector<Block> source;
-        for_each_run(list, &homes, [&](std::uint32_t block, std::uint32_t count) {
-            source.push_back(part(homes[block], block, count));
-            std::fill_n(read_.begin() + static_cast<std::ptrdiff_t>(row(homes[block]) + block),
+        for_each_run(list, &buffers, [&](std::uint32_t block, std::uint32_t count) {
+            source.push_back(part(buffers[block], block, count));
+            std::fill_n(read_.begin() + static_cast<std::ptrdiff_t>(row(buffers[block]) + block),
                         count, true);
         });
         writer_->reserve_capacity(number, as_u32(list.size()));
@@ -282,18 +285,19 @@ class Generalized {
     [[nodiscard]] std::size_t row(Buffer buffer) const {
         return buffer == Buffer::scratch ? size_ : 0;
     }
-    [[nodiscard]] Block part(Buffer home, std::uint32_t block, std::uint32_t count = 1) const {
-        if (home == Buffer::scratch) return writer_.scratch(kRegular, block, count);
-        return home == Buffer::input ? writer_.input(block, count) : writer_.output(block, count);
+    /// Returns blocks in a buffer; scratch means kRegular.
+    [[nodiscard]] Block part(Buffer buffer, std::uint32_t block, std::uint32_t count = 1) const {
+        if (buffer == Buffer::scratch) return writer_.scratch(kRegular, block, count);
+        return buffer == Buffer::input ? writer_.input(block, count) : writer_.output(block, count);
     }
-    /// Calls visit(first, count) for runs of consecutive blocks of the list. With `homes`, a run is
-    /// within one buffer.
+    /// Calls visit(first, count) for runs of consecutive blocks of the list. With `buffers`, a run
+    /// has blocks of one buffer only.
     template <class Visit>
-    static void for_each_run(const List& list, const std::vector<Buffer>* homes, Visit visit) {
+    static void for_each_run(const List& list, const std::vector<Buffer>* buffers, Visit visit) {
         for (std::size_t first = 0; first < list.size();) {
             std::size_t next = first + 1;
             while (next < list.size() && list[next] == list[next - 1] + 1 &&
-                   (homes == nullptr || (*homes)[list[next]] == (*homes)[list[first]]))
+                   (buffers == nullptr || (*buffers)[list[next]] == (*buffers)[list[first]]))
                 ++next;
             visit(list[first], as_u32(next - first));
             first = next;
@@ -308,7 +312,7 @@ class Generalized {
     std::size_t repeated_ = 0;     ///< number of steps that are repeated backwards
     Box results_;                  ///< blocks that this rank fully reduces, from its own one on
     std::vector<Buffer> lead_;     ///< buffer of each block's lead part
-    std::vector<Buffer> regular_;  ///< buffer of each block's regular part; scratch means kRegular
+    std::vector<Buffer> regular_;  ///< buffer of each block's regular part
     bool separate_ = false;        ///< leads and regular parts differ
     std::vector<bool> read_;       ///< blocks that puts since the last flush() read
 };

@@ -36,7 +36,8 @@ std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
     const auto own = as_u32(rank);
     const auto ranks = as_u32(size);
-    writer->copy(std::vector{writer.scratch(0, 0, ranks)}, writer.around(writer.input(own, ranks)));
+    writer->copy(std::vector{writer.scratch(0, 0, ranks)},
+                 writer.wrapped(writer.input(own, ranks)));
     std::uint32_t number = 0;
     for (std::int64_t reach = 1; reach < size; reach *= radix) {
         const std::uint32_t first = number;

@@ -102,14 +102,14 @@ class SubtreeBlocks {
                                                  Rank count) const {
         const std::uint32_t first = block_of(number);
         const auto blocks = as_u32(count);
-        if (!is_root()) return writer_.around(writer_.scratch(0, first, blocks));
-        return writer_.around(at_root == plan::Buffer::input ? writer_.input(first, blocks)
-                                                             : writer_.output(first, blocks));
+        if (!is_root()) return writer_.wrapped(writer_.scratch(0, first, blocks));
+        return writer_.wrapped(at_root == plan::Buffer::input ? writer_.input(first, blocks)
+                                                              : writer_.output(first, blocks));
     }
     /// Returns the blocks of consecutive numbers in a slot.
     [[nodiscard]] std::vector<plan::Block> arrived(std::uint32_t slot, Rank number,
                                                    Rank count) const {
-        return writer_.around(writer_.slot(slot, block_of(number), as_u32(count)));
+        return writer_.wrapped(writer_.slot(slot, block_of(number), as_u32(count)));
     }
 
     BlockWriter& writer_;

@@ -108,6 +108,7 @@ class NodeTreeBlocks {
     }
 
   private:
+    /// Send blocks of nodes from this rank's buffer (kept_), or receive them into it.
     void send(std::uint32_t slot, Rank to, NodeWindow nodes) {
         writer_.await_credit(to, numbers_.credit(slot));
         writer_->put(to, slot, kept(nodes));
@@ -119,7 +120,7 @@ class NodeTreeBlocks {
     }
 
     enum class Towards : std::uint8_t { holder, other_node };
-    /// Forwards a part between the holder and another node; the steps of a port.
+    /// Forwards a part between the holder and another node; run by a port that is not the holder.
     void forward(const NodePart& part, Towards towards) {
         std::uint32_t from_slot = numbers_.far(part.level);
         std::uint32_t to_slot = numbers_.near(part.level, part.port);
@@ -222,7 +223,7 @@ class ExposedTreeBlocks {
     }
 
   private:
-    /// Sends or exposes all blocks that this node receives; the steps of the holder.
+    /// Sends or exposes all blocks that this node receives; run by the holder.
     void write_holder() {
         const bool top = tree_.from == plan::kNoRank;
         const NodeWindow all = top ? NodeWindow{here_.node, here_.nodes} : tree_.own_part.nodes;
@@ -260,8 +261,8 @@ class ExposedTreeBlocks {
             writer_->expose(static_cast<Rank>(rank), rank, block);
     }
 
-    /// Copies this rank's block, and forwards the blocks of this port; the steps of ranks that are
-    /// not the holder.
+    /// Copies this rank's block, and forwards the blocks of this port; run by all ranks of the node
+    /// but the holder.
     void write_other() {
         const Rank holder = here_.node_rank(tree_.holder);
         const auto exposed = [&](std::uint32_t first, std::uint32_t count) {

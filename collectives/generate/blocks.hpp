@@ -56,7 +56,7 @@ class BlockWriter {
         return placed(plan::slot(index, first, count));
     }
     /// Splits blocks that may wrap around the end of the vector into at most two runs.
-    [[nodiscard]] std::vector<plan::Block> around(plan::Block block) const {
+    [[nodiscard]] std::vector<plan::Block> wrapped(plan::Block block) const {
         const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;
         const std::uint32_t left = blocks_ - block.first / pieces;
         if (block.count <= left) return {block};

@@ -44,8 +44,8 @@ struct NodePosition {
     [[nodiscard]] Rank node_rank(Rank number) const { return layout.rank_at(node, number); }
     /// Returns the rank with this rank's local number on node `other` modulo the number of nodes.
     [[nodiscard]] Rank partner(std::int64_t other) const {
-        const auto around = static_cast<Rank>(((other % nodes) + nodes) % nodes);
-        return layout.rank_at(around, local);
+        const auto wrapped = static_cast<Rank>(((other % nodes) + nodes) % nodes);
+        return layout.rank_at(wrapped, local);
     }
     /// Returns the local peers, from the next one on, so that ranks start with different peers.
     [[nodiscard]] std::vector<Rank> others() const {

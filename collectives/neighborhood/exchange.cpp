@@ -105,8 +105,8 @@ std::vector<Coordinates> box_offsets(int dimensions, int reach) {
 std::vector<Coordinates> star_offsets(int dimensions, int reach) {
     std::vector<Coordinates> offsets;
     for (int axis = 0; axis < dimensions; ++axis) {
-        for (int far = 1; far <= reach; ++far) {
-            for (const int part : {-far, far}) {
+        for (int distance = 1; distance <= reach; ++distance) {
+            for (const int part : {-distance, distance}) {
                 Coordinates offset(static_cast<std::size_t>(dimensions), 0);
                 offset[static_cast<std::size_t>(axis)] = part;
                 offsets.push_back(std::move(offset));
@@ -190,15 +190,16 @@ class Routes {
     }
 
   private:
+    /// Returns the round along the dimensions first .. end - 1, and numbers its messages.
     Round round_of(std::size_t first, std::size_t end) {
         Round round{.first = first, .end = end};
-        std::map<Coordinates, std::size_t> known;
-        std::map<Coordinates, std::size_t> shared;
+        std::map<Coordinates, std::size_t> messages;  // index by distance
+        std::map<Coordinates, std::size_t> shared;    // index of a block by its path so far
         for (std::uint32_t i = 0; i < stencil_.offsets().size(); ++i) {
             const Coordinates moved = parts_of(stencil_.offsets()[i], first, end);
             const auto parts = stencil_.grid().reduced(moved);
             if (is_zero(moved) || !parts) continue;
-            const auto [found, is_new] = known.emplace(*parts, round.messages.size());
+            const auto [found, is_new] = messages.emplace(*parts, round.messages.size());
             if (is_new) {
                 round.messages.push_back({.parts = *parts, .number = numbers_});
                 if (!round.messages.back().stays()) ++numbers_;
@@ -350,6 +351,7 @@ class NeighborWriter {
         return list;
     }
 
+    /// Sends or exposes a message. Returns false if no block of it is needed.
     bool send(const Round& round, const RoundMessage& message) {
         const auto from = places(message, round.first, round.first);
         if (from.empty() || message.stays()) return false;
