@@ -124,7 +124,7 @@ static_assert(
     }(),
     "rows are in the order of weft::Collective");
 
-/// First collective with counts; all later ones have counts too.
+/// First collective with counts; all later collectives have counts, too.
 inline constexpr Collective kFirstWithCounts = [] {
     Collective first = Collective::barrier;
     for (std::size_t i = kCollectives.size(); i-- > 0 && kCollectives[i].has_counts();)

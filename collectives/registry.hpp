@@ -28,7 +28,7 @@ namespace weft::collectives {
 /// Returns the names of the collectives with equal blocks, in the order of kCollectives.
 [[nodiscard]] std::span<const std::string_view> collectives();
 
-/// Returns the contract of a collective with equal blocks; nullptr if the name is no such one.
+/// Returns the contract of a collective with equal blocks; nullptr for other names.
 [[nodiscard]] const plan::Contract* find_contract(std::string_view collective);
 /// Fails if the name is unknown; the message lists all collectives.
 [[nodiscard]] base::Result<void> check_collective(std::string_view collective);
@@ -47,8 +47,8 @@ namespace weft::collectives {
 /// Returns the specs that are worth a prediction if the user forces no algorithm: every algorithm
 /// by its plain name, unless a parameter has no default, and its own `variants`.
 /// Pipelines are listed with one piece, and with numbers of pieces that balance the costs of
-/// messages and bytes. Equal arguments give the same list of at most a few dozen entries. Some may
-/// not support the number of ranks; their generators fail then.
+/// messages and bytes. Equal arguments give the same list of at most a few dozen entries. Some
+/// specs may not support the number of ranks; their generators fail then.
 [[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
                                                          const CandidateRequest& request);
 

@@ -7,9 +7,9 @@
 //          near=mapped: in algorithms where every rank uses the network, a rank exposes its blocks
 //          to local peers: in the caller's buffer, or in the slot into which another node has put
 //          them. The peer copies, reduces or forwards them in place, then signals that it is done.
-// Why      Both save one copy of each byte and cost a signal for each message or pair of ranks, so
-//          they suit long messages. With into=vector, put targets do not limit the size, so buffers
-//          are not cut into pieces.
+// Why      Both parameters save one copy of each byte and cost a signal for each message or pair of
+//          ranks, so they suit long messages. With into=vector, put targets do not limit the size,
+//          so buffers are not cut into pieces.
 // Source   Huang et al., PiP-MColl: shared receive buffers, ports that send from the buffers of
 //          other ranks, reductions directly from the sources.
 // Holds    All ranks use the same method, because it follows from the spec and from facts that all

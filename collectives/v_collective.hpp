@@ -32,8 +32,8 @@ namespace weft::collectives {
 /// The only algorithm of these calls.
 inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 
-/// A message to or from a peer, with at least one element. A rank may have messages to itself; they
-/// are listed as sent and as received.
+/// A message to or from a peer, with at least one element. A rank may have messages to itself; such
+/// a message is in both lists.
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;

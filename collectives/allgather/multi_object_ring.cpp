@@ -6,8 +6,8 @@
 //          that are not ports give their blocks to a port, which sends them after its own. Long
 //          blocks are exposed to local peers instead of put. Peers copy them from the port's slots,
 //          or from the input of their owner.
-// Source   Huang et al., PiP-MColl, section III-B1. There, one rank gathers the node's blocks and
-//          distributes arriving ones. Here each port does both for its own ring.
+// Source   Huang et al., PiP-MColl, section III-B1. In the paper, one rank gathers the node's
+//          blocks and distributes arriving blocks. Here each port does so for its own ring.
 // Rounds   N-1 over the network for N nodes, and one on the node.
 // Bytes    Over the network a port sends N-1 blocks, one in each round, if nodes have equal sizes.
 // Memory   A slot for each block. If blocks are exposed, blocks of the own node need none.

@@ -8,9 +8,10 @@
 //          a received block with its local peers at once. Parts and blocks of long vectors are
 //          exposed to local peers instead of put. A port combines its part directly from the peers'
 //          inputs. Peers copy finished blocks from the port's output and slots.
-// Source   Huang et al., PiP-MColl, section III-B2. There, the number of blocks is the number of
-//          nodes, and a port puts whole blocks to every P-th node. Here each port puts a P-th of
-//          every block, so the numbers of nodes, ports and elements need not divide each other.
+// Source   Huang et al., PiP-MColl, section III-B2. In the paper, the number of blocks is the
+//          number of nodes, and a port puts whole blocks to every P-th node (P ports). Here each
+//          port puts a P-th of every block, so the numbers of nodes, ports and elements need not
+//          divide each other.
 // Rounds   Over the network N for N nodes: one to combine, N-1 around the ring.
 // Bytes    Over the network a node sends (N-1)/N of the vector to combine and (N-1)/N around the
 //          ring, every port a P-th of it. On the node a rank sends its vector once, and a port

@@ -9,8 +9,8 @@
 //          to the other half, whose numbers agree with the root's in one more bit.
 //          If n is no power of two, the first 2r ranks form r pairs, where r = n - p and p is the
 //          power of two below n. Each rank of a pair reduces half of the vector. Then one rank
-//          sends its half to the other, which represents the pair. In an allreduce the first rank
-//          receives the result at the end.
+//          sends its half to the other, which represents the pair. In an allreduce the rank that
+//          sent its half receives the result at the end.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Rounds   2 log2 p; if n is no power of two, 3 more for an allreduce and up to 2 more for a
 //          reduce. Messages of a reduce: p log2 p to halve, p - 1 to gather, 3 in each of n - p

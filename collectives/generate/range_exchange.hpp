@@ -77,7 +77,7 @@ class PartialResult {
     bool combined_ = false;
 };
 
-/// Steps of one of 2^steps numbers. `rank_of` maps a number to its rank.
+/// Steps of a rank with a number below 2^steps. `rank_of` maps a number to its rank.
 class RangeExchange {
   public:
     struct Position {
@@ -111,8 +111,8 @@ class RangeExchange {
             partial_.take(range(other, step + 1), rank_of_(other), first + step);
         }
     }
-    /// Collects all ranges at number `to`. In each step, of two numbers with ranges, the one that
-    /// differs from `to` in the step's bit puts its range to the other.
+    /// Collects all ranges at number `to`. In each step, the numbers with ranges form pairs. The
+    /// number that differs from `to` in the step's bit puts its range to the other number.
     void gather(std::uint32_t to, std::uint32_t first) {
         for (std::uint32_t step = position_.steps; step-- > 0;) {
             const std::uint32_t other = position_.number ^ (1U << step);

@@ -64,7 +64,7 @@ class Grid {
 };
 
 /// A list of offsets with the opposite of each, so that neighbors are mutual. Neighbor i of a rank
-/// is the rank at its coordinates plus offset i; it has none if that is outside the grid.
+/// is the rank at its coordinates plus offset i; no rank if these are outside the grid.
 class Stencil {
   public:
     /// Fails if an offset has other dimensions than the grid, is repeated, or lacks its opposite.

@@ -2,7 +2,7 @@
 // shapes.cpp - calls of onesided.h that are composed of other calls: teams by stride, row and
 // column; memory that is cleared or resized; collectives of strided blocks and of unknown counts.
 //
-// Next     teams.cpp and collectives.cpp for the calls that these use.
+// Next     teams.cpp and collectives.cpp for the calls of which they are composed.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -219,7 +219,7 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
         std::uint32_t& pending = c_api::find(*handle)->request->pending;
         const auto started = found.remote().start_get(dst, src, bytes, peer, pending);
         if (started) return handle;
-        // Transfers in flight still count in the entry, so it stays.
+        // Transfers in flight still count in the entry, so the entry stays.
         if (pending == 0) found.context->remove(*handle);
         return started.failure();
     };

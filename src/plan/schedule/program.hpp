@@ -36,7 +36,7 @@ class StepList : public std::vector<Step> {
     friend bool operator==(const StepList& a, const StepList& b);
 };
 
-/// An independent sequence of steps. A waiting lane does not stop the others.
+/// An independent sequence of steps. A waiting lane does not stop other lanes.
 struct Lane {
     std::uint32_t first = 0;  ///< index into Program::steps
     std::uint32_t count = 0;

@@ -67,7 +67,7 @@ std::vector<Token> tokens_of(std::string_view line) {
     return tokens;
 }
 
-/// Header fields that the text sets; other ones are derived from the steps.
+/// Header fields that the text sets; the other fields are derived from the steps.
 struct Given {
     bool ranks = false;
     bool slots = false;

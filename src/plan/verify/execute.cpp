@@ -245,8 +245,8 @@ bool Execution::write_results(const Site& site, const Step& step, const Access& 
     return true;
 }
 
-/// Returns true if the step copies two blocks to two others. A unit may then be the target of one
-/// copy and the source of the other.
+/// Returns true if the step copies two blocks to two blocks. A unit may then be the target of one
+/// copy and the source of the other copy.
 bool Execution::exchanges(const Program& program, const Step& step) {
     if (step.kind != StepKind::copy) return false;
     const auto targets = blocks_of(program, step.target);
