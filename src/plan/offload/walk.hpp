@@ -102,6 +102,7 @@ class Offloader::Walk {
         Arrival* arrival = nullptr;  ///< the slot without a place; nullptr: `place` is set
     };
 
+    /// Adds a step to the trace. Fails if a NIC cannot run it.
     base::Result<void> add_step(const Step& step) {
         switch (step.kind) {
             case StepKind::put:

@@ -50,6 +50,7 @@ class FlagTable {
     std::unordered_map<std::uint64_t, FlagState> sparse_;
 };
 
+/// Raises and waits. Functions return false, and set the reason, if a rule is broken.
 class Arrivals {
   public:
     Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order& order, Reason& reason);

@@ -30,6 +30,7 @@ struct Reason {
     }
 };
 
+/// Cells of all ranks. read() and write() return false, and set the reason, if a rule is broken.
 class Memory {
   public:
     /// `in_place`, by rank: unit u of the input and unit u of the output are one cell. `contract`

@@ -50,6 +50,7 @@ class Sizes {
     std::vector<std::vector<std::uint64_t>> starts_;  ///< by rank if uneven_, else one for all
 };
 
+/// Accesses of steps to places. Functions return false, and set the reason, if a rule is broken.
 class Places {
   public:
     Places(std::span<const Program> programs, const Sizes& sizes, Memory& memory,
