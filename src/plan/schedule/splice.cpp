@@ -206,7 +206,7 @@ class Splicer {
         if (auto fit = check_fit(part, own); !fit) return fit.failure();
         if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
             return base::fail(Status::unsupported,
-                              "{} {} of {} ranks is of another form on rank {} than on the first",
+                              "{} {} of {} ranks is of another form on rank {} than on others",
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
         represented_.assign(static_cast<std::size_t>(own.size), {});

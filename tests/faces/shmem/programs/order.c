@@ -6,7 +6,6 @@
 void fence_orders(void) {
     static long data[64];
     static volatile long flag;
-    const long source[64] = {0};
     for (long round = 1; round <= 50; ++round) {
         long values[64];
         for (int i = 0; i < 64; ++i) values[i] = round * 100 + i;
@@ -17,7 +16,6 @@ void fence_orders(void) {
         for (int i = 0; i < 64; ++i) CHECK(data[i] == round * 100 + i);
         shmem_barrier_all();
     }
-    (void)source;
     flag = 0;
     shmem_barrier_all();
 }
