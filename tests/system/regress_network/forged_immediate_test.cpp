@@ -34,7 +34,7 @@ class ForgedImmediates : public testing::Test {
         put.immediate = immediate;
         put.pending = &pending_;
         while (ports_[1].try_put(put) == base::Post::again) ports_.fabric.progress();
-        while (!ports_.fabric.under_way.empty()) ports_.fabric.progress();
+        while (!ports_.fabric.in_flight.empty()) ports_.fabric.progress();
     }
     /// Adds an immediate that no rank has sent to the queue of rank 0.
     void forge(std::uint64_t immediate) {

@@ -34,7 +34,7 @@ class Peers {
         return posted;
     }
     void deliver_all() {
-        for (int i = 0; i < 1'000'000 && !ports_.fabric.under_way.empty(); ++i)
+        for (int i = 0; i < 1'000'000 && !ports_.fabric.in_flight.empty(); ++i)
             ports_.fabric.progress();
     }
 
