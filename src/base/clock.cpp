@@ -12,10 +12,4 @@ std::uint64_t monotonic_ns() noexcept {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::chrono::nanoseconds processor_time() noexcept {
-    timespec used = {};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
 }  // namespace weft::base
