@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     All ranks of a job run this command; rank 0 prints. The loop is
-//          tools/measure/measuring.hpp, which the MPI counterpart in perf/ also uses, with calls of
-//          the public interface.
-// Holds    Arguments are checked before the job is joined, where this does not need the job. If all
-//          ranks find a failure, only rank 0 reports it.
+// Idea     All ranks of a job run this command; rank 0 prints. The timed calls are those of the
+//          public C++ interface. The measuring loop is tools/measure/measuring.hpp, which the
+//          benches of MPI libraries in perf/ also use.
+// Holds    Arguments are checked before the job is joined, except for those that depend on the
+//          number of ranks. Rank 0 alone reports a failure that all ranks detect.
 // Next     docs/performance.md for the meaning of the numbers; bench_subjects.hpp and
 //          bench_puts.hpp for the calls.
 #include <fmt/format.h>
@@ -33,11 +33,10 @@ namespace weft::tools {
 
 namespace {
 
-// Limits: calls in a histogram, and schedules of the notation in "all".
-constexpr std::uint64_t kSingleCallsMax = 10'000;
-constexpr std::size_t kSchedulesMax = 16;
+constexpr std::uint64_t kSingleCallsMax = 10'000;  ///< in a histogram
+constexpr std::size_t kSchedulesMax = 16;          ///< schedules that `--algorithm all` tries
 
-/// Checks that the algorithm has programs for a job of this size.
+/// Checks that the algorithm of this spec has programs for a job of `size` ranks.
 base::Result<void> check_fit(const BenchPlan& plan, const std::string& text, Rank size) {
     if (auto known = check_spec(plan, text); !known || plan.pairwise()) return known;
     const Rank root = plan.rooted() ? plan.call.root : plan::kNoRank;
@@ -66,8 +65,8 @@ base::Result<void> check_job(const BenchPlan& plan, Rank size) {
     return {};
 }
 
-/// Returns the specs of every algorithm of the collective that fits the job, with parameter values
-/// that are worth trying. Algorithms with a notation contribute factored schedules.
+/// Returns the specs that `--algorithm all` tries: each algorithm that fits the job, with the
+/// parameter values of specs_to_try(), and the first factored schedules where the notation applies.
 std::vector<std::string> all_specs(const BenchPlan& plan, Rank size) {
     if (plan.pairwise()) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
@@ -97,8 +96,8 @@ std::vector<std::string> specs_for(const BenchPlan& plan, Rank size) {
 }
 
 template <class Subject, class... Arguments>
-base::Result<Timed> measure_made(Team world, const BenchPlan& plan, std::uint64_t bytes,
-                                 Arguments... arguments) {
+base::Result<Timed> make_and_measure(Team world, const BenchPlan& plan, std::uint64_t bytes,
+                                     Arguments... arguments) {
     auto subject = make_subject<Subject>(world, bytes, arguments...);
     if (!subject) return subject.failure();
     Timed timed{.bytes = bytes, .measurement = lab::measure(**subject, plan.measuring)};
@@ -113,9 +112,9 @@ template <class Subject, class... Arguments>
 base::Result<Timed> measure_subject(Team world, const BenchPlan& plan, std::uint64_t bytes,
                                     Arguments... arguments) {
     if (plan.request.delay_ns == 0)
-        return measure_made<Subject>(world, plan, bytes, world, arguments...);
-    return measure_made<Delayed<Subject>>(world, plan, bytes, plan.request.delay_ns, world,
-                                          arguments...);
+        return make_and_measure<Subject>(world, plan, bytes, world, arguments...);
+    return make_and_measure<Delayed<Subject>>(world, plan, bytes, plan.request.delay_ns, world,
+                                              arguments...);
 }
 
 base::Result<Timed> measure_collective(Team world, const BenchPlan& plan, std::uint64_t bytes) {
@@ -136,7 +135,7 @@ base::Result<Timed> measure_collective(Team world, const BenchPlan& plan, std::u
     }
 }
 
-/// Runs a put bench; converts times to the time of one put.
+/// Runs a put bench and divides its times by the number of puts in a call.
 base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_t bytes) {
     const bool latency = plan.name == "put-latency";
     const PutStream stream{.puts = puts_per_call(plan.name, bytes),
@@ -146,7 +145,7 @@ base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_
                          : measure_subject<PutStreamSubject>(world, plan, bytes, bytes, stream);
     if (!timed) return timed;
     timed->algorithm = "put";
-    const std::uint64_t puts = latency ? PutLatencySubject::kPutsPerCall : stream.in_all();
+    const std::uint64_t puts = latency ? PutLatencySubject::kPutsPerCall : stream.total_puts();
     timed->puts_per_call = static_cast<double>(puts);
     timed->measurement.iterations *= puts;
     lab::Summary& call = timed->measurement.call_us;
@@ -156,7 +155,7 @@ base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_
     return timed;
 }
 
-/// Times one spec with one size. A failure is equal on all ranks.
+/// Times one spec with one size. All ranks return the same failure.
 base::Result<Timed> measure_spec(Team world, const BenchPlan& plan, std::uint64_t bytes,
                                  const std::string& spec) {
     if (is_put_bench(plan.name)) return measure_puts(world, plan, bytes);
@@ -175,8 +174,8 @@ base::Result<Timed> measure_memcpy(Team world, const BenchPlan& plan, std::uint6
     return timed;
 }
 
-/// Returns nothing for a candidate of "all" that all ranks refuse: it does not fit the job's nodes,
-/// or needs buffers that peers cannot access.
+/// Returns nothing for a spec of `--algorithm all` that all ranks refuse because it does not fit
+/// the job's nodes, or needs buffers that peers cannot access.
 std::optional<base::Result<Timed>> try_measuring(Team world, const BenchPlan& plan,
                                                  std::uint64_t bytes, const std::string& spec) {
     try {
@@ -205,7 +204,7 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchPlan& pl
             if (!*timed) return timed->failure();
             rows.push_back({spec, report.facts_of(**timed)});
         }
-        // The fastest of several specs is marked, which requires all their results.
+        // The fastest spec of a size is marked, so rows are printed when all specs are timed.
         if (specs.size() > 1)
             mark_quickest({rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()});
         if (plan.request.memcpy) {
@@ -218,14 +217,15 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchPlan& pl
     return rows;
 }
 
-/// Leaves the job after a failure that all ranks have found.
+/// Leaves the job after a failure of all ranks. Returns the exit status.
 int leave(Runtime& runtime, const base::Failure& failure) {
     if (runtime.world().rank() == 0) fmt::print(stderr, "weft bench: {}\n", failure.text);
     runtime.finalize();
     return exit_status_of(failure.status);
 }
 
-/// Runs the calibrator before the job is joined, because the other ranks then sleep in start-up.
+/// Returns the calibrator's time (ping_pong.hpp) on rank 0; 0 on other ranks or if it fails. Runs
+/// before rank 0 joins the job, while the other ranks sleep in start-up.
 double calibrate_first_rank() {
     if (!is_first_rank()) return 0;
     const auto measured = lab::measure_ping_pong({.seconds = 0.01});
@@ -271,19 +271,19 @@ void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
     add_option(command, "--loop", request.loop, "how calls follow each other")
         .one_of({"back-to-back", "separated"});
     add_option(command, "--buffers", request.buffers,
-               "the same for every call, others out of more than the caches hold, or for each "
-               "call one that no call had before")
+               "reused: one for all calls; rotated: the next of a set that is larger than the "
+               "caches; fresh: a new one for each call")
         .one_of({"reused", "rotated", "fresh"});
     add_option(command, "--counts", request.counts,
-               "elements of the blocks of gather, scatter, allgather, alltoall or "
-               "reduce_scatter: the same in each, or block i of n has (2 i + 1) / n^2 of all")
+               "blocks of gather, scatter, allgather, alltoall or reduce_scatter: of equal size, "
+               "or block i of n has (2 i + 1) / n^2 of all elements")
         .one_of({"same", "ragged"});
     add_flag(command, "--histogram", request.histogram,
              "also time up to 10000 calls one by one: percentiles and a histogram");
     add_option(command, "--pairs", request.pairs,
-               "put benches but latency: the first K ranks put to the last K");
+               "put-rate and put-bandwidth: the first K ranks put to the last K");
     add_option(command, "--of", request.of,
-               "overlap: the collective that goes on while its ranks compute or sleep; default: "
+               "overlap: the collective that runs while its ranks compute or sleep; default: "
                "allreduce")
         .one_of({collectives::kCollectiveNames.begin(), collectives::kCollectiveNames.end()});
     add_option(command, "--compare", request.peers,
@@ -295,15 +295,16 @@ void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
     add_flag(command, "--memcpy", request.memcpy,
              "also time a local copy of the same size by rank 0, as a separate row");
     add_flag(command, "--offload", request.offload,
-             "calls that the network runs, beside started ones: barrier, broadcast, allreduce");
+             "compare calls that the network runs with ordinary started calls: barrier, "
+             "broadcast, allreduce");
     add_option(command, "--budget", request.offload_budget,
-               "with --offload: descriptors that are queued at a time; 0: all of a call");
+               "with --offload: descriptors queued at a time; 0: all of a call");
     add_option(command, "--away-ms", request.away_ms,
-               "with --offload: how long a rank that has started sleeps on once the others start; "
-               "0: no such rounds")
+               "with --offload: how long one rank sleeps after the other ranks have started; "
+               "0: no rounds with a sleeping rank")
         .within(0.0, 10'000.0);
     add_option(command, "--delay-ns", request.delay_ns,
-               "make each call slower by this, to test whether a comparison detects it")
+               "make each call slower by this time, to test whether a comparison detects it")
         .within(0.0, 1e9);
 }
 
@@ -336,12 +337,13 @@ void add_bench_command(CLI::App& app, int& exit_status) {
                "number of timed calls; 0: limited by --seconds")
         .within(0, 1'000'000'000);
     add_option(*command, "--seconds", request->measuring.seconds,
-               "time for the timed calls of each row; to find out how many these are takes up to "
-               "half as long, and at least four calls")
+               "time for the timed calls of each row; determining their number takes up to half "
+               "as long again, and at least four calls")
         .within(1e-3, 3600.0);
     add_option(*command, "--batches", request->measuring.batches, "samples of each row")
         .within(1, 1'000'000);
-    add_option(*command, "--warmup", request->measuring.warmup, "calls before anything is timed")
+    add_option(*command, "--warmup", request->measuring.warmup,
+               "untimed calls before the first timed one")
         .within(0, 1'000'000'000);
     add_kinds_of_calls(*command, *request);
     add_flag(*command, "--osu", request->osu,

@@ -24,17 +24,17 @@ namespace weft::tools {
 
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 5;  ///< jobs of each library
 
-/// A library: the command that starts its jobs, and their results.
+/// A library: the command that starts one of its jobs, and the results of its jobs.
 struct Side {
     std::string name;
     Words command;
-    std::map<std::uint64_t, std::vector<double>> times_us = {};  ///< by size; one for each round
-    std::string failure = {};                                    ///< the first one
+    std::map<std::uint64_t, std::vector<double>> times_us = {};  ///< by bytes; one for each round
+    std::string failure = {};  ///< why a round failed; later rounds are skipped
 };
 
-/// Returns the measuring options of all sides. The rounds share the time of a row.
+/// Returns the options that all commands get. Each round gets 1 / kRounds of the time of a row.
 Words measuring_words(const BenchPlan& plan) {
     const lab::MeasuringOptions& measuring = plan.measuring;
     Words words{"--bytes",   fmt::format("{}", fmt::join(plan.bytes, ",")),
@@ -65,7 +65,7 @@ Side peer_side(const BenchPlan& plan, const std::string& mpi) {
                .ranks = *plan.request.ranks,
                .program = {peer_program(mpi), "--collective", plan.name}};
     append(job.program, measuring_words(plan));
-    // Virtual nodes exclude the transports of Open MPI and of MPICH's UCX that use shared memory.
+    // Between virtual nodes, Open MPI and the UCX of MPICH may not use shared memory.
     if (plan.request.nodes.value_or(1) > 1 && mpi == "openmpi")
         job.settings = {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=^vader,ofi,openib,uct",
                         "OMPI_MCA_btl_tcp_if_include=lo"};
@@ -76,6 +76,7 @@ Side peer_side(const BenchPlan& plan, const std::string& mpi) {
     return {.name = mpi, .command = words_of(job)};
 }
 
+/// Runs one job for at most `seconds` seconds. Sets `right` to false if a result was wrong.
 void run_round(Side& side, double seconds, bool& right) {
     if (!side.failure.empty()) return;
     const auto found = json_of(side.command, seconds);
@@ -91,7 +92,7 @@ void run_round(Side& side, double seconds, bool& right) {
     }
 }
 
-/// Returns the times of one size, by side, and the ratio of weft's to the fastest of the others.
+/// Returns the median time of each library, and the ratio of weft's to the fastest MPI library's.
 Json row_of(const std::vector<Side>& sides, std::uint64_t bytes) {
     Json row{{"bytes", bytes}};
     std::optional<double> best;
@@ -125,7 +126,7 @@ void print_table(const BenchPlan& plan, const std::vector<Side>& sides, const Js
 int bench_against_peers(const BenchPlan& plan) {
     std::vector<Side> sides{weft_side(plan)};
     for (const std::string& mpi : plan.request.peers) sides.push_back(peer_side(plan, mpi));
-    // A job may take longer than the time of its rows if a call takes longer than a batch should.
+    // Includes the start of the job, and calls so slow that a row takes longer than its time.
     const double seconds = 60 + 4 * plan.measuring.seconds * static_cast<double>(plan.bytes.size());
     bool right = true;
     for (int round = 0; round < kRounds; ++round)

@@ -3,12 +3,12 @@
 // an ordinary started call.
 //
 // Idea     For each size it reports four medians over rounds: both kinds of call, with all ranks
-//          present, and with one rank that starts its part and then sleeps. The slowest present
-//          rank determines a round's time.
-// Why      Offloading is meant for absent ranks: the other ranks must get past them. The sleeping
-//          rank forwards messages in trees and exchanges.
-// Holds    Results are checked, also on the sleeping rank. Descriptors are counted when queued, not
-//          planned. The order of ends is determined by the host's clock.
+//          present, and with one rank that starts its part and then sleeps. The slowest rank that
+//          does not sleep determines a round's time.
+// Why      Offload lets the other ranks complete while one does not poll. The sleeping rank is one
+//          that forwards messages in trees and exchanges.
+// Holds    Results are checked, also on the sleeping rank. Clock readings of different ranks are
+//          compared, so all ranks must run on one host.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,9 +33,9 @@ namespace weft::tools {
 
 namespace {
 
-constexpr std::uint64_t kRounds = 50;
-constexpr std::uint64_t kAwayRounds = 3;
-/// Time by which a rank that will sleep starts before the others, to leave the library first.
+constexpr std::uint64_t kRounds = 50;     ///< rounds without a sleeping rank; default
+constexpr std::uint64_t kAwayRounds = 3;  ///< rounds with a sleeping rank; each takes --away-ms
+/// The sleeping rank starts this much earlier than the others, so it sleeps when they start.
 constexpr double kHeadStartMs = 10;
 
 class OffloadRounds {
@@ -70,15 +70,14 @@ class OffloadRounds {
 
   private:
     struct Interval {
-        std::uint64_t begin = 0;
+        std::uint64_t begin = 0;  ///< monotonic ns
         std::uint64_t end = 0;
     };
-    /// Results of ordinary or of offloaded calls.
+    /// Results of ordinary or of offloaded calls; one time for each round.
     struct CallTimes {
-        std::vector<double> present_us;  ///< all ranks are present
-        std::vector<double> away_us;     ///< one rank sleeps
-        /// Rounds in which the other ranks started during the sleep, and ended before it was over.
-        std::uint64_t early = 0;
+        std::vector<double> present_us;  ///< rounds without a sleeping rank
+        std::vector<double> away_us;     ///< rounds with a sleeping rank
+        std::uint64_t early = 0;  ///< rounds in which was_within(): the other ranks did not wait
     };
 
     [[nodiscard]] Rank sleeper() const {
@@ -104,10 +103,11 @@ class OffloadRounds {
         return absence;
     }
 
+    /// Times one call. offloads: the network runs it; away: one rank sleeps.
     base::Result<void> round(bool offloads, bool away) {
         prepare();
-        if (const auto* const why = team_.run(Call::barrier(), run::Purpose::observing))
-            return *why;
+        if (const auto* const failure = team_.run(Call::barrier(), run::Purpose::observing))
+            return *failure;
         const bool sleeps = away && team_.rank() == sleeper();
         if (away && !sleeps) sleep(kHeadStartMs);
         Interval absence;
@@ -146,11 +146,11 @@ class OffloadRounds {
         return {};
     }
 
-    /// Returns true if one rank slept from before the others began until they
-    /// had ended. Collective.
+    /// Returns true if one rank slept from before the first start to after the last end of the
+    /// other ranks. Collective.
     base::Result<bool> was_within(bool sleeps, const Interval& absence, const Interval& call) {
         constexpr double kNever = std::numeric_limits<double>::lowest();
-        double first = sleeps ? kNever : -static_cast<double>(call.begin);
+        double first = sleeps ? kNever : -static_cast<double>(call.begin);  // largest: the earliest
         double last = sleeps ? kNever : static_cast<double>(call.end);
         double asleep = sleeps ? static_cast<double>(absence.begin) : kNever;
         double awake = sleeps ? static_cast<double>(absence.end) : kNever;
@@ -159,17 +159,17 @@ class OffloadRounds {
         return asleep < -first && last < awake;
     }
 
-    base::Result<void> largest(double& value) {
+    base::Result<void> largest(double& value) {  // over the ranks
         return team_.run(Call::allreduce(&value, &value, 1, Type::float64, Op::max),
                          run::Purpose::observing);
     }
 
     base::Result<Json> facts(std::uint64_t rounds) {
         std::vector<std::uint64_t> descriptors(static_cast<std::size_t>(team_.size()));
-        if (const base::Failure* const why =
+        if (const base::Failure* const failure =
                 team_.run(Call::allgather(&queued_, descriptors.data(), 1, Type::uint64),
                           run::Purpose::observing))
-            return *why;
+            return *failure;
         for (double* value : {&wrong_, &entries_away_})
             if (auto done = largest(*value); !done) return done.failure();
         const auto median = [](const std::vector<double>& times) {
@@ -194,14 +194,14 @@ class OffloadRounds {
     const BenchPlan& plan_;
     Call call_;
     std::unique_ptr<run::OffloadedCall> offloaded_;
-    std::optional<oracle::Oracle> oracle_;  ///< of a call with data
+    std::optional<oracle::Oracle> oracle_;  ///< none for a barrier
     std::vector<std::byte> in_;
     std::vector<std::byte> out_;
     std::uint64_t batch_ = 0;
     CallTimes ordinary_calls_;
     CallTimes offloaded_calls_;
-    std::uint64_t queued_ = 0;  ///< descriptors of a call
-    double entries_away_ = 0;   ///< network calls by the sleeping rank
+    std::uint64_t queued_ = 0;  ///< descriptors that this rank queued in the last offloaded call
+    double entries_away_ = 0;   ///< calls into the network while this rank slept, all rounds
     double wrong_ = 0;          ///< 1: a result was wrong
 };
 
@@ -222,8 +222,8 @@ RowReport report_of(run::Runtime& runtime, const BenchPlan& plan) {
          {"op", plan.reduces() ? plan.request.op : "none"},
          {"budget", plan.request.offload_budget},
          {"away_ms", plan.request.away_ms}},
-        fmt::format("offloaded {} on {} ranks, {} nodes, provider {}; away: one rank starts and "
-                    "sleeps; the others start then, are timed, and it wakes up {} ms later",
+        fmt::format("offloaded {} on {} ranks, {} nodes, provider {}\naway: one rank starts first, "
+                    "and sleeps until {} ms after the others, which are timed, have started",
                     plan.name, world.size(), world.nodes(), runtime.job().provider,
                     plan.request.away_ms),
         {{"bytes", "bytes"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_overlap.cpp - `weft bench overlap`: fraction of a call that concurrent work hides.
 //
-// Why      Sleeping represents work that leaves the rank's processor free (an accelerator). If
-//          ranks share processors, only a progress thread with a spare processor can hide anything.
+// Why      Sleeping represents work that leaves the rank's processor free (an accelerator). Behind
+//          computation, a call proceeds only in a progress thread that has a spare processor.
 // Holds    Medians over rounds; the slowest rank determines a round's time. The last result of each
 //          kind of round is checked.
 #include <fmt/format.h>
@@ -24,10 +24,11 @@ namespace {
 
 using base::monotonic_ns;
 
-enum class Beside : std::uint8_t { nothing, computing, sleeping };
+/// Activity of a rank between the start of a call and the wait for it.
+enum class Work : std::uint8_t { none, computing, sleeping };
 
-void work_for(double us, Beside beside) {
-    if (beside == Beside::sleeping) {
+void work_for(double us, Work work) {
+    if (work == Work::sleeping) {
         std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
         return;
     }
@@ -41,17 +42,18 @@ class Rounds {
     Rounds(Team world, const BenchPlan& plan, std::uint64_t bytes)
         : subject_(world, bytes, plan.call) {}
 
-    double median(std::uint64_t rounds, Beside beside, double work_us) {
+    /// Returns the median time of a round: a call, with `work_us` of work while it is in flight.
+    double median(std::uint64_t rounds, Work work, double work_us) {
         std::vector<double> times;
         subject_.prepare(++batch_);
         for (std::uint64_t round = 0; round < rounds; ++round) {
             subject_.align();
             const std::uint64_t start = monotonic_ns();
-            if (beside == Beside::nothing) {
+            if (work == Work::none) {
                 subject_.call();
             } else {
                 Request request = subject_.start();
-                work_for(work_us, beside);
+                work_for(work_us, work);
                 request.wait();
             }
             times.push_back(static_cast<double>(monotonic_ns() - start) / 1000.0);
@@ -70,8 +72,8 @@ class Rounds {
     bool checked_ = true;
 };
 
-/// Returns the number of rounds of each kind: as requested, or limited by the time. A round with
-/// work takes twice the time.
+/// Returns the number of rounds of each kind: --iterations, or limited by --seconds. A round of
+/// each of the three kinds takes five times a call, because the work takes the time of the call.
 std::uint64_t rounds_of(const lab::MeasuringOptions& measuring, double blocking_us) {
     constexpr std::uint64_t kLeast = 5;
     constexpr std::uint64_t kMost = 1000;
@@ -83,12 +85,12 @@ std::uint64_t rounds_of(const lab::MeasuringOptions& measuring, double blocking_
 Json measure_size(Team world, const BenchPlan& plan, std::uint64_t bytes) {
     constexpr std::uint64_t kFirstRounds = 3;
     Rounds rounds(world, plan, bytes);
-    const double first_us = rounds.median(kFirstRounds, Beside::nothing, 0);
+    const double first_us = rounds.median(kFirstRounds, Work::none, 0);
     const std::uint64_t count = rounds_of(plan.measuring, first_us);
-    const double blocking_us = rounds.median(count, Beside::nothing, 0);
-    const double computing_us = rounds.median(count, Beside::computing, blocking_us);
-    const double sleeping_us = rounds.median(count, Beside::sleeping, blocking_us);
-    // Negative if both together take longer than separately.
+    const double blocking_us = rounds.median(count, Work::none, 0);
+    const double computing_us = rounds.median(count, Work::computing, blocking_us);
+    const double sleeping_us = rounds.median(count, Work::sleeping, blocking_us);
+    // Negative if call and work together take longer than one after the other.
     const auto hidden = [&](double both_us) { return (2 * blocking_us - both_us) / blocking_us; };
     return {{"bytes", bytes},
             {"iterations", count},
@@ -117,8 +119,8 @@ int bench_overlap(Runtime& runtime, const BenchPlan& plan) {
          {"provider", runtime.provider()},
          {"type", plan.type}},
         fmt::format("overlap of {} on {} ranks, {}, provider {}, progress {}\n"
-                    "the call alone, and beside as much work; hidden: the part of the call that it "
-                    "covered",
+                    "the call alone, and with work of the same duration; hidden: the part of the "
+                    "call that the work covered",
                     plan.of, world.size(), counted(runtime.nodes(), "node"), runtime.provider(),
                     progress),
         {{"bytes", "bytes"},

@@ -20,13 +20,13 @@ namespace {
 constexpr std::array kColours{"#3572b0", "#d9822b", "#4f9a3a", "#c23030",
                               "#8064a2", "#7a5b44", "#d16ba5", "#2a9d9d"};
 constexpr const char* kGrey = "#c9c9c9";
-constexpr double kWidth = 640;
+constexpr double kWidth = 640;  ///< of a plot, in pixels
 constexpr double kHeight = 380;
-constexpr double kLeft = 62;
+constexpr double kLeft = 62;  ///< margins
 constexpr double kTop = 34;
 
 struct Series {
-    std::string name;
+    std::string name;  ///< the requested spec
     std::vector<const Json*> rows;
     bool wins = false;  ///< fastest for some size
     std::string colour;
@@ -41,7 +41,7 @@ std::vector<Series> series_of(std::span<const BenchRow> rows) {
         found->rows.push_back(&row.facts);
         found->wins = found->wins || row.facts.contains("quickest");
     }
-    // If there are many lines, only lines that win for some size have colours.
+    // If there are more lines than colours, lines that are never the fastest are grey.
     std::ranges::stable_sort(all, std::greater<>(), &Series::wins);
     const bool all_coloured = all.size() <= kColours.size();
     std::size_t used = 0;
@@ -58,11 +58,11 @@ double number(const Json& row, const char* key) {
 
 class Plot {
   public:
-    /// Plots the member `key` of the rows, multiplied by `scale`.
+    /// Plots the member `key` of the rows, multiplied by `scale`, over bytes.
     Plot(std::string title, const std::vector<Series>& series, const char* key, double scale)
         : title_(std::move(title)), series_(series), key_(key), scale_(scale) {
         for (const Series& one : series)
-            for (const Json* row : one.rows) take(*row);
+            for (const Json* row : one.rows) extend_axes(*row);
     }
 
     /// Returns the SVG text; empty if there is nothing to show.
@@ -74,7 +74,7 @@ class Plot {
             "<text x=\"{2:.0f}\" y=\"18\" font-size=\"14\">{3}</text>\n",
             kLeft + kWidth + 20, kTop + kHeight + 44, kLeft, lab::escaped(title_));
         add_grid();
-        // Grey lines first, so that the others cover them.
+        // Grey lines first, so that coloured lines cover them.
         for (auto one = series_.rbegin(); one != series_.rend(); ++one) add_line(*one);
         return std::move(text_) + "</svg>\n";
     }
@@ -85,7 +85,7 @@ class Plot {
         fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
     }
     [[nodiscard]] double value_of(const Json& row) const { return number(row, key_) * scale_; }
-    void take(const Json& row) {
+    void extend_axes(const Json& row) {
         const double value = value_of(row);
         const double bytes = number(row, "bytes");
         if (bytes == 0 || !(value > 0)) return;
@@ -163,7 +163,7 @@ std::string legend(const std::vector<Series>& series) {
     }
     if (grey != 0)
         text += fmt::format(
-            "<span><i style=\"background:{}\"></i>{} others, nowhere the "
+            "<span><i style=\"background:{}\"></i>{} others, never the "
             "quickest</span>",
             kGrey, grey);
     return text + "</p>\n";

@@ -16,6 +16,7 @@ namespace weft::tools {
 
 namespace {
 
+/// Refuses options that are not valid with `bench`.
 void refuse_given(const BenchRequest& request, std::string_view bench) {
     for (const auto& [given, name] : {std::pair{request.osu, "--osu"},
                                       {request.histogram, "--histogram"},
@@ -23,7 +24,7 @@ void refuse_given(const BenchRequest& request, std::string_view bench) {
                                       {!request.page.empty(), "--html"},
                                       {request.counts != "same", "--counts"},
                                       {request.delay_ns != 0, "--delay-ns"}})
-        if (given) refuse("{}: {} has none", name, bench);
+        if (given) refuse("{} is not valid with {}", name, bench);
     if (request.algorithms.size() != 1 || request.algorithms.front() == "all")
         refuse("--algorithm: {} takes one", bench);
 }
@@ -35,9 +36,9 @@ void plan_overlap(BenchPlan& plan) {
         refuse("--of is only valid with '{}'", kOverlapBench);
     }
     plan.of = request.of.empty() ? "allreduce" : request.of;
-    if (plan.of == "barrier") refuse("--of: barrier has no data to move beside work");
+    if (plan.of == "barrier") refuse("--of: barrier has no data to move while ranks work");
     if (request.buffers != "reused" || request.loop != "back-to-back")
-        refuse("--{}: {} has no choice of it", request.loop != "back-to-back" ? "loop" : "buffers",
+        refuse("--{} is not valid with {}", request.loop != "back-to-back" ? "loop" : "buffers",
                kOverlapBench);
     refuse_given(request, kOverlapBench);
 }
@@ -47,11 +48,11 @@ void check_peers(const BenchPlan& plan) {
     if (is_put_bench(plan.name) || plan.name == kOverlapBench)
         refuse("--compare: {} is not timed for MPI libraries", plan.name);
     if (!plan.request.ranks)
-        refuse("--compare: the bench starts the jobs of all libraries: give -n");
+        refuse("--compare needs -n, because it starts the jobs of all libraries");
     refuse_given(plan.request, "--compare");
 }
 
-/// Finds the collective. If blocks have different sizes, this is the one with a count for each.
+/// Finds the collective. --counts ragged selects its variant with counts, such as gatherv.
 void plan_collective(BenchPlan& plan) {
     const auto find = [&] {
         return collectives::find_collective(plan.of.empty() ? plan.name : plan.of);
@@ -71,7 +72,7 @@ void plan_collective(BenchPlan& plan) {
     if (plan.traits != nullptr) plan.call.collective = plan.traits->collective;
 }
 
-/// Checks that algorithms of these names exist, and that a root is given where needed.
+/// Checks that the algorithms exist and that the root is not negative.
 void check_specs(const BenchPlan& plan) {
     if (plan.rooted() && plan.call.root < 0)
         refuse("--root: {} is not a rank, expected 0 or more", plan.call.root);
@@ -88,7 +89,7 @@ void check_offload(const BenchPlan& plan) {
         refuse("--offload: {}", usual.failure().text);
 }
 
-/// Reads --bytes. The default sizes suit any type.
+/// Reads --bytes. The default sizes start with 8 bytes, rounded up to whole elements.
 void plan_bytes(BenchPlan& plan) {
     const BenchRequest& request = plan.request;
     if (plan.name == "barrier") {
@@ -97,7 +98,7 @@ void plan_bytes(BenchPlan& plan) {
     }
     const bool puts = is_put_bench(plan.name);
     if (request.pairs != 1 && (!puts || plan.name == "put-latency"))
-        refuse("--pairs: {} has none, expected a put-rate or put-bandwidth bench", plan.name);
+        refuse("--pairs is only valid with put-rate and put-bandwidth, not {}", plan.name);
     const std::uint64_t element_bytes = base::size_of(plan.call.type);
     std::string text = request.bytes;
     if (text == BenchRequest::kSweep)
@@ -108,9 +109,9 @@ void plan_bytes(BenchPlan& plan) {
     plan.bytes = need(base::parse_bytes_list(text), "--bytes");
     if (puts) {
         if (request.algorithms != std::vector<std::string>{"auto"})
-            refuse("--algorithm: {} has none", plan.name);
+            refuse("--algorithm is not valid with {}", plan.name);
         if (request.buffers != "reused")
-            refuse("--buffers: {} has one, which is reused", plan.name);
+            refuse("--buffers: {} always reuses its buffer", plan.name);
         if (std::ranges::find(plan.bytes, 0U) != plan.bytes.end())
             refuse("--bytes must be at least 1 for puts, not 0");
         plan.type = "none";

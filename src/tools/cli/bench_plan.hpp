@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_plan.hpp - the request of `weft bench`, and the plan that is made from it.
 //
-// Holds    The plan contains all that does not depend on the job, checked. Kinds of benches that
-//          have their own rounds are declared here, too.
+// Holds    The plan contains the checked arguments that do not depend on the job. This file also
+//          declares the benches that do not use the loop of bench_command.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 namespace weft::tools {
 
 struct BenchRequest {
-    static constexpr const char* kSweep = "8:4M";  ///< default sizes
-    static constexpr const char* kSweepEnd = ":4M";
+    static constexpr const char* kSweep = "8:4M";    ///< default of --bytes
+    static constexpr const char* kSweepEnd = ":4M";  ///< its end, for a type with larger elements
 
     std::string collective;
     std::string bytes = kSweep;
@@ -32,16 +32,16 @@ struct BenchRequest {
     std::string buffers = "reused";
     std::string counts = "same";
     Rank root = 0;
-    double delay_ns = 0;
+    double delay_ns = 0;  ///< added to each call
     bool json = false;
     bool osu = false;
     bool histogram = false;
     bool memcpy = false;
     std::uint64_t pairs = 1;    ///< for puts: pairs that put at the same time
     std::optional<Rank> ranks;  ///< ranks of a job that the bench starts itself
-    std::optional<Rank> nodes;
-    std::string page;  ///< file for a page with plots; empty: no page
-    std::string of;    ///< for the overlap bench: the collective
+    std::optional<Rank> nodes;  ///< virtual nodes of that job
+    std::string page;           ///< file for a page with plots; empty: no page
+    std::string of;             ///< for the overlap bench: the collective
     bool offload = false;
     std::uint64_t offload_budget = 0;  ///< descriptors queued at a time; 0: all of a call
     double away_ms = 20;             ///< sleep of one rank in an offloaded call; 0: no rank sleeps
@@ -54,7 +54,7 @@ inline constexpr std::string_view kOverlapBench = "overlap";
 
 struct BenchPlan {
     BenchRequest request;
-    std::string name;  ///< of the bench, with a v if its blocks have counts
+    std::string name;  ///< name of the collective (with v for --counts ragged) or other bench
     const collectives::CollectiveTraits* traits = nullptr;  ///< nullptr for puts
     std::string of;                                         ///< collective of the overlap bench
     std::string algorithms_of;  ///< collective whose algorithms serve the call
@@ -69,22 +69,24 @@ struct BenchPlan {
     [[nodiscard]] bool pairwise() const {
         return traits != nullptr && traits->has_pairwise_counts();
     }
-    /// Returns the first algorithm; empty for the choice of weft.
+    /// Returns the first spec of --algorithm; empty for `auto`, the choice of weft.
     [[nodiscard]] std::string algorithm() const {
         return request.algorithms.front() == "auto" ? "" : request.algorithms.front();
     }
 };
 
+/// Throws an Error if the arguments do not fit each other.
 [[nodiscard]] BenchPlan plan_bench(const BenchRequest& request);
+/// Fails if the collective has no algorithm of the spec `given`.
 [[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given);
 
-// All return the exit status; rank 0 prints.
+// The benches return the exit status; rank 0 prints.
 
 /// Times a call alone, and a started call during which the rank computes or sleeps for the same
 /// time before it waits. Hidden is the fraction of the call that the work covered: (blocking + work
 /// - both) / blocking.
 [[nodiscard]] int bench_overlap(Runtime& runtime, const BenchPlan& plan);
-[[nodiscard]] int bench_offload(const BenchPlan& plan);
-[[nodiscard]] int bench_against_peers(const BenchPlan& plan);
+[[nodiscard]] int bench_offload(const BenchPlan& plan);        ///< --offload
+[[nodiscard]] int bench_against_peers(const BenchPlan& plan);  ///< --compare
 
 }  // namespace weft::tools

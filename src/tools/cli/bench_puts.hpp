@@ -2,8 +2,8 @@
 // bench_puts.hpp - the one-sided calls that `weft bench put-*` times, from rank 0 to the last rank.
 //
 // Idea     A subject models lab::MeasuringSubject. Latency: a round trip in which each side waits
-//          for the other's flag. Rate and bandwidth: a window of puts without waits, a quiet, and a
-//          signal after which the target checks. Other ranks only align.
+//          for the flag of the other side. Rate and bandwidth: a window of puts without waits, a
+//          quiet, and a signal for which the target waits. Ranks without a peer only align.
 // Holds    Each batch puts different data, and both ends check it.
 // Next     bench_subjects.hpp for collectives.
 #pragma once
@@ -42,8 +42,9 @@ class PutJob : public BenchJob {
     }
 
   protected:
-    static constexpr std::size_t kData = 64;
+    static constexpr std::size_t kData = 64;  ///< offset of the slots: the flag has its own line
 
+    /// Returns the right contents of a byte of a slot; never 0.
     [[nodiscard]] static std::byte expected(std::uint64_t batch, std::size_t index) {
         return static_cast<std::byte>((batch * 31 + index * 7) % 251 + 1);
     }
@@ -54,15 +55,15 @@ class PutJob : public BenchJob {
         return true;
     }
 
-    Rank last_;
+    Rank last_;  ///< the last rank
     std::vector<std::byte> source_;
     Memory memory_;
-    std::uint64_t* flag_;
-    std::byte* data_;
-    std::uint64_t turn_ = 0;
+    std::uint64_t* flag_;     ///< set to `turn_` by the peer
+    std::byte* data_;         ///< the slots
+    std::uint64_t turn_ = 0;  ///< number of calls
 };
 
-/// A call is a round trip. Eight bytes are the flag itself; larger puts have a signal.
+/// A call is a round trip. A put of 8 bytes writes the flag; other puts signal it.
 class PutLatencySubject : public PutJob {
   public:
     static constexpr std::uint64_t kPutsPerCall = 2;
@@ -78,13 +79,13 @@ class PutLatencySubject : public PutJob {
     }
     [[nodiscard]] bool check(std::uint64_t batch) const {
         if (world_.rank() != 0 && world_.rank() != last_) return true;
-        return *flag_ == turn_ && (is_word() || is_slot_right(batch, data_));
+        return *flag_ == turn_ && (puts_flag() || is_slot_right(batch, data_));
     }
 
   private:
-    [[nodiscard]] bool is_word() const { return source_.size() == sizeof turn_; }
+    [[nodiscard]] bool puts_flag() const { return source_.size() == sizeof turn_; }
     void send(Rank peer) {
-        if (is_word()) {
+        if (puts_flag()) {
             world_.put(flag_, &turn_, sizeof turn_, peer);
         } else {
             world_.put_signal(data_, source_.data(), source_.size(), flag_, turn_, SignalOp::set,
@@ -93,25 +94,25 @@ class PutLatencySubject : public PutJob {
     }
 };
 
-/// Ranks of a stream: the first ones put to the last ones, optionally in both directions.
+/// Ranks of a stream: the first `pairs` ranks put to the last ones.
 struct PutStream {
     std::uint64_t puts = 1;  ///< by each sender in a call
     Rank pairs = 1;
-    bool both_ways = false;
+    bool both_ways = false;  ///< the last ranks also put to the first ones
 
-    [[nodiscard]] std::uint64_t in_all() const {
+    [[nodiscard]] std::uint64_t total_puts() const {
         return puts * static_cast<std::uint64_t>(pairs) * (both_ways ? 2 : 1);
     }
 };
 
-/// A call is a window of puts, then a quiet.
+/// A call is a window of puts, a quiet and a signal.
 class PutStreamSubject : public PutJob {
   public:
     PutStreamSubject(Team world, std::uint64_t bytes, const PutStream& stream)
         : PutJob(world, bytes, slots_for(bytes, stream.puts)),
           puts_(stream.puts),
           slots_(slots_for(bytes, stream.puts)) {
-        const Rank first = world.size() - stream.pairs;  // of the last ranks
+        const Rank first = world.size() - stream.pairs;  // first of the last ranks
         const Rank me = world.rank();
         if (me < stream.pairs) {
             peer_ = first + me;
@@ -145,7 +146,7 @@ class PutStreamSubject : public PutJob {
     }
 
   private:
-    /// Returns the number of slots, which puts use cyclically; it is limited by the heap.
+    /// Returns the number of slots, which puts use cyclically. All slots together fit the heap.
     [[nodiscard]] static std::uint64_t slots_for(std::uint64_t bytes, std::uint64_t puts) {
         constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;
         return std::clamp<std::uint64_t>(kWindowBytes / std::max<std::uint64_t>(bytes, 1), 1, puts);
@@ -158,7 +159,7 @@ class PutStreamSubject : public PutJob {
     bool receives_ = false;
 };
 
-/// Returns the puts of one sender in a call of a stream bench.
+/// Returns the number of puts of one sender in a call of a stream bench.
 [[nodiscard]] inline std::uint64_t puts_per_call(std::string_view bench, std::uint64_t bytes) {
     constexpr std::uint64_t kRateWindow = 1024;
     constexpr std::uint64_t kBandwidthWindow = 64;

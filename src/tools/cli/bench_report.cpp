@@ -14,7 +14,7 @@ namespace weft::tools {
 
 namespace {
 
-// Width of the column of algorithms, in characters.
+// Limits of the width of the column of algorithms, in characters.
 constexpr std::size_t kNameLeast = 24;
 constexpr std::size_t kNameMost = 48;
 /// Interval of progress lines if stderr is not a terminal.
@@ -31,7 +31,7 @@ struct BandwidthFactors {
 BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     const double n = ranks;
     const double others = (n - 1) / n;
-    // v-variants as the calls that they are like; --bytes is a block of each rank there.
+    // A v-collective has the factors of the collective with equal blocks: its --bytes is the mean.
     const bool has_v = collective.ends_with('v');
     const std::string_view name = has_v ? collective.substr(0, collective.size() - 1) : collective;
     if (name == "allreduce") return {1, 2 * others};
@@ -182,7 +182,7 @@ Json BenchReport::facts_of(const Timed& timed) const {
     return facts;
 }
 
-/// Prints the row. The columns of OSU have no algorithm: a comment names it when it changes.
+/// Prints the row. With --osu no column has the algorithm: a comment line names it if it changes.
 void BenchReport::add(const BenchRow& row) {
     const bool osu = plan_.request.osu;
     const std::string algorithm = json_text(row.facts["algorithm"]);
@@ -195,30 +195,30 @@ void BenchReport::add(const BenchRow& row) {
         print_histogram(row.facts["calls"], row.facts["histogram"]);
 }
 
-BenchProgress::BenchProgress(bool speaks, std::size_t rows)
-    : speaks_(speaks),
-      shown_(speaks && ::isatty(STDERR_FILENO) == 1),
+BenchProgress::BenchProgress(bool prints, std::size_t rows)
+    : prints_(prints),
+      overwrites_(prints && ::isatty(STDERR_FILENO) == 1),
       began_ns_(base::monotonic_ns()),
       next_ns_(began_ns_ + kQuietNs),
       rows_(rows) {}
 
 void BenchProgress::begin(std::string_view algorithm, std::uint64_t bytes) {
     ++begun_;
-    if (shown_) {
+    if (overwrites_) {
         fmt::print(stderr, "\r\033[K{} of {}: {}, {} bytes", begun_, rows_, algorithm,
                    base::format_bytes(bytes));
         std::fflush(stderr);
         return;
     }
     const std::uint64_t now = base::monotonic_ns();
-    if (!speaks_ || now < next_ns_) return;
+    if (!prints_ || now < next_ns_) return;
     next_ns_ = now + kQuietNs;
     fmt::print(stderr, "weft bench: {} of {} after {} s: {}, {} bytes\n", begun_, rows_,
                (now - began_ns_) / 1'000'000'000, algorithm, base::format_bytes(bytes));
 }
 
 void BenchProgress::clear() const {
-    if (!shown_) return;
+    if (!overwrites_) return;
     fmt::print(stderr, "\r\033[K");
     std::fflush(stderr);
 }

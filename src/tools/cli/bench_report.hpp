@@ -24,20 +24,20 @@ struct Timed {
     std::string algorithm;
     std::uint64_t bytes = 0;
     lab::Measurement measurement;
-    double puts_per_call = 0;             ///< in a put bench
-    std::vector<double> single_calls_us;  ///< calls timed singly, if requested
+    double puts_per_call = 0;             ///< 0: not a put bench
+    std::vector<double> single_calls_us;  ///< calls timed one by one; empty without --histogram
 };
 
 struct BenchRow {
     std::string asked;  ///< requested spec, such as auto
-    Json facts;         ///< as in `results` of the object
+    Json facts;         ///< the element of `results`
 };
 
-/// Marks the row with the least median; copies of memory are not candidates.
+/// Marks the row with the least median. Call it without the rows of --memcpy.
 void mark_quickest(std::span<BenchRow> rows);
 
-/// Rows as an object, or as a table: of all columns, or of the two columns of the OSU
-/// micro-benchmarks (size, and latency, bandwidth or rate), for scripts that read these.
+/// Prints rows as a JSON object or as a table. With --osu the table has the two columns of the OSU
+/// micro-benchmarks (size, and latency, bandwidth or rate), for scripts that read their output.
 class BenchReport {
   public:
     /// widest: length of the longest spec, in characters.
@@ -56,21 +56,22 @@ class BenchReport {
     Json head_;  ///< members of the object before `results`
     std::vector<Column> columns_;
     RowReport rows_;
-    std::string shown_;  ///< algorithm of the last row, where rows do not name it
+    std::string shown_;  ///< algorithm of the last row, for --osu, where rows do not name it
 };
 
-/// One line on stderr that is overwritten if that is a terminal; else one line per minute.
+/// Progress on stderr: one line that is overwritten if stderr is a terminal, else one per minute.
 class BenchProgress {
   public:
-    BenchProgress(bool speaks, std::size_t rows);
+    /// prints: false on ranks other than 0; rows: their expected number.
+    BenchProgress(bool prints, std::size_t rows);
 
     void begin(std::string_view algorithm, std::uint64_t bytes);
     /// Clears the line. Call it before other output.
     void clear() const;
 
   private:
-    bool speaks_;
-    bool shown_;
+    bool prints_;
+    bool overwrites_;
     std::uint64_t began_ns_;
     std::uint64_t next_ns_;
     std::size_t rows_;

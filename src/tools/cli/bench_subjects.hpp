@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
 //
-// Idea     A subject models lab::MeasuringSubject. The oracle gives inputs and expected results.
+// Idea     A subject models lab::MeasuringSubject. oracle::Oracle has inputs and expected results.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace weft::tools {
 
-/// Base of subjects: synchronization and agreement of the ranks.
+/// Base of subjects: the members of lab::MeasuringSubject that are equal for all calls.
 class BenchJob {
   public:
     explicit BenchJob(Team world) : world_(world) {}
@@ -48,10 +48,10 @@ class BarrierSubject : public BenchJob {
 
     void prepare(std::uint64_t) {}
     void call() { world_.barrier(); }
-    /// Delays one rank in each check, in rotation: no rank may leave before it has entered. Clocks
-    /// of one machine agree; ranks of several machines only check that the call returns.
+    /// Delays one rank in each check, in rotation, and returns true if no rank left before the last
+    /// one entered. All ranks must be on one machine, because their clock readings are compared.
     [[nodiscard]] bool check(std::uint64_t batch) {
-        constexpr std::uint64_t kLateNs = 50'000;
+        constexpr std::uint64_t kLateNs = 50'000;  // much longer than a barrier
         const std::uint64_t begin = now_ns();
         if (batch % static_cast<std::uint64_t>(world_.size()) ==
             static_cast<std::uint64_t>(world_.rank())) {
@@ -83,8 +83,8 @@ base::Result<std::unique_ptr<Subject>> make_subject(Team world, std::uint64_t by
 
 enum class BufferKind : std::uint8_t { reused, rotated, fresh };
 
-/// Buffer of a call: always the same, the next of a set that exceeds the caches, or a fresh one.
-/// Its address is that of the last call's buffer.
+/// Buffer of a call, as --buffers selects: one for all calls, the next of a set that exceeds the
+/// caches, or a new one.
 class CallBuffer {
   public:
     CallBuffer(std::size_t bytes, BufferKind kind)
@@ -94,12 +94,12 @@ class CallBuffer {
         if (kind == BufferKind::fresh) fresh_.emplace(bytes);
     }
 
-    [[nodiscard]] std::byte* data() {
-        return fresh_ ? fresh_->data() : held_.data() + shown_ * bytes_;
+    [[nodiscard]] std::byte* data() {  // the buffer that rotate() has selected
+        return fresh_ ? fresh_->data() : held_.data() + current_ * bytes_;
     }
     void rotate() {
         if (fresh_) return fresh_->next();
-        shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0;
+        current_ = current_ + 1 < copies_ ? current_ + 1 : 0;
     }
     void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
     template <class Write>
@@ -115,7 +115,7 @@ class CallBuffer {
     }
 
   private:
-    /// Returns the number of buffers: more than 64 MiB in total, but at most a thousand.
+    /// Returns the number of buffers: more than 64 MiB in total, but at most 1000 buffers.
     [[nodiscard]] static std::size_t copies_of(std::size_t bytes) {
         constexpr std::size_t kTotalBytes = std::size_t{64} << 20;
         constexpr std::size_t kCopiesMax = 1000;
@@ -124,8 +124,8 @@ class CallBuffer {
 
     std::size_t bytes_;
     std::size_t copies_;
-    std::vector<std::byte> held_;
-    std::size_t shown_ = 0;
+    std::vector<std::byte> held_;  ///< reused or rotated buffers
+    std::size_t current_ = 0;
     std::optional<lab::FreshBuffers> fresh_;
 };
 
@@ -138,8 +138,8 @@ struct CallOptions {
     bool uneven = false;  ///< blocks of calls with counts differ in size
 };
 
-/// Returns the facts of a call. In alltoallv, the size index of a block is the sum of both
-/// ranks, modulo the number of ranks. So all ranks send and receive equal amounts.
+/// Returns the facts of a call for its oracle. In alltoallv, the message from rank i to rank j has
+/// the size of block (i + j) mod n, so all ranks send and receive equal amounts.
 [[nodiscard]] inline oracle::CallFacts facts_of_call(Rank size, std::uint64_t bytes,
                                                      const CallOptions& options) {
     const auto& traits = collectives::traits_of(options.collective);
@@ -161,8 +161,8 @@ struct CallOptions {
         }};
 }
 
-/// Any collective with data. `bytes` is the size of a block (on average, if blocks differ), or of
-/// the buffer in calls without blocks. So calls with and without counts move equal amounts.
+/// Any collective with data. `bytes` is the mean size of a block, or the size of the buffer in
+/// calls without blocks. So calls with and without counts move equal amounts.
 class CallSubject : public BenchJob {
   public:
     CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
@@ -186,7 +186,7 @@ class CallSubject : public BenchJob {
         in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
     }
     void call() { world_.run(next()); }
-    /// Starts the same call, which proceeds while the rank does other work.
+    /// Starts the same call without waiting for it.
     [[nodiscard]] Request start() { return world_.start(next()); }
     [[nodiscard]] bool check(std::uint64_t batch) {
         return oracle_.holds(batch, is_broadcast() ? in_.data() : out_.data());
@@ -205,7 +205,7 @@ class CallSubject : public BenchJob {
     }
     [[nodiscard]] CallBuffer& in() { return in_; }
     [[nodiscard]] CallBuffer& out() { return out_; }
-    [[nodiscard]] const Call& wanted() const { return call_; }
+    [[nodiscard]] const Call& arguments() const { return call_; }
 
   private:
     using Counts = std::vector<std::size_t>;
@@ -218,8 +218,8 @@ class CallSubject : public BenchJob {
     [[nodiscard]] bool is_broadcast() const {
         return oracle_.facts().collective == Collective::broadcast;
     }
-    /// Returns the size of the output. A broadcast has one buffer only. Rank 0 of an exclusive scan
-    /// has a buffer, although it has no result.
+    /// Returns the size of the output; 0 for a broadcast, which has one buffer. Rank 0 of an
+    /// exclusive scan has no result, but passes an output buffer.
     [[nodiscard]] std::size_t output_bytes() const {
         if (is_broadcast()) return 0;
         const bool ignored = out_counts_.empty() && !oracle_.traits().rooted();
@@ -247,13 +247,13 @@ class CallSubject : public BenchJob {
     Call call_;
 };
 
-/// The same through the function of the public interface that most programs call.
+/// A CallSubject that calls a function of Team (allreduce, reduce, broadcast) instead of run().
 template <Collective kCollective>
 class FunctionSubject : public CallSubject {
   public:
     using CallSubject::CallSubject;
     void call() {
-        const Call& call = wanted();
+        const Call& call = arguments();
         in().rotate();
         if constexpr (kCollective == Collective::broadcast)
             return world_.broadcast(in().data(), call.count, call.type, call.root);
@@ -265,9 +265,9 @@ class FunctionSubject : public CallSubject {
     }
 };
 
-/// Adds a given number of nanoseconds to each call of another subject, to test whether a comparison
-/// detects it. The delay is a counting loop, because reading the clock takes a tenth of the fastest
-/// calls. Delays of several calls are spent together, in the last one: a processor that waits for a
+/// Adds `ns` nanoseconds to each call of another subject, to test whether a comparison detects the
+/// delay. The delay is a counting loop, because reading the clock takes a tenth of the fastest
+/// calls. Several calls are delayed at once, after the last of them: a processor that waits for a
 /// cache line executes ahead, and would hide a few nanoseconds.
 template <class Subject>
 class Delayed : public Subject {
@@ -288,12 +288,12 @@ class Delayed : public Subject {
     }
 
   private:
-    static constexpr double kAtOnceNs = 2000;
+    static constexpr double kAtOnceNs = 2000;  ///< shortest delay
 
     static void count_to(std::uint64_t steps) {
         for (volatile std::uint64_t i = 0; i < steps;) i = i + 1;
     }
-    /// Takes the fastest of several tries, because a disturbed try would make delays too short.
+    /// Returns the time of one loop step. Disturbed tries do not count: delays would be too short.
     static double step_ns() {
         constexpr std::uint64_t kSteps = 100'000;
         double quickest = std::numeric_limits<double>::infinity();
@@ -305,9 +305,9 @@ class Delayed : public Subject {
         return std::max(quickest, 1.0) / kSteps;
     }
 
-    std::uint64_t every_;
-    std::uint64_t left_;
-    std::uint64_t steps_;
+    std::uint64_t every_;  ///< number of calls delayed at once
+    std::uint64_t left_;   ///< calls until the next delay
+    std::uint64_t steps_;  ///< steps of a delay
 };
 
 /// A local copy by rank 0, as a reference; the other ranks do nothing.
