@@ -2,25 +2,20 @@
 // fit.hpp - `weft fit`: its ranks, and its measurements.
 //
 // Idea     Local and remote peers are measured separately:
-//          - Multicasts: rank 0 puts 8 bytes to 1 to 8 distinct peers at once, blocking and
-//            non-blocking. The slope of these times is the time of a further message (the multicast
-//            benchmark of Ruefenacht et al., section 5.1).
-//          - Exchanges with one peer give half a round trip, messages that have already arrived the
-//            time to receive one. Blocks that all ranks send to the next one at the same time give
-//            the time per byte. Exchanges with a peer on the same processor give the waiting time
-//            for a turn there.
-//          - Copies between buffers on a node: broadcasts to one local peer, from memory that both
-//            have mapped, and from fresh buffers, which the kernel copies. Reductions of mapped
-//            memory give the time to combine there.
-//          - Short calls with one peer, in streams and singly, and streams of a rank alone give the
-//            time of a call and of its messages. Calls of up to 256 KiB with a remote peer give the
-//            time per byte.
-//          A flag is timed in between, which shows the mode of the machine.
-// Why      A waiting rank would take processors from the timed ones. Launchers may bind each rank
-//          to its own processors. Then the ranks of a host share none, and cannot be made to share
-//          one.
-// Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
-// Next     fit_command.cpp for the costs that follow from them.
+//          - Multicasts of 8 bytes from rank 0 to 1 to 8 peers: the slope over the peers is the
+//            time of a further message (Ruefenacht et al., section 5.1).
+//          - Round trips with one peer. If both ranks share a processor, a round trip also contains
+//            the time until a rank gets the processor.
+//          - Messages that have already arrived: the time to receive one.
+//          - Rings in which all ranks send a block to the next rank: the time per byte.
+//          - Local copies: broadcasts to one peer from mapped memory, and from fresh buffers, which
+//            the kernel copies; reductions of mapped memory.
+//          - Short calls with one peer, repeated or single, and calls of a rank alone.
+//          - Remote calls of up to 256 KiB: the time per byte.
+//          In between, a flag is timed, which shows the mode of the machine (passes.hpp).
+// Holds    Ranks that take no part in a measurement sleep: waiting ranks would take processors from
+//          the timed ones. Results are at rank 0.
+// Next     fit_command.cpp computes costs from the results.
 #pragma once
 
 #include <sched.h>
@@ -41,23 +36,23 @@
 namespace weft::tools {
 
 /// Ranks and processors of the host with the most ranks per processor.
-struct Crowd {
+struct HostLoad {
     int ranks = 1;
     int processors = 1;
 
-    [[nodiscard]] bool shares() const { return ranks > processors; }
+    [[nodiscard]] bool is_oversubscribed() const { return ranks > processors; }
 };
 
+/// The processors that each rank may use. The launcher may have bound ranks to separate ones.
 class RankProcessors {
   public:
-    /// Collective: asks all ranks.
-    explicit RankProcessors(Team world);
+    explicit RankProcessors(Team world);  ///< collective
 
-    [[nodiscard]] const Crowd& crowd() const { return crowd_; }
-    /// Returns a processor that both may use, if there is one.
+    [[nodiscard]] const HostLoad& host_load() const { return host_load_; }
+    /// Returns a processor that both ranks may use, if there is one.
     [[nodiscard]] std::optional<int> common(Rank a, Rank b) const;
     /// Returns a processor for `rank` that leaves another one for `other`; nothing if impossible.
-    [[nodiscard]] std::optional<int> apart(Rank rank, Rank other) const;
+    [[nodiscard]] std::optional<int> separate(Rank rank, Rank other) const;
 
   private:
     [[nodiscard]] const cpu_set_t& of(Rank rank) const {
@@ -65,7 +60,7 @@ class RankProcessors {
     }
 
     std::vector<cpu_set_t> allowed_;  ///< by rank; empty set: unknown
-    Crowd crowd_;
+    HostLoad host_load_;
 };
 
 /// The ranks of the job, with peers of rank 0.
@@ -78,14 +73,15 @@ class FitRanks {
     /// Local peers of rank 0, and ranks of other nodes, with a different node for each if possible.
     [[nodiscard]] const std::vector<Rank>& local_peers() const { return local_peers_; }
     [[nodiscard]] const std::vector<Rank>& remote_peers() const { return remote_peers_; }
-    /// Count of exchanges; equal on all ranks between phases.
+    /// Number of the last exchange, the value of its flag. Equal on all ranks while none measures.
     [[nodiscard]] std::uint64_t& turn() { return turn_; }
 
-    /// Runs `work` on rank 0 and these peers; the others poll for the end only from time to time.
-    /// shared: the processor of both ranks.
+    /// Runs `work` on rank 0 and `peers`; other ranks sleep, and poll for the end every 2 ms.
+    /// shared: processor to which rank 0 and the peers are bound meanwhile. Collective.
     void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
                             std::optional<int> shared = {});
-    /// Runs `work` on rank 0 and the peer, if there is one, with a team of the two.
+    /// Runs `work` on rank 0 and `peer` with a team of the two; without a peer does nothing.
+    /// Collective.
     void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
     void pause(double seconds);
 
@@ -94,34 +90,35 @@ class FitRanks {
 
     Team world_;
     Memory memory_;
-    std::uint64_t* wake_;  ///< of sleeping ranks
+    std::uint64_t* wake_;  ///< in `memory_`: the phase whose end rank 0 has signaled
     std::uint64_t turn_ = 0;
-    std::uint64_t phase_ = 0;
+    std::uint64_t phase_ = 0;  ///< number of calls of while_others_sleep()
     RankProcessors processors_;
     std::vector<Rank> local_peers_;
     std::vector<Rank> remote_peers_;
 };
 
-/// Times of a kind of multicast, by the number of peers.
+/// Times of one kind of multicast, in us.
 struct Multicast {
-    const char* mode = "";   ///< blocking or non-blocking puts
-    const char* until = "";  ///< measured until puts are issued or delivered
-    std::vector<lab::Summary> by_peers;
+    const char* mode = "";               ///< "blocking" or "non-blocking" puts
+    const char* until = "";              ///< end of the time: "issued", or "landed" (delivered)
+    std::vector<lab::Summary> by_peers;  ///< element i: to i + 1 peers
 
+    /// Returns the line through a statistic (such as the median) over the number of peers.
     [[nodiscard]] lab::Line line(double lab::Summary::*statistic) const;
 };
 
-/// Times of short calls of two ranks, in microseconds. The first four are per call in streams for
-/// local peers; all others are of single calls.
+/// Times of calls of rank 0 and one peer. A barrier precedes each call; for a local peer, the first
+/// four times are means of 100 calls after a barrier.
 struct Calls {
-    double alone_us = 0;      ///< a rank alone: enters and leaves
+    double alone_us = 0;      ///< broadcast of a team of one rank: only the cost of a call
     double broadcast_us = 0;  ///< 8 bytes
-    double cell_us = 0;       ///< exchange of bytes that fit a cell
-    double slot_us = 0;       ///< exchange of a few more bytes
-    double one_way_us = 0;    ///< a reduction after a barrier, at its root
-    double exchange_us = 0;   ///< an exchange after a barrier
-    lab::Line received;       ///< remote: a broadcast that rank 0 receives, over bytes
-    double both_ways_us = 0;  ///< additional time per byte of an alltoall
+    double cell_us = 0;       ///< allreduce of data that fits a cell
+    double slot_us = 0;       ///< allreduce of data that needs a slot
+    double one_way_us = 0;    ///< reduction, at its root
+    double exchange_us = 0;   ///< allreduce
+    lab::Line received;       ///< remote: a broadcast that rank 0 receives, us over bytes
+    double both_ways_us = 0;  ///< remote: additional time per byte if both ranks send (alltoall)
 };
 
 /// Results with the peers of one kind.
@@ -129,51 +126,49 @@ struct PeerTimes {
     const char* name = "";  ///< "near" (local) or "far" (remote)
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;                   ///< half round trips over bytes
-    lab::Line blocks;                  ///< time over bytes, for one rank per processor
+    lab::Line turns;                   ///< half round trips, us over bytes
+    lab::Line blocks;                  ///< ring, us over bytes, divided by ranks per processor
     std::optional<double> receive_us;  ///< remote: reception of a message that has arrived
     Calls calls;                       ///< with the first peer
     double flag_us = 0;  ///< local: half a round trip of a flag between two spinning ranks
-    /// Half a round trip of two ranks on one processor, where ranks share processors.
+    /// Half a round trip of two ranks on one processor, if the host is oversubscribed.
     std::optional<double> shared_us;
-    bool bound = false;  ///< the two ranks are bound to different processors
+    bool bound = false;  ///< `shared_us` is missing: the ranks are bound to different processors
 };
 
-/// Broadcasts in which each of two ranks copies one half, and reductions of equal amounts:
-/// times over bytes.
+/// Broadcasts in which each of two local ranks copies one half, and reductions: us over bytes.
 struct NearCopies {
-    lab::Points of_job;  ///< in place, in the job's own memory
-    lab::Points in_place;
-    lab::Points by_kernel;
-    lab::Points reduced;              ///< in place
+    lab::Points of_job;               ///< broadcast of symmetric memory, which is always mapped
+    lab::Points in_place;             ///< broadcast of a mapped buffer
+    lab::Points by_kernel;            ///< broadcast of a buffer that the kernel copies
+    lab::Points reduced;              ///< reduction of mapped buffers
     std::optional<double> expose_us;  ///< time of the owner to expose a remapped buffer
 };
 
+/// Costs of rank 0's own memory.
 struct OwnMemory {
-    std::size_t cache_bytes = std::size_t{1}
-                              << 20;  ///< cache of its processor; this default if unknown
-    double copy_ns_per_byte = 0;      ///< within the cache
-    double cold_ns_per_byte =
-        0;  ///< additional time for each byte read or written beyond the cache
-    double unpack_ns_per_byte = 0;  ///< neither end is in any cache
-    double reduce_ns_per_byte = 0;  ///< of doubles added to others in a cache
+    std::size_t cache_bytes = std::size_t{1} << 20;  ///< second-level cache; default if unknown
+    double copy_ns_per_byte = 0;                     ///< both buffers are in this cache
+    double cold_ns_per_byte = 0;    ///< additional time per byte read or written beyond the cache
+    double unpack_ns_per_byte = 0;  ///< neither buffer is in any cache
+    double reduce_ns_per_byte = 0;  ///< sum of doubles that are in a cache
 };
 
+/// Remapping a buffer ("adopt") and mapping it in a peer ("window"): us over pages.
 struct Adoption {
     lab::Points adopt;
     lab::Points window;
 };
 
 struct FitPass {
-    std::vector<PeerTimes> ways;
+    std::vector<PeerTimes> ways;  ///< local, then remote peers; a kind without ranks is missing
     std::optional<NearCopies> copies;  ///< if rank 0 can access a local peer's buffers
     OwnMemory memory;
     std::optional<Adoption> adoption;  ///< if buffers are remapped
-    /// Half round trips of a flag to the local peer, if it has its own processor.
-    std::vector<double> flags_us;
+    std::vector<double> flags_us;      ///< see PutMeasure::time_flag()
 };
 
-/// Percentile for times with few disturbances.
+/// Percentile that represents undisturbed calls.
 inline constexpr double kQuick = 10;
 
 [[nodiscard]] inline double elapsed_us(std::uint64_t begin_ns) {
@@ -201,16 +196,15 @@ class PutMeasure {
   public:
     PutMeasure(FitRanks& ranks, int repetitions);
 
-    /// Measures with these peers, which are not empty.
+    /// name: "near" or "far". There must be at least one peer.
     [[nodiscard]] PeerTimes measure(const char* name, const std::vector<Rank>& peers);
-    /// Times a flag to the local peer, if it has its own processor.
+    /// Times half a round trip of a flag with a local peer, if the host has several processors.
     void time_flag();
-    /// Returns the times of flags since the last call.
+    /// Returns the times of time_flag() since the last call of take_flags().
     [[nodiscard]] std::vector<double> take_flags() { return std::exchange(flags_us_, {}); }
 
   private:
-    /// Method of waiting: as the job does, or as ranks with (spinning) or without (yielding)
-    /// their own processor.
+    /// How a rank waits for a flag: in wait_until(), or in a loop without or with sched_yield().
     enum class Waits : std::uint8_t { usual, spinning, yielding };
 
     void multicast(PeerTimes& way, bool blocking);
@@ -219,7 +213,7 @@ class PutMeasure {
     [[nodiscard]] std::optional<double> measure_shared(PeerTimes& way);
     [[nodiscard]] double measure_receptions(const PeerTimes& way);
     [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
-    [[nodiscard]] Waits waits_apart() const;
+    [[nodiscard]] Waits fastest_waits() const;
     void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
     [[nodiscard]] double half_turn_us(Rank peer, std::size_t bytes, Waits waits);
     void send(Rank peer, std::size_t bytes);
@@ -233,9 +227,9 @@ class PutMeasure {
     std::uint64_t& turn_;
     int repetitions_;
     Memory memory_;
-    std::uint64_t* flag_;            ///< of exchanges
-    std::vector<std::byte> source_;  ///< two blocks, for exchanges
-    std::vector<std::byte> copy_;    ///< two blocks
+    std::uint64_t* flag_;            ///< in `memory_`: number of the last message
+    std::vector<std::byte> source_;  ///< two blocks, for alltoall
+    std::vector<std::byte> copy_;    ///< two blocks, for alltoall
     std::vector<double> flags_us_;
 };
 
@@ -259,7 +253,7 @@ class MemoryMeasure {
 
     FitRanks& ranks_;
     int repetitions_;
-    /// Kept over all passes, because memory that was remapped and freed is not remapped again.
+    // Kept over all passes, because memory that was remapped and freed is not remapped again.
     std::vector<std::byte> own_;
     std::vector<std::byte> exposed_;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fit_command.cpp - `weft fit`: measures, and fits the costs of puts on the nodes of this job.
 //
-// Idea     Everything is measured in several separate passes, because machines have modes that last
-//          for seconds or minutes; passes.hpp selects among them.
-// Holds    The time of a message is issue + latency + receive. Locally, this is the time of a flag
-//          between two ranks, and of a call. Remotely, it is the mean of a one-way call and an
-//          exchange, because in an exchange each rank must send before it receives. A local put
-//          costs its sender and receiver the time of a call in a stream, without entering it. All
-//          times of a cost come from one pass.
+// Idea     All measurements are repeated in several passes, because machines have modes that last
+//          for seconds or minutes; passes.hpp selects passes.
+// Holds    A message costs issue + latency + receive. The sum of a local message is the time of a
+//          flag between two ranks plus that of a call. The sum of a remote message is the mean of a
+//          one-way call and an exchange, because in an exchange each rank sends before it receives.
+//          `issue` and `receive` of a local message are each the time of a repeated broadcast
+//          without the cost of a call. All times of a cost come from one pass.
 // Next     fit.hpp for the measurements; docs/selection.md for the file.
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ struct FitArguments {
     double pause = 3;
 };
 
-/// Size of the put by which passes are compared.
+/// Size of the messages and copies whose costs are compared between passes.
 constexpr double kTypicalBytes = 16384;
 
 /// Rounds to three decimal places, the maximum in files of parameters.
@@ -51,8 +51,8 @@ bool is_near(const PeerTimes& way) {
     return way.name == std::string_view("near");
 }
 
-/// Returns the time from the sender's begin to the receiver's end. On a node it assumes ranks with
-/// their own processors, even if the ranks of this job share some.
+/// Returns the time from the start of the send to the end of the reception. A local peer is assumed
+/// to have its own processor, even if the ranks of this job share processors.
 double message_ns(const PeerTimes& way) {
     if (is_near(way)) return (way.flag_us + way.calls.alone_us) * 1000;
     return (way.calls.one_way_us + way.calls.exchange_us) / 2 * 1000;
@@ -75,18 +75,17 @@ double receive_ns(const PeerTimes& way) {
     return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
 }
 
-/// Returns the time from the turn of one rank to that of the next on its processor. Between
-/// two ranks that only wait for each other, half a round trip is a message and one turn. The
-/// result is at least the default of one node. If ranks share no processor, returns the
-/// provider's assumed cost.
+/// Returns the time until the next rank runs on a shared processor: half a round trip of two ranks
+/// on one processor, without the message; at least the default cost. If ranks share no processor,
+/// returns `assumed`, the provider's cost.
 double turn_ns(const PeerTimes& way, const plan::PutCost& assumed) {
     if (!way.shared_us) return plan::nanoseconds(assumed.turn);
     return std::max(plan::nanoseconds(plan::kSharedMemory.turn),
                     *way.shared_us * 1000 - message_ns(way));
 }
 
-/// Returns the time per byte of a one-way message. Locally it includes the copy out of the target;
-/// remotely that copy has its own cost (copy_ns).
+/// Returns the time per byte of a one-way message. A local message includes the copy out of the
+/// put target. A remote message does not: this copy is the separate cost `copy_ns` per byte.
 double byte_ns(const PeerTimes& way, double copy_ns) {
     if (is_near(way)) return way.blocks.slope * 1000;
     return std::max(0.0, way.calls.received.slope * 1000 - copy_ns);
@@ -115,8 +114,9 @@ void add_parameters(Json& parameters, const PeerTimes& way, double copy_ns,
     if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
 }
 
-/// Adds the costs of copies. Two ranks copy in half the time of one. The rest is waiting (measured
-/// with memory that need not be exposed), exposing, and a fixed time for each step.
+/// Adds the costs of copies. Each of two ranks copies half of the bytes, so the slope is half of
+/// the cost per byte. The intercept is the time to wait (measured with symmetric memory, which is
+/// not exposed), to expose, and of the step.
 void add_parameters(Json& parameters, const NearCopies& copies) {
     // In a job of several nodes, each wait may also poll the network.
     const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
@@ -126,7 +126,7 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
          {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
           {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
         const lab::Line line = lab::fit_line_by_ratio(points);
-        // A difference of three times, which may be lost in their noise.
+        // Noise may make this difference of times negative.
         const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
         parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : plan::nanoseconds(usual);
         parameters[fmt::format("{}_ns_per_byte", way)] =
@@ -140,7 +140,6 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
 void add_parameters(Json& parameters, const OwnMemory& memory) {
     parameters["copy_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
     parameters["cold_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
-    // Neither the data written by the network nor the destination of its copy is in a cache.
     parameters["unpack_ns_per_byte"] =
         plan::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
@@ -189,8 +188,7 @@ lab::Points middle_of(const std::vector<Measured>& passes, lab::Points Measured:
     return lab::middle_points(all);
 }
 
-/// Ignores copies of the job's own memory, made where no buffer was remapped, if a pass
-/// has remapped buffers.
+/// Returns the medians of the passes with remapped buffers, or of all passes if none has any.
 std::optional<NearCopies> middle_copies(const std::vector<FitPass>& passes) {
     std::vector<NearCopies> all = present(passes, &FitPass::copies);
     const auto adopts = [](const NearCopies& copies) { return copies.expose_us.has_value(); };
@@ -213,7 +211,7 @@ std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
     return Adoption{middle_of(all, &Adoption::adopt), middle_of(all, &Adoption::window)};
 }
 
-/// Returns the median of all passes, because this is a small difference of two times of a pass.
+/// Returns the median of all passes, because this small difference of times is noisy.
 double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view name) {
     std::vector<double> all;
     for (const FitPass& pass : passes)
@@ -221,7 +219,7 @@ double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view 
     return lab::median(all);
 }
 
-/// Returns the costs for the file: the median pass for copies, and one pass for each other kind.
+/// Returns the results for the file: medians of all passes for copies, one chosen pass for others.
 FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
     FitPass costs = passes[chosen.near];
     costs.copies = middle_copies(passes);
@@ -285,26 +283,26 @@ Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& ch
 }
 
 /// Returns the values by which passes are compared.
-lab::Pass seen_of(const FitPass& pass) {
-    lab::Pass seen{.memory_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
+lab::Pass summary_of(const FitPass& pass) {
+    lab::Pass summary{.memory_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
     if (pass.copies) {
         const lab::Line line = lab::fit_line_by_ratio(pass.copies->in_place);
-        seen.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
+        summary.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
     }
-    for (const double flag_us : pass.flags_us) seen.flags_ns.push_back(flag_us * 1000);
+    for (const double flag_us : pass.flags_us) summary.flags_ns.push_back(flag_us * 1000);
     for (const PeerTimes& way : pass.ways) {
         const double cost_ns =
             message_ns(way) + kTypicalBytes * byte_ns(way, pass.memory.copy_ns_per_byte);
         if (is_near(way))
-            seen.near_ns = cost_ns;
+            summary.near_ns = cost_ns;
         else
-            seen.far_ns = cost_ns;
+            summary.far_ns = cost_ns;
     }
-    return seen;
+    return summary;
 }
 
 Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
-               const std::vector<lab::Pass>& seen, const lab::ChosenPasses& chosen) {
+               const std::vector<lab::Pass>& summaries, const lab::ChosenPasses& chosen) {
     const FitPass costs = chosen_of(passes, chosen);
     Json report{{"schema", run::kParametersSchema},
                 {"machine", machine_name()},
@@ -312,7 +310,7 @@ Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
                 {"ranks", runtime.world().size()},
                 {"nodes", runtime.nodes()},
                 {"parameters", parameters_of(costs, run::machine_over(runtime.provider()))},
-                {"passes", passes_of(seen, chosen)}};
+                {"passes", passes_of(summaries, chosen)}};
     add_measured(report, costs.ways);
     return report;
 }
@@ -331,22 +329,22 @@ void print_text(const Json& report) {
     for (const Json& turns : report["turns"])
         if (turns.contains("bound"))
             fmt::print(
-                "{} turns: not measured, as rank 0 and its peer are bound to different "
+                "{} turns: not measured, because rank 0 and its peer are bound to different "
                 "processors\n",
                 json_text(turns["way"]));
     for (const auto& [key, value] : report["parameters"].items())
         fmt::print("{} {}\n", key, value.get<double>());
 }
 
-void print_pass(const lab::Pass& seen, std::size_t number, int passes) {
+void print_pass(const lab::Pass& pass, std::size_t number, int passes) {
     std::string text = fmt::format("pass {} of {}: 16 KiB copied {:.2f} us", number, passes,
-                                   seen.memory_ns * 1e-3);
+                                   pass.memory_ns * 1e-3);
     for (const auto& [name, cost] :
-         {std::pair{"near", seen.near_ns}, {"in place", seen.copies_ns}, {"far", seen.far_ns}})
+         {std::pair{"near", pass.near_ns}, {"in place", pass.copies_ns}, {"far", pass.far_ns}})
         if (cost) text += fmt::format(", {} {:.2f} us", name, *cost * 1e-3);
-    if (!seen.flags_ns.empty())
-        text += fmt::format(", a flag {:.0f} to {:.0f} ns", std::ranges::min(seen.flags_ns),
-                            std::ranges::max(seen.flags_ns));
+    if (!pass.flags_ns.empty())
+        text += fmt::format(", a flag {:.0f} to {:.0f} ns", std::ranges::min(pass.flags_ns),
+                            std::ranges::max(pass.flags_ns));
     fmt::print(stderr, "weft fit: {}\n", text);
 }
 
@@ -354,9 +352,9 @@ void print_modes(const lab::ChosenPasses& chosen) {
     if (!chosen.differ()) return;
     fmt::print(
         stderr,
-        "weft fit: a flag takes {:.0f} ns from rank to rank now and {:.0f} then: the machine "
-        "has modes, or was busy. Near costs are those of its quickest mode; in another one "
-        "calls take longer, and others may be quickest then\n",
+        "weft fit: the time of a flag from rank to rank varied from {:.0f} to {:.0f} ns: the "
+        "machine has modes, or was busy. Near costs are those of the fastest mode; in other modes "
+        "calls take longer, and other algorithms may be the fastest\n",
         chosen.flag_min_ns, chosen.flag_max_ns);
 }
 
@@ -375,25 +373,25 @@ FitPass measure_pass(FitRanks& ranks, PutMeasure& puts, MemoryMeasure& memory) {
     return found;
 }
 
-/// Measures in passes, and returns the report on rank 0, which prints progress.
+/// Returns the report on rank 0, which prints progress; null on other ranks.
 Json fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
     FitRanks ranks(runtime.world());
     PutMeasure puts(ranks, arguments.repetitions);
     MemoryMeasure memory(ranks, arguments.repetitions);
     std::vector<FitPass> passes;
-    std::vector<lab::Pass> seen;
-    const bool tells = runtime.world().rank() == 0;
+    std::vector<lab::Pass> summaries;
+    const bool reports = runtime.world().rank() == 0;
     while (std::ssize(passes) < arguments.passes) {
         if (!passes.empty() && arguments.pause > 0) ranks.pause(arguments.pause);
         passes.push_back(measure_pass(ranks, puts, memory));
-        if (!tells) continue;
-        seen.push_back(seen_of(passes.back()));
-        print_pass(seen.back(), seen.size(), arguments.passes);
+        if (!reports) continue;
+        summaries.push_back(summary_of(passes.back()));
+        print_pass(summaries.back(), summaries.size(), arguments.passes);
     }
-    if (!tells) return {};
-    const lab::ChosenPasses chosen = lab::choose_passes(seen);
+    if (!reports) return {};
+    const lab::ChosenPasses chosen = lab::choose_passes(summaries);
     print_modes(chosen);
-    return report_of(runtime, passes, seen, chosen);
+    return report_of(runtime, passes, summaries, chosen);
 }
 
 int fit(const FitArguments& arguments) {

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kBytesMax = 262144;
 constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
-constexpr std::size_t kData = 64;   ///< offset in the memory of all ranks, after the flags,
-constexpr std::size_t kPlaces = 4;  ///< and number of the largest blocks
+constexpr std::size_t kData = 64;   ///< offset of the data in `memory_`, after the line of the flag
+constexpr std::size_t kPlaces = 4;  ///< number of blocks of kBytesMax bytes there
 
 }  // namespace
 
@@ -48,12 +48,12 @@ std::byte* PutMeasure::data() {
     return static_cast<std::byte*>(memory_.data()) + kData;
 }
 
-PutMeasure::Waits PutMeasure::waits_apart() const {
-    return ranks_.processors().crowd().processors > 1 ? Waits::spinning : Waits::yielding;
+PutMeasure::Waits PutMeasure::fastest_waits() const {
+    return ranks_.processors().host_load().processors > 1 ? Waits::spinning : Waits::yielding;
 }
 
 void PutMeasure::time_flag() {
-    if (ranks_.local_peers().empty() || waits_apart() != Waits::spinning) return;
+    if (ranks_.local_peers().empty() || fastest_waits() != Waits::spinning) return;
     const Rank peer = ranks_.local_peers().front();
     ranks_.while_others_sleep({peer},
                               [&] { flags_us_.push_back(half_turn_us(peer, 0, Waits::spinning)); });
@@ -66,9 +66,9 @@ PeerTimes PutMeasure::measure(const char* name, const std::vector<Rank>& peers) 
     time_flag();
     ranks_.while_others_sleep({first}, [&] {
         way.turns = measure_turns(first);
-        way.flag_us = near ? half_turn_us(first, 0, waits_apart()) : 0;
+        way.flag_us = near ? half_turn_us(first, 0, fastest_waits()) : 0;
     });
-    // A local peer needs no processor to receive; a remote one must poll the network.
+    // Local peers may sleep, because puts to them are copies. Remote peers must poll the network.
     if (way.peers.size() > 1)
         for (const bool blocking : {false, true})
             ranks_.while_others_sleep(near ? std::vector<Rank>{} : way.peers,
@@ -88,28 +88,28 @@ PeerTimes PutMeasure::measure(const char* name, const std::vector<Rank>& peers) 
 void PutMeasure::multicast(PeerTimes& way, bool blocking) {
     const char* const mode = blocking ? "blocking" : "non-blocking";
     Multicast issued{mode, "issued", {}};
-    Multicast landed{mode, "landed", {}};
+    Multicast delivered{mode, "landed", {}};
     ++turn_;
     if (world_.rank() != 0) {
         world_.wait_until(flag_, Compare::ge, turn_);
         return;
     }
     for (std::size_t peers = 1; peers <= way.peers.size(); ++peers) {
-        std::vector<double> issue;
-        std::vector<double> landing;
+        std::vector<double> issue_us;
+        std::vector<double> delivery_us;
         for (int i = 0; i < repetitions_; ++i) {
             const std::uint64_t begin = base::monotonic_ns();
             for (std::size_t peer = 0; peer < peers; ++peer) put(way.peers[peer], blocking);
-            issue.push_back(elapsed_us(begin));
+            issue_us.push_back(elapsed_us(begin));
             world_.quiet();
-            landing.push_back(elapsed_us(begin));
+            delivery_us.push_back(elapsed_us(begin));
         }
-        issued.by_peers.push_back(lab::summarize(issue));
-        landed.by_peers.push_back(lab::summarize(landing));
+        issued.by_peers.push_back(lab::summarize(issue_us));
+        delivered.by_peers.push_back(lab::summarize(delivery_us));
     }
     for (const Rank peer : way.peers) send(peer, sizeof(std::uint64_t));
     way.multicasts.push_back(std::move(issued));
-    way.multicasts.push_back(std::move(landed));
+    way.multicasts.push_back(std::move(delivered));
 }
 
 void PutMeasure::put(Rank peer, bool blocking) {
@@ -129,6 +129,7 @@ lab::Line PutMeasure::measure_turns(Rank peer) {
     return lab::fit_line(points);
 }
 
+/// One round trip: rank 0 sends, the peer answers.
 void PutMeasure::turn(Rank peer, std::size_t bytes, Waits waits) {
     ++turn_;
     const Rank me = world_.rank();
@@ -144,12 +145,12 @@ void PutMeasure::send(Rank peer, std::size_t bytes) {
     world_.put_signal(data(), source_.data(), bytes, flag_, turn_, SignalOp::set, peer);
 }
 
-/// Measures with a peer of the same host where ranks share processors. A local peer does not poll
-/// the network, because a job on one node has none.
+/// Measures with the first peer, if the host is oversubscribed and the peer is on rank 0's host. A
+/// local peer does not poll the network, because a job of one node has none.
 std::optional<double> PutMeasure::measure_shared(PeerTimes& way) {
     const bool near = way.name == std::string_view("near");
-    if (!ranks_.processors().crowd().shares() ||
-        (!near && ranks_.processors().crowd().ranks != world_.size()))
+    if (!ranks_.processors().host_load().is_oversubscribed() ||
+        (!near && ranks_.processors().host_load().ranks != world_.size()))
         return {};
     const Rank peer = way.peers.front();
     const std::optional<int> shared = ranks_.processors().common(0, peer);
@@ -172,10 +173,10 @@ double PutMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
     return all_us / (2 * kTurns);
 }
 
-/// Measures receptions: the peer sends while rank 0 sleeps.
+/// Returns the time to receive one message that has arrived: the peer sends while rank 0 sleeps.
 double PutMeasure::measure_receptions(const PeerTimes& way) {
     const Rank peer = way.peers.front();
-    // The messages arrive before it wakes, also over a slow network.
+    // All messages arrive before rank 0 wakes up, also over a slow network.
     const auto pause =
         std::max(std::chrono::microseconds(2000),
                  std::chrono::microseconds(static_cast<std::int64_t>(way.turns.intercept * 8)));
@@ -205,8 +206,8 @@ double PutMeasure::measure_receptions(const PeerTimes& way) {
     return points.empty() ? 0 : lab::fit_line(points).slope;
 }
 
-/// Times a ring in which each rank sends a block to the next. Local data is also copied out of its
-/// target, as from a slot: that is part of the put. Blocks alternate between places, as with slots.
+/// Times a ring in which each rank sends a block to the next rank. A local receiver also copies the
+/// block, as out of a slot. Successive blocks use different places, as different slots.
 lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
     std::vector<Rank> ring{0};
     ring.insert(ring.end(), peers.begin(), peers.end());
@@ -214,7 +215,7 @@ lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
     const Rank next = own + 1 == ring.end() ? 0 : own[1];
     const auto members = static_cast<int>(ring.size());
     const double shared =
-        std::max(1.0, static_cast<double>(members) / ranks_.processors().crowd().processors);
+        std::max(1.0, static_cast<double>(members) / ranks_.processors().host_load().processors);
     std::vector<lab::Point> points;
     for (const std::size_t bytes : kBlockBytes) {
         std::vector<double> times;
@@ -233,8 +234,8 @@ lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
     return lab::fit_line(points);
 }
 
-/// Returns the time per call. For streams it takes a low percentile, so that calls without polls of
-/// the network count, as on one node.
+/// Returns the time per call of `calls` calls after a barrier: the median if `calls` is 1, else a
+/// low percentile, because a job of one node does not poll the network.
 double PutMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
     const std::vector<double> times = times_us(
         repetitions_,
@@ -245,11 +246,10 @@ double PutMeasure::call_us(Team team, const std::function<void()>& call, int cal
     return (calls > 1 ? lab::percentile(times, kQuick) : lab::median(times)) / calls;
 }
 
-/// Times short calls. Streams are only used locally, because they would take long over
-/// a slow network.
+/// Times short calls. Remote calls are not repeated, which would take long over a slow network.
 Calls PutMeasure::calls_of(Team pair, bool near) {
-    constexpr std::size_t kCell = 5;
-    constexpr std::size_t kSlot = 8;
+    constexpr std::size_t kCell = 5;  // doubles that fit a cell
+    constexpr std::size_t kSlot = 8;  // doubles that need a slot
     std::array<double, kSlot> values{};
     Team self = *pair.split(pair.rank(), 0);
     pair.set_algorithm("broadcast", "flat");
@@ -263,14 +263,14 @@ Calls PutMeasure::calls_of(Team pair, bool near) {
             },
             calls);
     };
-    const int stream = near ? 100 : 1;
+    const int repeated = near ? 100 : 1;
     Calls found;
     found.alone_us = call_us(
-        self, [&] { self.broadcast(values.data(), 1, Type::float64, 0); }, stream);
+        self, [&] { self.broadcast(values.data(), 1, Type::float64, 0); }, repeated);
     found.broadcast_us = call_us(
-        pair, [&] { pair.broadcast(values.data(), 1, Type::float64, 0); }, stream);
-    found.cell_us = exchange(kCell, stream);
-    found.slot_us = exchange(kSlot, stream);
+        pair, [&] { pair.broadcast(values.data(), 1, Type::float64, 0); }, repeated);
+    found.cell_us = exchange(kCell, repeated);
+    found.slot_us = exchange(kSlot, repeated);
     found.exchange_us = exchange(kCell, 1);
     found.one_way_us = call_us(
         pair, [&] { pair.reduce(values.data(), values.data(), 1, Type::float64, Op::max, 0); }, 1);
@@ -279,7 +279,7 @@ Calls PutMeasure::calls_of(Team pair, bool near) {
     return found;
 }
 
-/// Times calls singly. In one-way calls the receiver measures the time.
+/// Times calls of up to kBytesMax bytes. Rank 0 receives the broadcast and measures its time.
 void PutMeasure::time_long_calls(Team pair, Calls& found) {
     constexpr Rank kSender = 1;
     pair.set_algorithm("broadcast", "flat");

@@ -22,12 +22,11 @@ namespace {
 constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
 constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
-/// Default of an unknown size of the last cache, and limit of a larger one.
-constexpr std::size_t kLastCacheBytes = std::size_t{32} << 20;
-constexpr std::size_t kLastCacheMax = std::size_t{128} << 20;
+constexpr std::size_t kLastCacheBytes = std::size_t{32} << 20;  ///< size if it is unknown
+constexpr std::size_t kLastCacheMax = std::size_t{128} << 20;   ///< larger caches count as this
 
-/// Measures copies between memory that is in no cache, in pieces; their total is twice
-/// the last cache.
+/// Copies pieces of two buffers in rotation. Each buffer is as large as the last cache, so the
+/// pieces are in no cache.
 double unpack_ns_per_byte(int repetitions) {
     const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
     const std::size_t known = cache > 0 ? static_cast<std::size_t>(cache) : kLastCacheBytes;
@@ -43,7 +42,7 @@ double unpack_ns_per_byte(int repetitions) {
     return us * 1000 / kUnpackedBytes;
 }
 
-/// Measures the addition of a vector of doubles to another, in a cache.
+/// Measures the sum of two arrays of doubles that fit a cache.
 double reduce_ns_per_byte() {
     constexpr std::size_t kElements = 4096;
     constexpr int kRounds = 200;
@@ -55,6 +54,7 @@ double reduce_ns_per_byte() {
     return us * 1000 / (kElements * sizeof(double));
 }
 
+/// Returns options for a process that is its own local peer.
 link::DirectOptions own_peer() {
     link::DirectOptions options;
     options.peers = {{.pid = ::getpid()}};
@@ -62,18 +62,17 @@ link::DirectOptions own_peer() {
     return options;
 }
 
-/// Measures the time to remap ("adopt") a buffer, and to map a remapped one. The process acts as
-/// its own local peer: it exposes a buffer and maps it, as a peer would.
+/// Measures the time to remap ("adopt") a buffer, and to map a remapped buffer. The process is its
+/// own local peer: it exposes the buffer and then maps it.
 class AdoptionProbe {
   public:
     AdoptionProbe() : direct_(own_peer()) {}
 
     struct Times {
-        double adopt_us = 0;   ///< of the owner
-        double window_us = 0;  ///< to map the buffer, and to touch each page once
+        double adopt_us = 0;   ///< time of the owner to remap the buffer
+        double window_us = 0;  ///< time of the peer to map the buffer and read each page once
     };
-    /// Measures a buffer that was not exposed before. Returns nothing if buffers
-    /// cannot be remapped.
+    /// Measures a buffer that was not exposed before; returns nothing if it is not remapped.
     [[nodiscard]] std::optional<Times> time(std::span<std::byte> buffer) {
         std::uint64_t begin = base::monotonic_ns();
         const base::Exposure exposure =
@@ -91,7 +90,7 @@ class AdoptionProbe {
         return times;
     }
 
-    /// Exposes and unexposes a remapped buffer, as its owner does.
+    /// Exposes and unexposes a buffer.
     void expose(std::span<std::byte> buffer) {
         direct_.conceal(direct_.expose(buffer.data(), buffer.size(), base::Access::read));
     }
@@ -110,8 +109,8 @@ std::optional<NearCopies> MemoryMeasure::copies() {
     return found;
 }
 
-/// Measures copies of the program's buffers, which are remapped after some calls; of the job's own
-/// memory if no buffer is.
+/// Measures copies of ordinary buffers, which the first calls remap. If buffers are not remapped,
+/// measures copies of symmetric memory, which is always mapped.
 std::optional<NearCopies> MemoryMeasure::copies_of(Team pair) {
     constexpr int kCallsUntilAdopted = 64;
     pair.set_algorithm("broadcast", "mapped");
@@ -153,11 +152,11 @@ std::optional<NearCopies> MemoryMeasure::copies_of(Team pair) {
         return found;
     } catch (const Error& error) {
         if (error.status() != Status::unsupported) throw;
-        return std::nullopt;  // both ranks find this
+        return std::nullopt;  // on both ranks
     }
 }
 
-/// Measures exposing a remapped buffer; returns nothing if it is not remapped.
+/// Returns the time to expose a remapped buffer; nothing if buffers are not remapped.
 std::optional<double> MemoryMeasure::expose_us(std::size_t bytes) {
     AdoptionProbe probe;
     exposed_.resize(bytes);
@@ -178,7 +177,8 @@ OwnMemory MemoryMeasure::own_memory() {
         };
         const std::size_t few = found.cache_bytes / 16;
         found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
-        const std::size_t many = found.cache_bytes * 2;  // a quarter of it stays in the cache
+        const std::size_t many =
+            found.cache_bytes * 2;  // a quarter of both buffers is in the cache
         const double cold_ns =
             copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
         found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
@@ -188,8 +188,8 @@ OwnMemory MemoryMeasure::own_memory() {
     return found;
 }
 
-/// Measures copies. In a job of several nodes, waiting ranks also poll the network, which takes
-/// longer than these calls' messages. So the times without polling count.
+/// Times call(buffer, bytes) with the buffers of next(bytes). A low percentile is the time of calls
+/// without polls of the network, which are slow and exist only in jobs of several nodes.
 lab::Points MemoryMeasure::measure_copies(
     Team pair, const std::function<std::byte*(std::size_t)>& next,
     const std::function<void(std::byte*, std::size_t)>& call) const {
@@ -208,7 +208,7 @@ lab::Points MemoryMeasure::measure_copies(
 }
 
 std::optional<Adoption> MemoryMeasure::adoption() {
-    // Limited to the buffers that may be remapped at a time.
+    // More buffers are not remapped at the same time.
     constexpr int kBuffersMax = 32;
     std::optional<Adoption> found;
     ranks_.while_others_sleep({}, [&] {

@@ -13,28 +13,27 @@ namespace weft::tools {
 
 namespace {
 
-/// Returns the counts of the host with the most ranks per usable processor.
-Crowd crowd_of(Team world, const std::vector<cpu_set_t>& allowed) {
+/// Hosts are identified by name. Collective.
+HostLoad largest_load(Team world, const std::vector<cpu_set_t>& allowed) {
     using Name = std::array<char, 64>;
     Name own{};
     ::gethostname(own.data(), own.size() - 1);
     std::vector<Name> names(allowed.size());
     world.allgather(own.data(), names.data()->data(), own.size(), Type::uint8);
-    Crowd most;
+    HostLoad most;
     for (std::size_t rank = 0; rank < names.size(); ++rank) {
-        if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(rank),
-                      names[rank]) != names.begin() + static_cast<std::ptrdiff_t>(rank))
-            continue;
-        Crowd crowd{.ranks = 0};
+        const auto own_name = names.begin() + static_cast<std::ptrdiff_t>(rank);
+        if (std::find(names.begin(), own_name, *own_name) != own_name) continue;  // counted before
+        HostLoad load{.ranks = 0};
         cpu_set_t all;
         CPU_ZERO(&all);
         for (std::size_t peer = rank; peer < names.size(); ++peer) {
             if (names[peer] != names[rank]) continue;
-            ++crowd.ranks;
+            ++load.ranks;
             CPU_OR(&all, &all, &allowed[peer]);
         }
-        crowd.processors = std::max(1, CPU_COUNT(&all));
-        if (crowd.ranks * most.processors >= most.ranks * crowd.processors) most = crowd;
+        load.processors = std::max(1, CPU_COUNT(&all));
+        if (load.ranks * most.processors >= most.ranks * load.processors) most = load;
     }
     return most;
 }
@@ -74,7 +73,7 @@ RankProcessors::RankProcessors(Team world) : allowed_(static_cast<std::size_t>(w
     CPU_ZERO(&own);
     if (::sched_getaffinity(0, sizeof own, &own) != 0) CPU_ZERO(&own);
     world.allgather(&own, allowed_.data(), sizeof own, Type::uint8);
-    crowd_ = crowd_of(world, allowed_);
+    host_load_ = largest_load(world, allowed_);
 }
 
 std::optional<int> RankProcessors::common(Rank a, Rank b) const {
@@ -84,7 +83,7 @@ std::optional<int> RankProcessors::common(Rank a, Rank b) const {
     return first_of(both);
 }
 
-std::optional<int> RankProcessors::apart(Rank rank, Rank other) const {
+std::optional<int> RankProcessors::separate(Rank rank, Rank other) const {
     const Rank first = std::min(rank, other);
     const Rank second = std::max(rank, other);
     cpu_set_t rest = of(second);
@@ -116,13 +115,13 @@ void FitRanks::while_others_sleep(const std::vector<Rank>& peers, const std::fun
         return rank == 0 || std::ranges::find(peers, rank) != peers.end();
     };
     if (works(world_.rank())) {
-        // Otherwise two ranks that yield to each other might share a processor and
-        // leave another idle.
+        // Binds two ranks to separate processors: ranks that yield to each other might share one
+        // and leave the other idle.
         std::optional<int> own = shared;
         const Rank other = world_.rank() == 0 && !peers.empty() ? peers.front() : 0;
-        if (!own && peers.size() == 1) own = processors_.apart(world_.rank(), other);
-        std::optional<OnProcessor> there;
-        if (own) there.emplace(*own);
+        if (!own && peers.size() == 1) own = processors_.separate(world_.rank(), other);
+        std::optional<OnProcessor> binding;
+        if (own) binding.emplace(*own);
         work();
     } else {
         while (!world_.test_until(wake_, Compare::ge, phase_))
@@ -131,7 +130,7 @@ void FitRanks::while_others_sleep(const std::vector<Rank>& peers, const std::fun
     if (world_.rank() == 0)
         for (Rank rank = 1; rank < world_.size(); ++rank)
             if (!works(rank)) world_.put(wake_, &phase_, sizeof phase_, rank);
-    // Ranks that took no part have not counted their turns.
+    // Ranks that slept have not counted the exchanges.
     turn_ = world_.allreduce<std::uint64_t>(turn_, Op::max);
     world_.barrier();
 }
