@@ -2,9 +2,9 @@
 // enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for a
 // number of ranks.
 //
-// Idea     With --best, it instead searches for the cheapest schedule of any kind under the
-//          pipelined postal model, without building the others.
-// Holds    Schedules are printed when found; --count counts without making them.
+// Idea     With --best, the command instead searches for the cheapest schedule of any kind under
+//          the pipelined postal model (each message occupies its sender for --issue-ns and arrives
+//          --latency-ns later). The search does not enumerate schedules.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
 #include <fmt/format.h>
 
@@ -36,14 +36,14 @@ struct EnumerateArguments {
     bool json = false;
 };
 
-/// By ScheduleFamily.
+/// Names of ScheduleFamily, by value.
 constexpr std::array kKinds{"factored", "split", "merged"};
 
 ScheduleFamily family_of(const std::string& kind) {
     return static_cast<ScheduleFamily>(std::ranges::find(kKinds, kind) - kKinds.begin());
 }
 
-/// Limited by memory: the search has tables with an entry for each number of ranks.
+/// Limit for the memory of the search, whose tables have an entry for each number of ranks.
 constexpr Rank kBestRanksMax = 100'000'000;
 
 collectives::StageCost read_cost(const EnumerateArguments& arguments) {
@@ -67,6 +67,7 @@ std::uint64_t count_unordered(Rank ranks) {
 
 int print_counts(const EnumerateArguments& arguments) {
     const ScheduleFamily family = family_of(arguments.kind);
+    // One pass counts the factored schedules of all numbers of ranks.
     const bool sieved = arguments.up_to && family == ScheduleFamily::factored;
     if (sieved && arguments.ranks > kBestRanksMax)
         refuse("--ranks: {} is more than {}", arguments.ranks, kBestRanksMax);
@@ -89,7 +90,7 @@ int print_counts(const EnumerateArguments& arguments) {
     return 0;
 }
 
-/// Prints the numbers of ranks for which a split or a merge beats all factored schedules.
+/// Prints for how many numbers of ranks a split or a merge beats all factored schedules.
 int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
     constexpr Rank kMost = 100'000;
     if (arguments.ranks > kMost) refuse("--ranks: {} is more than {}", arguments.ranks, kMost);
@@ -143,13 +144,13 @@ int enumerate(const EnumerateArguments& arguments) {
     if (arguments.kind.empty()) refuse("--kind is missing: factored, split or merged");
     const ScheduleFamily family = family_of(arguments.kind);
     if (!arguments.count && (arguments.unordered || arguments.up_to))
-        refuse("--unordered and --up-to go with --count or --best");
+        refuse("--unordered and --up-to need --count or --best");
     if (arguments.unordered && family != ScheduleFamily::factored)
-        refuse("--unordered is for factored schedules");
+        refuse("--unordered is only valid with --kind factored");
     if (arguments.count) return print_counts(arguments);
-    static std::array<char, 1U << 16> buffer;  // for few writes; used until the process ends
+    static std::array<char, 1U << 16> buffer;  // static: stdout uses it until the process ends
     std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
-    // The schedule of one rank has no stages and no text: it is counted, but not listed.
+    // The schedule of one rank is empty: it is counted, but not listed.
     if (arguments.json)
         fmt::print("{{\"ranks\":{},\"kind\":\"{}\",\"count\":{},\"schedules\":[", arguments.ranks,
                    arguments.kind, collectives::count_schedules(arguments.ranks, family));
@@ -181,7 +182,7 @@ void add_enumerate_command(CLI::App& app, int& exit_status) {
     add_option(*command, "--issue-ns", arguments->issue, "sender time of the model, per message");
     add_flag(*command, "--count", arguments->count, "print only the number of schedules");
     add_flag(*command, "--unordered", arguments->unordered,
-             "with --count: count each set of factors once, whatever the order");
+             "with --count: count each set of factors once, in any order");
     add_flag(*command, "--up-to", arguments->up_to,
              "for all numbers of ranks from 2: the sum of counts, or with --best how many "
              "have a split or a merge as their cheapest schedule");

@@ -17,7 +17,7 @@ namespace weft::tools {
 
 namespace {
 
-/// Options of the model. A file of parameters has the same names as keys, such as latency_ns.
+/// An option; the key of a file of parameters is its name with underscores, such as latency_ns.
 struct ModelOption {
     const char* name;
     const char* usual;
@@ -49,7 +49,7 @@ base::Result<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-Rank nodes_on(const plan::Machine& machine) {
+Rank node_count(const plan::Machine& machine) {
     return machine.node_of.empty() ? 1 : std::ranges::max(machine.node_of) + 1;
 }
 
@@ -111,7 +111,7 @@ void add_model_arguments(CLI::App& command, ModelArguments& arguments) {
 }
 
 void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int processors) {
-    const Rank nodes = nodes_on(machine);
+    const Rank nodes = node_count(machine);
     if (hosts < 1 || hosts > nodes) refuse("--hosts: {} is not in 1..{} (the nodes)", hosts, nodes);
     if (processors < 1) refuse("--processors: {} is less than 1", processors);
     std::vector<std::int64_t> on_host(static_cast<std::size_t>(hosts));
@@ -124,16 +124,17 @@ void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int proces
 
 void complete_machine(lab::CostParameters& parameters, const MachineArguments& arguments,
                       std::vector<Rank> node_of, Rank ranks) {
-    const bool two_ways = parameters.machine.has_value();
-    if (arguments.copy && !two_ways)
+    const bool near_and_far = parameters.machine.has_value();  // separate costs of both
+    if (arguments.copy && !near_and_far)
         refuse(
             "--copy needs --params with a file of near and far puts "
             "(near_latency_ns, far_latency_ns, ...), as weft fit writes it");
-    if (arguments.turn && two_ways) refuse("--turn-ns: --params has near_turn_ns and far_turn_ns");
+    if (arguments.turn && near_and_far)
+        refuse("--turn-ns: --params has near_turn_ns and far_turn_ns");
     if (arguments.turn)
         parameters.wire.turn = need(plan::parse_nanoseconds(*arguments.turn), "--turn-ns");
     plan::Machine machine;
-    if (two_ways) machine = parameters.measured.over(run::machine_over(""));
+    if (near_and_far) machine = parameters.measured.over(run::machine_over(""));
     machine.node_of = std::move(node_of);
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
     const std::optional<int> given = parameters.measured.processors();
@@ -142,11 +143,12 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
         refuse("{} needs --processors (or a line `processors N` in the file of --params)",
                arguments.hosts ? "--hosts" : "--turn-ns");
     if (processors)
-        share_processors(machine, ranks, arguments.hosts.value_or(nodes_on(machine)), *processors);
+        share_processors(machine, ranks, arguments.hosts.value_or(node_count(machine)),
+                         *processors);
     if (machine.crowded() && ranks > plan::kPredictedRanks)
         fail(Status::unsupported, "{} ranks: where ranks share processors at most {} are predicted",
              ranks, plan::kPredictedRanks);
-    if (!two_ways) {
+    if (!near_and_far) {
         if (!machine.crowded()) return;
         machine.node_of.clear();
         set_puts(machine, parameters.wire);

@@ -2,8 +2,8 @@
 // model_options.hpp - arguments for message costs (numbers, or a named set or file), and for the
 // machine: shared processors, and access to buffers of local peers.
 //
-// Idea     simulate, cost and explain describe a team with the same arguments, and all predict with
-//          plan/select. So the same arguments and file give the same times.
+// Idea     simulate, cost and explain share these arguments and predict with plan/select, so equal
+//          arguments give equal times.
 // Next     docs/selection.md, "Ranks that share processors".
 #pragma once
 
@@ -21,8 +21,8 @@ namespace weft::tools {
 
 struct ModelArguments {
     static constexpr std::size_t kOptions = 8;
-    std::string params;  ///< replaces all others
-    std::array<std::string, kOptions> values;
+    std::string params;  ///< --params, which excludes the other options; empty: not given
+    std::array<std::string, kOptions> values;  ///< of --model, --latency-ns, ... in this order
 };
 
 void add_model_arguments(CLI::App& command, ModelArguments& arguments);
@@ -32,25 +32,25 @@ void add_model_arguments(CLI::App& command, ModelArguments& arguments);
 [[nodiscard]] lab::CostParameters read_parameters(const std::string& name);
 
 struct MachineArguments {
-    std::optional<int> processors;    ///< of each host; empty: those of the file, if any
-    std::optional<Rank> hosts;        ///< empty: each node is a host
-    std::optional<std::string> turn;  ///< used if local and remote messages have equal costs
+    std::optional<int> processors;    ///< processors of each host; empty: as in the file, if any
+    std::optional<Rank> hosts;        ///< number of hosts; empty: each node is a host
+    std::optional<std::string> turn;  ///< --turn-ns; only if local and remote costs are equal
     bool copy = false;                ///< the kernel copies between buffers of local peers
 };
 
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments);
 
-/// Completes the machine of a file with local and remote costs as `weft explain` does, for these
-/// nodes (empty: all ranks on one node). Missing costs have the defaults of a job without a file.
-/// With equal costs, a machine is made only if ranks share processors, and it does not distinguish
-/// nodes. Fails if the arguments need more than the parameters contain.
+/// Sets `parameters.machine`. If the file has local and remote costs, missing costs have the
+/// defaults of a job without a file. Otherwise a machine is set only if ranks share processors, and
+/// all its ranks are on one node. node_of: by rank; empty: one node. Throws an Error if the
+/// arguments need more than the parameters contain.
 void complete_machine(lab::CostParameters& parameters, const MachineArguments& arguments,
                       std::vector<Rank> node_of, Rank ranks);
 
 /// Distributes the nodes, in order, over `hosts` hosts with `processors` processors each.
 void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int processors);
 
-/// Predicts the time of the call where ranks share processors, from the programs of all ranks.
+/// Predicts the time of a call whose ranks share processors, from the programs of all ranks.
 [[nodiscard]] plan::Predicted shared_time(const ProgramQuestion& question,
                                           const plan::Machine& machine);
 

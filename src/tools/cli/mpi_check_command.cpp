@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_check_command.cpp - `weft mpi-check`: tells whether the MPI layer serves a program,
-// and its gain.
+// mpi_check_command.cpp - `weft mpi-check`: shows whether the MPI layer serves a program's
+// collectives, and how much time that saves.
 //
-// Idea     The program runs twice under the launcher of its MPI with the layer preloaded: once with
-//          all calls handed back, once normally. The layer's statistics give the other results.
+// Idea     The program runs twice under the launcher of its MPI with the layer preloaded. In the
+//          first run the layer passes all calls to the MPI library. The layer's statistics contain
+//          the number and time of the calls.
 // Next     src/faces/mpi/statistics.cpp, which prints the statistics.
 #include <fmt/format.h>
 
@@ -24,16 +25,13 @@ struct CheckArguments {
     std::string program;
 };
 
-/// Returns the MPI that a program is linked with, by ldd.
+/// Returns the MPI with which a program is linked, from the output of ldd.
 std::string mpi_of(const std::string& program) {
     const std::string libraries =
         output_of(fmt::format("ldd {} 2>/dev/null </dev/null", in_quotes(program))).text;
     if (libraries.find("libmpi.so") != std::string::npos) return "openmpi";
     if (libraries.find("libmpich.so") != std::string::npos) return "mpich";
-    refuse(
-        "{} is not linked with Open MPI or MPICH as far as ldd tells: say --mpi openmpi or --mpi "
-        "mpich",
-        program);
+    refuse("{}: ldd shows neither Open MPI nor MPICH; give --mpi openmpi or --mpi mpich", program);
 }
 
 struct MpiTrial {
@@ -41,10 +39,10 @@ struct MpiTrial {
     std::string errors;  ///< output of the ranks on stderr, with the statistics
 };
 
-/// Runs the program with the layer, which serves its calls or hands them back.
+/// Runs the program with the layer. serves: false: the layer passes all calls to the MPI library.
 MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
                      const std::string& layer, bool serves) {
-    // lint: allow(variable): those of src/faces/mpi; docs/guide/mpi-backing.md
+    // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
     Words settings{serves ? "WEFT_MPI=on" : "WEFT_MPI=off", "WEFT_MPI_STATS=1"};
     settings.push_back("LD_PRELOAD=" + layer);
     const Words words = words_of({.mpi = mpi,
@@ -61,11 +59,11 @@ MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
     return {.seconds = time.count(), .errors = output.text};
 }
 
-/// Sums of the layer's table.
+/// Sums over the lines of the layer's table: `weft: NAME CALLS SERVED BYTES SERVED_MS HOST_MS`.
 struct Sums {
     long calls = 0;
-    long served = 0;
-    double ms = 0;
+    long served = 0;  ///< calls that the layer executed itself
+    double ms = 0;    ///< time in all calls
 };
 
 Sums sums_of(const std::string& errors) {
@@ -109,13 +107,13 @@ int check_program(const CheckArguments& arguments) {
 void add_mpi_check_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<CheckArguments>(
         app, exit_status, "mpi-check",
-        "whether the layer for MPI serves a program, and what it gains", &check_program);
+        "whether the layer for MPI serves a program, and the time it saves", &check_program);
     add_option(*command, "program", arguments->program,
-               "an MPI program that ends by itself; it runs twice, its output is dropped")
+               "an MPI program that ends without input; it runs twice, its output is dropped")
         .required();
     add_option(*command, "-n", arguments->ranks, "ranks").within(1, 4096);
     add_option(*command, "--mpi", arguments->mpi,
-               "the MPI that it uses; not given: as it is linked")
+               "the MPI of the program; default: the one it is linked with")
         .one_of({"openmpi", "mpich"});
 }
 

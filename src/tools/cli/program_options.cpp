@@ -37,7 +37,7 @@ std::vector<Rank> parse_grid(std::string_view text) {
     }
 }
 
-/// Reads --counts: a count for each rank, or `each` for all.
+/// Reads --counts, one count for each rank. Without --counts, all are `each`.
 std::vector<std::uint64_t> read_counts(const std::string& text, Rank ranks, std::uint64_t each) {
     const auto size = static_cast<std::size_t>(ranks);
     if (text.empty()) return std::vector<std::uint64_t>(size, each);
@@ -50,7 +50,7 @@ std::vector<std::uint64_t> read_counts(const std::string& text, Rank ranks, std:
     return counts;
 }
 
-/// Limit of stored steps and blocks of programs, 32 bytes each.
+/// Limit of the sum of steps and blocks that are kept, each of 32 bytes: 4 GiB.
 constexpr std::size_t kStepsMax = std::size_t{1} << 27;
 
 }  // namespace
@@ -59,11 +59,11 @@ std::uint64_t CountedCall::elements() const {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-bool CountedCall::all_alike() const {
+bool CountedCall::has_equal_counts() const {
     return std::ranges::all_of(counts, [&](std::uint64_t c) { return c == counts.front(); });
 }
 
-std::uint64_t CountedCall::between(Rank from, Rank to) const {
+std::uint64_t CountedCall::message_elements(Rank from, Rank to) const {
     const auto count_of = [&](Rank rank) { return counts[static_cast<std::size_t>(rank)]; };
     switch (traits->even) {
         case Collective::gather:
@@ -78,14 +78,15 @@ std::uint64_t CountedCall::between(Rank from, Rank to) const {
 std::vector<collectives::Message> CountedCall::sent(Rank rank) const {
     std::vector<collectives::Message> list;
     for (Rank to = 0; to < size; ++to)
-        if (const std::uint64_t count = between(rank, to); count > 0) list.push_back({to, count});
+        if (const std::uint64_t count = message_elements(rank, to); count > 0)
+            list.push_back({to, count});
     return list;
 }
 
 std::vector<collectives::Message> CountedCall::received(Rank rank) const {
     std::vector<collectives::Message> list;
     for (Rank from = 0; from < size; ++from)
-        if (const std::uint64_t count = between(from, rank); count > 0)
+        if (const std::uint64_t count = message_elements(from, rank); count > 0)
             list.push_back({from, count});
     return list;
 }
@@ -113,14 +114,14 @@ plan::Contract CountedCall::contract() const {
         const auto first = static_cast<std::uint32_t>(sent(header.rank).size());
         return plan::UnitRange{first, header.units - std::min(first, header.units)};
     };
-    // Each received block is the one that its sender has for this rank.
+    // Each received block must be the block that its sender has for this rank.
     contract.expected = [this](const plan::Program& header) {
         std::vector<plan::Expectation> list;
         auto unit = static_cast<std::uint32_t>(sent(header.rank).size());
         for (const collectives::Message& message : received(header.rank)) {
-            const auto there = sent(message.peer);
+            const auto sends = sent(message.peer);
             const auto at =
-                std::ranges::find(there, header.rank, &collectives::Message::peer) - there.begin();
+                std::ranges::find(sends, header.rank, &collectives::Message::peer) - sends.begin();
             list.push_back({unit++, message.peer, message.peer, static_cast<std::uint32_t>(at)});
         }
         return list;
@@ -158,8 +159,8 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
                "bytes of each rank's vector, or of a block of it");
     add_option(command, "--type", arguments.type, "element type");
     add_option(command, "--counts", arguments.counts,
-               "gatherv, scatterv, ...: elements of each rank's block, as in 3,0,5; all those of "
-               "--bytes unless given");
+               "gatherv, scatterv, ...: elements of each rank's block, as in 3,0,5; default: "
+               "those of --bytes for each rank");
     add_option(command, "--placement", arguments.placement,
                "placement of the remainders of merges: ordered or paper")
         .one_of({"ordered", "paper"});
@@ -172,7 +173,7 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     add_flag(command, "--periodic", arguments.periodic,
              "neighbor_...: the last rank of each dimension is next to the first one");
     add_option(command, "--reach", arguments.reach,
-               "neighbor_...: how far away neighbors are at most, in each dimension");
+               "neighbor_...: largest distance of a neighbor, in each dimension");
     add_flag(command, "--star", arguments.star,
              "neighbor_...: only neighbors along the dimensions, none across corners");
 }
@@ -330,8 +331,8 @@ ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max)
 ProgramQuestion for_models(ProgramQuestion question) {
     if (!question.is_pairwise()) return question;
     const CountedCall& call = *question.counted;
-    // A block of an alltoall has one size on all ranks.
-    if (call.traits->even == Collective::alltoall && !call.all_alike())
+    // The programs of "direct" for alltoall have one block size.
+    if (call.traits->even == Collective::alltoall && !call.has_equal_counts())
         fail(Status::unsupported, "--counts: an alltoallv whose counts differ is not simulated");
     question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
     question.request.counts = call.counts;
@@ -345,7 +346,7 @@ ProgramQuestion for_models(ProgramQuestion question) {
 
 base::Result<plan::Stages> stages_of(const ProgramQuestion& question) {
     if (question.counted != nullptr || question.neighbors != nullptr)
-        return base::fail(Status::unsupported, "stages are of equal blocks, for all ranks");
+        return base::fail(Status::unsupported, "only calls with equal blocks have stages");
     return collectives::generate_stages(question.collective, question.spec, question.request);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_options.hpp - arguments that name a set of programs: collective, algorithm, ranks, and
-// others, with the grid of a neighborhood collective.
+// program_options.hpp - arguments that select the programs of a call: collective, algorithm, ranks,
+// sizes, layout, and the grid of a neighborhood collective.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,29 @@
 
 namespace weft::tools {
 
-/// Largest number of ranks where data is kept for each of them.
+/// Limit of the ranks if a command keeps data for each rank.
 inline constexpr Rank kListedRanksMax = 1 << 22;
 void check_ranks(Rank ranks, Rank most = kListedRanksMax);
 
-/// A call with a count for each block. If all ranks know the counts, the algorithms of equal blocks
-/// serve the call. If only sender and receiver know a count, messages go directly to their ranks.
+/// A v-collective. If all ranks have all counts, the algorithms for equal blocks serve the call.
+/// If only sender and receiver have a count (has_pairwise_counts()), each message is sent directly.
 struct CountedCall {
     const collectives::CollectiveTraits* traits = nullptr;
     Rank size = 1;
     Rank root = 0;
     std::vector<std::uint64_t> counts;  ///< elements of the block of each rank
 
-    [[nodiscard]] std::uint64_t elements() const;  ///< of all blocks
-    [[nodiscard]] bool all_alike() const;
+    [[nodiscard]] std::uint64_t elements() const;  ///< sum of the counts
+    [[nodiscard]] bool has_equal_counts() const;
 
-    // For calls whose counts only sender and receiver know: each message is sent in one piece. In
-    // an alltoallv, rank i sends the count of rank j to rank j.
+    // Only for pairwise counts. In an alltoallv, the message to rank j has counts[j] elements.
     [[nodiscard]] std::vector<collectives::Message> sent(Rank rank) const;
     [[nodiscard]] std::vector<collectives::Message> received(Rank rank) const;
     [[nodiscard]] base::Result<plan::Program> program(Rank rank) const;
-    /// Refers to this call, which must outlive the contract.
-    [[nodiscard]] plan::Contract contract() const;
+    [[nodiscard]] plan::Contract contract() const;  ///< refers to this call
 
   private:
-    [[nodiscard]] std::uint64_t between(Rank from, Rank to) const;
+    [[nodiscard]] std::uint64_t message_elements(Rank from, Rank to) const;  ///< 0: no message
 };
 
 struct NeighborCall {
@@ -63,11 +61,11 @@ struct ProgramArguments {
     std::optional<Rank> root;  ///< default: 0
     std::string bytes = "8";
     std::string type = "double";
-    std::string counts;  ///< of a call with different blocks; empty: --bytes gives their size
+    std::string counts;  ///< of a v-collective; empty: all blocks have --bytes bytes
     std::string placement = "ordered";
     std::string layout;  ///< empty: all ranks on one node
     bool ordered = false;
-    // The grid of ranks of a neighborhood collective:
+    // Neighborhood collectives only:
     std::string grid;
     bool periodic = false;
     int reach = 1;
@@ -77,6 +75,8 @@ struct ProgramArguments {
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
 [[nodiscard]] bool is_neighborhood(std::string_view collective);
+
+// Functions that read arguments throw an Error if an argument is unusable.
 
 /// Returns the node of each of `ranks` ranks from the text of --layout.
 [[nodiscard]] std::vector<Rank> read_nodes(const std::string& layout, Rank ranks);
@@ -93,42 +93,42 @@ struct ElementCount {
 struct ProgramQuestion {
     std::string collective;  ///< collective whose algorithms serve the call
     collectives::AlgorithmSpec spec;
-    collectives::GenerateRequest request;  ///< for rank 0
-    /// Set for a call with a count for each block.
-    std::shared_ptr<const CountedCall> counted = nullptr;
-    /// Set for a call among the neighbors of a grid; `spec` is then not used.
+    collectives::GenerateRequest request;                  ///< for rank 0
+    std::shared_ptr<const CountedCall> counted = nullptr;  ///< only for a v-collective
+    /// Only for a neighborhood collective; `spec` is then not used.
     std::shared_ptr<const NeighborCall> neighbors = nullptr;
 
-    /// Returns true if only sender and receiver know a message's count.
+    /// Returns true if only sender and receiver have a message's count.
     [[nodiscard]] bool is_pairwise() const {
         return counted != nullptr && counted->traits->has_pairwise_counts();
     }
 };
-/// Returns the stages of the call. Fails for blocks of different sizes.
+/// Returns the stages of the call. Fails for v-collectives and neighborhood collectives.
 [[nodiscard]] base::Result<plan::Stages> stages_of(const ProgramQuestion& question);
-/// Returns the same call with programs in which all ranks know all counts, as models need them.
+/// Returns the question for models, which need programs for counts that all ranks have: replaces
+/// direct sends by the algorithm "flat" or "direct" with these counts.
 [[nodiscard]] ProgramQuestion for_models(ProgramQuestion question);
 /// Returns the collective of that name, with or without counts.
 [[nodiscard]] const collectives::CollectiveTraits& known_collective(const std::string& name);
-/// Reads the call with counts, for `ranks` ranks; empty if its blocks are equal.
+/// Reads a v-collective of `ranks` ranks; returns nullptr for other collectives.
 [[nodiscard]] std::shared_ptr<const CountedCall> read_counted(const ProgramArguments& arguments,
                                                               Rank ranks);
 /// Reads --bytes, --type and the placement; needs no algorithm.
 [[nodiscard]] collectives::GenerateRequest read_request(const ProgramArguments& arguments);
-/// ranks_max: limit, unless a layout or counts list the ranks.
+/// ranks_max: limit of --ranks. With --layout or a v-collective it is kListedRanksMax.
 [[nodiscard]] ProgramQuestion read_question(const ProgramArguments& arguments,
                                             Rank ranks_max = kListedRanksMax);
 
 [[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
-/// Fails if there are too many steps to keep.
+/// Throws an Error if the programs have too many steps to keep.
 [[nodiscard]] std::vector<plan::Program> generate_all(const ProgramQuestion& question);
 
 /// Returns the node of each rank; empty if the request has no layout.
 [[nodiscard]] std::vector<Rank> nodes_of(const collectives::GenerateRequest& request);
 
-/// Returns the failure, with its position understood as a character of the spec.
+/// Adds "--algorithm" before a failure text that names a character of the spec.
 [[nodiscard]] base::Failure in_spec(const base::Failure& failure);
-/// As need(), for results that depend on the spec.
+/// As need(), with in_spec() applied to the failure.
 template <class T>
 T need_of_spec(base::Result<T> result) {
     if (!result) fail(in_spec(result.failure()));

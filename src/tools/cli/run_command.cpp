@@ -16,7 +16,7 @@
 namespace weft::tools {
 namespace {
 
-/// A larger number of ranks on one machine is taken for a typing error.
+/// A larger number is probably a typing error: all ranks run on this machine.
 constexpr Rank kRanksMax = 4096;
 
 struct RunArguments {
@@ -29,11 +29,11 @@ struct RunArguments {
     std::string bind = "none";
     std::optional<Rank> gdb;
     std::optional<Rank> valgrind;
-    std::string unknown;  ///< message about an unknown option
+    std::string unknown;  ///< message about an unknown option; empty: none
     std::vector<std::string> command;
 };
 
-/// Parses NAME=VALUE, or NAME with its present value.
+/// Parses NAME=VALUE, or NAME, whose value is that in this process.
 EnvironmentVariable parse_variable(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
@@ -44,8 +44,8 @@ EnvironmentVariable parse_variable(const std::string& text) {
     return EnvironmentVariable{name, value};
 }
 
-/// Determines the number of ranks and their virtual nodes.
-void settle_ranks(const RunArguments& arguments, JobOptions& job) {
+/// Sets the ranks of the job and their virtual nodes.
+void set_ranks(const RunArguments& arguments, JobOptions& job) {
     if (arguments.nodes && !arguments.layout.empty())
         refuse("--nodes and --layout exclude each other");
     if (!arguments.layout.empty()) {
@@ -68,8 +68,7 @@ void settle_ranks(const RunArguments& arguments, JobOptions& job) {
     if (arguments.nodes) job.ranks_per_node = need(spread_over_nodes(job.ranks, *arguments.nodes));
 }
 
-/// Returns the tool that one rank runs under. Without a terminal, a debugger prints where
-/// the rank crashes.
+/// Returns the tool under which one rank runs; nothing without --gdb and --valgrind.
 std::optional<Wrapper> wrapper_of(const RunArguments& arguments, Rank ranks) {
     std::optional<Wrapper> wrapper;
     if (!arguments.gdb && !arguments.valgrind) return wrapper;
@@ -90,25 +89,25 @@ std::optional<Wrapper> wrapper_of(const RunArguments& arguments, Rank ranks) {
     return wrapper;
 }
 
-/// Returns a hint to the equivalent of another launcher's option, or an empty string.
-std::string words_on_option_of_mpirun(std::string_view word) {
-    struct Other {
-        const char* options;  ///< with a blank at both ends of each
-        const char* words;
+/// Returns a hint for an option of mpirun or srun: the equivalent of weft run. Else returns "".
+std::string hint_for_option(std::string_view word) {
+    struct Hint {
+        const char* options;  ///< with a blank before and after each
+        const char* text;
     };
-    constexpr std::array kOthers{
-        Other{" --bind-to --cpu-bind ", "--bind core binds ranks"},
-        Other{" --oversubscribe --overcommit ", "ranks may outnumber processors without it"},
-        Other{" --allow-run-as-root ", "root needs no option"},
-        Other{" -N --map-by --npernode --ppn ",
-              "--nodes 2 or --layout 3,1 makes virtual nodes of this machine"},
-        Other{" --host --hostfile --machinefile ",
-              "ranks start on this machine; mpirun and srun start them on others"},
-        Other{" --mca --genv --env --export ", "-x NAME=VALUE sets a variable of the ranks"}};
+    constexpr std::array kHints{
+        Hint{" --bind-to --cpu-bind ", "--bind core binds ranks"},
+        Hint{" --oversubscribe --overcommit ", "ranks may outnumber processors without it"},
+        Hint{" --allow-run-as-root ", "root needs no option"},
+        Hint{" -N --map-by --npernode --ppn ",
+             "--nodes 2 or --layout 3,1 makes virtual nodes of this machine"},
+        Hint{" --host --hostfile --machinefile ",
+             "ranks start on this machine; mpirun and srun start them on others"},
+        Hint{" --mca --genv --env --export ", "-x NAME=VALUE sets a variable of the ranks"}};
     word = word.substr(0, word.find('='));
-    for (const auto& [options, words] : kOthers) {
+    for (const auto& [options, text] : kHints) {
         if (std::string_view(options).find(fmt::format(" {} ", word)) != std::string_view::npos)
-            return fmt::format(": {}", words);
+            return fmt::format(": {}", text);
     }
     return {};
 }
@@ -116,8 +115,8 @@ std::string words_on_option_of_mpirun(std::string_view word) {
 JobOptions check_arguments(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) refuse("{}", arguments.unknown);
     JobOptions job;
-    settle_ranks(arguments, job);
-    // A timeout of centuries would overflow the clock.
+    set_ranks(arguments, job);
+    // A time of more than 1e9 s could overflow the clock.
     if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9))
         refuse("--timeout {}: expected seconds greater than 0", *arguments.timeout_s);
     job.timeout_s = arguments.timeout_s;
@@ -164,19 +163,20 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                "run this rank under gdb; without a terminal, print where it crashes");
     add_option(command, "--valgrind", arguments->valgrind,
                "run this rank under valgrind; status 9 if that finds an error");
-    keep_unknown_words(command);  // refused below; the help then shows that a program follows
+    keep_unknown_words(
+        command);  // refused below, with a hint; the help shows that a program follows
     set_footer(
         command,
         "The first word that is neither an option nor the value of an option is the program; --\n"
-        "may precede it. -np N is taken for -n N. With --nodes or --layout each rank finds the\n"
-        "index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a terminal.\n"
+        "may precede it. -np N means -n N. With --nodes or --layout, WEFT_NODE_ID of each rank is\n"
+        "the index of its node. Rank 0 reads standard input unless it is a terminal.\n"
         "Exit status: that of the first rank that failed (128 + signal if killed), 124 after the\n"
         "timeout, 2 for unusable arguments, 3 if the job could not be started.");
     on_run(command, exit_status, [&command, arguments, &program] {
         const std::vector<std::string> unknown = unknown_words(command);
         if (!unknown.empty())
-            arguments->unknown = unknown_option(command, unknown.front()) +
-                                 words_on_option_of_mpirun(unknown.front());
+            arguments->unknown =
+                unknown_option(command, unknown.front()) + hint_for_option(unknown.front());
         arguments->command = program;
         return run(*arguments);
     });

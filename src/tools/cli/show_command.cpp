@@ -34,7 +34,7 @@ struct ShowArguments {
 /// A picture of more ranks would not be readable.
 constexpr Rank kPictureRanksMax = 1024;
 
-/// By plan::StepKind.
+// Names and colours of steps, by plan::StepKind.
 constexpr std::array kKinds{"put",   "signal", "expose", "publish", "wait",
                             "flush", "reduce", "copy",   "loop"};
 constexpr std::array kFills{"#cfe0f2", "#cfe0f2", "#cfe0f2", "#cfe0f2", "#eeeeee",
@@ -53,6 +53,7 @@ std::string escaped(std::string_view text) {
     return result;
 }
 
+/// Returns true if the step raises a signal at its peer.
 bool raises(const plan::Step& step) {
     return step.kind == plan::StepKind::put || step.kind == plan::StepKind::signal ||
            step.kind == plan::StepKind::expose;
@@ -71,11 +72,11 @@ Json json_of(const plan::Program& program, const plan::Step& step, std::size_t l
     return one;
 }
 
-/// A message: receiver (for published data: the publisher), number, and whether it is published.
+/// A message: receiver, signal number, false; of published data: publisher, signal number, true.
 using Message = std::tuple<Rank, std::uint32_t, bool>;
 
-/// Returns a graph for Graphviz: a column of steps for each rank, and an edge for each message from
-/// the step that raises a signal to the wait for it. Loops are drawn once.
+/// Returns a graph for Graphviz: a column of steps for each rank, and an edge from each step that
+/// raises a signal to the wait for it. The body of a loop appears once.
 std::string dot_of(std::span<const plan::Program> programs) {
     std::string text =
         "digraph program {\n  rankdir=TB; node [shape=box, style=filled, "
@@ -108,8 +109,8 @@ std::string dot_of(std::span<const plan::Program> programs) {
             const plan::Step& step = program.steps[i];
             if (step.kind != plan::StepKind::wait) continue;
             const bool published = (step.flags & plan::kFromPublished) != 0;
-            const Rank where = published ? step.peer : program.rank;
-            const auto from = raised.find({where, step.signal, published});
+            const Rank owner = published ? step.peer : program.rank;
+            const auto from = raised.find({owner, step.signal, published});
             if (from == raised.end()) continue;
             for (const std::string& source : from->second)
                 fmt::format_to(out, "  {} -> {} [color=\"#3572b0\", constraint=false];\n", source,

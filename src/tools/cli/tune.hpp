@@ -38,10 +38,10 @@ struct TuneArguments {
 };
 
 /// Measures which library is faster in MPI programs (--mpi); returns the exit status. Jobs of
-/// peer_openmpi or peer_mpich call MPI's collectives with weft's layer. Jobs in which the MPI
-/// library serves all calls alternate with jobs in which weft does. The medians give ranges of
-/// sizes, which the layer reads with WEFT_MPI=auto (src/faces/mpi/choices.hpp). Collectives that
-/// the file has for an MPI and a number of ranks are not measured again unless requested.
+/// peer_openmpi or peer_mpich call MPI's collectives with weft's layer preloaded. In every other
+/// job the layer passes all calls to the MPI library. The medians give ranges of sizes, which the
+/// layer reads with WEFT_MPI=auto (src/faces/mpi/choices.hpp). Without --again, collectives are not
+/// measured if the file already has them for this MPI and number of ranks.
 [[nodiscard]] int tune_mpi(const TuneArguments& arguments,
                            const std::vector<std::string>& collectives);
 
@@ -52,35 +52,35 @@ struct TuneCall {
     Op op = Op::sum;
 };
 
+/// An algorithm, and its times in a call.
 struct Contender {
     std::string algorithm;
-    double predicted_us = 0;  ///< 0: unknown
-    std::vector<double> times_us;
-    bool out = false;             ///< clearly slower than another
-    std::vector<double> jobs_us;  ///< median of each job that has measured it; this job's is last
+    double predicted_us = 0;       ///< 0: unknown
+    std::vector<double> times_us;  ///< time per call of each batch of this job
+    bool out = false;              ///< clearly slower than another; not measured further
+    std::vector<double> jobs_us;   ///< median of each job that measured it; this job's is last
 
     [[nodiscard]] double median_us() const;
 };
 
 struct TunedResult {
     std::vector<Contender> contenders;  ///< as given, without algorithms that refuse the call
-    std::size_t winner = 0;
+    std::size_t winner = 0;             ///< index of the fastest contender in this job
     int rounds = 0;
-    bool stable = false;  ///< false: the time was over
-    std::string wrong;    ///< algorithm with a wrong result; nothing was then measured
+    bool stable = false;  ///< false: the time was over before the winner was stable
+    std::string wrong;    ///< algorithm with a wrong result; if not empty, nothing was measured
 };
 
-/// Finds by measurement which algorithm is fastest for a call. Batches of all algorithms alternate,
-/// round after round, so that disturbances affect all of them. Clearly slower ones are left out of
-/// later rounds. It ends when the winner (the first of those within 2 % of each other) has not
-/// changed for some rounds, or when the time is over. Collective over the team: decisions and
-/// failures come from times that are equal on all ranks.
+/// Measures which contender is fastest for a call. Batches of all contenders alternate, so that
+/// disturbances affect all. Later rounds leave out contenders that are clearly slower. It ends when
+/// the winner (the first contender within 2 % of the best) has not changed for some rounds, or
+/// after `seconds`. Collective: decisions come from times that are equal on all ranks.
 [[nodiscard]] base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
                                                    std::vector<Contender> contenders,
                                                    double seconds);
 
-/// Returns the fastest contender over all jobs: the minimum of the geometric mean of its time
-/// relative to the fastest of each job. Of equal ones, returns the first.
+/// Returns the index of the fastest contender over all jobs: the first whose geometric mean of
+/// (time / best time of the job) is within 4 % of the minimum.
 [[nodiscard]] std::size_t winner_of_jobs(std::span<const Contender> contenders);
 
 }  // namespace weft::tools

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tune_command.cpp - `weft tune`: measures the fastest algorithms and stores them in a file.
 //
-// Idea     The ranks of a job measure one point after another: a collective and a size, with the
-//          algorithms that the model predicts to be not much slower than the best. Rank 0 writes
-//          each result to the file at once. Outside of a job, the command starts a job for each
-//          requested number of ranks and layout. Results of a job may depend on the placement of
-//          its processes and memory. So each job is started several times, and the winner is the
-//          fastest algorithm over all of them.
-// Holds    A point with results of the requested number of jobs is not measured again unless
-//          requested, so an interrupted run can be continued.
+// Idea     The ranks of a job measure one point (a collective and a size) after another, with the
+//          algorithms whose predicted times are not much longer than the best. Rank 0 writes each
+//          result to the file at once. Outside of a job, the command starts a job for each
+//          requested number of ranks and layout. Each job is started several times, because its
+//          results depend on the placement of its processes and memory; the winner is the fastest
+//          algorithm over all of them.
+// Holds    Without --again, a point with results of --jobs jobs is not measured, so a repeated
+//          command continues an interrupted one.
 // Next     tune.hpp for one point; docs/selection.md.
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ struct TunePlan {
     Op op = Op::sum;
 };
 
-/// Returns the collectives with equal blocks; calls with counts use the choice for the mean count.
+/// Returns the collectives with equal blocks. v-collectives use the choice for the mean count.
 std::vector<std::string> names_of_collectives() {
     std::vector<std::string> names;
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
@@ -68,6 +68,7 @@ TunePlan read_plan(const TuneArguments& arguments) {
     return plan;
 }
 
+/// Returns the ranks of each node, such as 3,1; empty if the ranks of a node are not consecutive.
 std::string layout_of(Team world) {
     Team node = world.split_by_node();
     int first = world.rank();
@@ -99,7 +100,7 @@ plan::TunedPoint point_of(const Json& point) {
             .median_us = point.at("median_us")};
 }
 
-bool is_of(const Json& point, const plan::TunedCase& of, std::uint64_t bytes) {
+bool has_case(const Json& point, const plan::TunedCase& of, std::uint64_t bytes) {
     const plan::TunedPoint found = point_of(point);
     return found.of == of && found.bytes == bytes;
 }
@@ -137,13 +138,12 @@ bool is_tuning(const Json& object) {
     }
 }
 
-/// Measurements, and choices derived from them. `points` has a member for each measured case and
-/// size. The choices, which jobs read, are derived from all points whenever one is added. So runs
-/// for other collectives, sizes, ranks and layouts extend a file, and an interrupted run can be
-/// continued.
+/// The file of measurements (`points`, one for each measured case and size) and choices, which jobs
+/// read. The choices are derived again from all points whenever one is added, so runs for other
+/// collectives, sizes, ranks and layouts extend a file.
 class TuningFile {
   public:
-    /// Reads a file; it need not exist.
+    /// Reads the file if it exists.
     explicit TuningFile(const std::string& path) : path_(path) {
         std::error_code unknown;
         if (!std::filesystem::exists(path, unknown)) {
@@ -155,18 +155,18 @@ class TuningFile {
         }
         object_ = lab::read_json(need(base::read_file(path, run::kMeasuredBytesMax), "--output"));
         if (object_.is_discarded() || !is_tuning(object_))
-            refuse("--output {}: is there, but is no JSON object of the schema {} with points",
-                   path, run::kTuningSchema);
+            refuse("--output {}: exists, but is no JSON object of the schema {} with points", path,
+                   run::kTuningSchema);
     }
 
     /// Returns the point of this case and size; nullptr if it is missing.
     [[nodiscard]] const Json* find(const plan::TunedCase& of, std::uint64_t bytes) const {
         for (const Json& point : object_["points"])
-            if (is_of(point, of, bytes)) return &point;
+            if (has_case(point, of, bytes)) return &point;
         return nullptr;
     }
     /// Adds a point, or replaces the point of the same case and size, and writes the file. details:
-    /// further information for people.
+    /// further members of the point, which jobs do not read.
     void add(const plan::TunedPoint& point, Json details) {
         Json object = to_json(point.of);
         object["bytes"] = point.bytes;
@@ -175,7 +175,7 @@ class TuningFile {
         object.update(details);
         Json kept = Json::array();
         for (Json& old : object_["points"])
-            if (!is_of(old, point.of, point.bytes)) kept.push_back(std::move(old));
+            if (!has_case(old, point.of, point.bytes)) kept.push_back(std::move(old));
         kept.push_back(std::move(object));
         object_["machine"] = machine_name();
         object_["choices"] = choices_of(kept);
@@ -188,7 +188,8 @@ class TuningFile {
     Json object_;
 };
 
-/// Inserts the results of earlier jobs before those of this job, for each contender.
+/// Sets `jobs_us` of each contender: the results of earlier jobs, then that of this job. known: the
+/// point in the file, or nullptr.
 void add_earlier_jobs(TunedResult& result, const Json* known) {
     for (Contender& contender : result.contenders) {
         if (known != nullptr && known->contains("tried"))
@@ -197,7 +198,7 @@ void add_earlier_jobs(TunedResult& result, const Json* known) {
                     contender.jobs_us = tried.value("jobs_us", std::vector<double>());
         contender.jobs_us.push_back(contender.median_us());
     }
-    // A new contender has too few results; then only this job counts.
+    // If a contender was not measured in every earlier job, only this job counts.
     const std::size_t most = result.contenders.front().jobs_us.size();
     const bool all = std::ranges::all_of(result.contenders, [&](const Contender& contender) {
         return contender.jobs_us.size() == most;
@@ -235,7 +236,7 @@ class Tuner {
     }
 
   private:
-    /// Calls work() on rank 0. Its failure there is returned on all ranks.
+    /// Calls work() on rank 0. All ranks fail if it throws an Error.
     base::Result<void> on_first_rank(const std::function<void()>& work) {
         base::Result<void> done;
         if (world_.rank() == 0) {
@@ -264,7 +265,7 @@ class Tuner {
                                  .bit_identical};
     }
 
-    /// Returns true if the file lacks the point and time is left. Rank 0 decides.
+    /// Returns true if the point must be measured and time is left. Rank 0 decides.
     [[nodiscard]] bool is_wanted(const plan::TunedCase& of, std::uint64_t bytes) {
         std::int32_t wanted = 1;
         if (world_.rank() == 0) {
@@ -296,7 +297,7 @@ class Tuner {
         return 0;
     }
 
-    /// Returns the model's candidates up to a factor from its best, or all candidates.
+    /// Returns the candidates up to --within times the best prediction, or with --exhaustive all.
     [[nodiscard]] std::vector<Contender> contenders_for(const TuneCall& call) {
         const auto& traits = collectives::traits_of(call.collective);
         std::vector<Contender> contenders;
@@ -423,7 +424,7 @@ int tune(const TuneArguments& arguments) {
     if (!arguments.launcher.empty()) refuse("--launcher needs --mpi");
     if (std::getenv("PMIX_RANK") == nullptr) return start_jobs(arguments);
     if (!arguments.ranks.empty() || !arguments.layouts.empty())
-        refuse("--ranks and --layout start jobs; this is a rank of one already");
+        refuse("--ranks and --layout start jobs; use them outside of a job");
     Runtime runtime;
     auto status = Tuner(runtime, arguments, plan).run();
     runtime.finalize();
@@ -440,36 +441,36 @@ void add_tune_command(CLI::App& app, int& exit_status) {
                "what to tune; all with equal blocks unless given")
         .one_of(names_of_collectives());
     add_option(*command, "--output", arguments->output,
-               "the file that is written; what it has already is kept and not measured again")
+               "the file of results; results that it already has are kept and not measured again")
         .required();
     add_option(*command, "--bytes", arguments->bytes, "sizes, as in 8,64K,1M");
     add_option(*command, "--ranks", arguments->ranks,
-               "outside of a job: start jobs of so many ranks on one node, as in 2,4,8");
+               "outside of a job: start jobs with these numbers of ranks on one node, as in 2,4,8");
     add_option(*command, "--layout", arguments->layouts,
-               "outside of a job: start a job with so many ranks on each virtual node, as in 2,2; "
+               "outside of a job: start a job with these ranks on each virtual node, as in 2,2; "
                "may be given several times")
         .one_value_each();
     add_option(*command, "--type", arguments->type, "element type");
     add_option(*command, "--op", arguments->op, "reduction");
     add_option(
         *command, "--seconds", arguments->seconds,
-        "time for each size, at most, but for three rounds; it ends when the winner stays the same")
+        "largest time for each size, but at least four rounds; ends when the winner is stable")
         .within(0.01, 3600.0);
     add_option(*command, "--total-seconds", arguments->total_seconds,
-               "time after which a job begins with no further size; 0: no limit")
+               "time after which a job measures no further size; 0: no limit")
         .within(0.0, 1e6);
     add_option(*command, "--within", arguments->within,
-               "leave out what is predicted to take longer than the best by this factor")
+               "leave out algorithms predicted to take longer than the best by this factor")
         .within(1.0, 1e6);
     add_option(*command, "--candidates", arguments->candidates,
-               "measure so many of the candidates, those with the least predicted times")
+               "number of candidates to measure, those with the least predicted times")
         .within(1, 1000);
     add_option(*command, "--jobs", arguments->jobs,
-               "measure each size in so many jobs, started one after the other outside of a job")
+               "number of jobs that measure each size; outside of a job, all are started")
         .within(1, 100);
     add_flag(*command, "--exhaustive", arguments->exhaustive,
              "measure all candidates and, where schedules are algorithms, all schedules");
-    add_flag(*command, "--again", arguments->again, "measure also what the file has already");
+    add_flag(*command, "--again", arguments->again, "also measure sizes that the file already has");
     add_flag(*command, "--mpi", arguments->mpi,
              "measure whether weft or the MPI library is faster, for the layer for MPI programs");
     add_option(*command, "--launcher", arguments->launcher,

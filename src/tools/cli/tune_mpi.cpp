@@ -23,7 +23,7 @@ namespace weft::tools {
 
 namespace {
 
-/// weft must take at most this fraction of the MPI library's time to be called faster.
+/// weft counts as faster if it takes at most this fraction of the MPI library's time.
 constexpr double kGain = 0.97;
 
 struct MeasuredMpi {
@@ -42,7 +42,7 @@ MeasuredMpi find_mpi(const std::string& name, const Words& launcher) {
     return mpi;
 }
 
-/// Returns an empty string for an unknown launcher.
+/// Returns the MPI of a launcher, from its --version; empty for an unknown launcher.
 std::string mpi_of_launcher(const std::string& launcher) {
     const std::string version =
         output_of(fmt::format("{} --version 2>/dev/null </dev/null", in_quotes(launcher))).text;
@@ -77,7 +77,7 @@ std::vector<MeasuredMpi> find_mpis(const std::string& launcher) {
     return mpis;
 }
 
-/// The file of ranges: lines `MPI RANKS COLLECTIVE FROM_BYTES weft|host`.
+/// The file of ranges: lines `MPI RANKS COLLECTIVE FROM_BYTES weft|host`. host: the MPI library.
 class RangesFile {
   public:
     explicit RangesFile(const std::string& path) : path_(path) {
@@ -89,6 +89,7 @@ class RangesFile {
             lines_.push_back(line);
         }
     }
+    /// start: the first three words of the lines.
     [[nodiscard]] bool has(const std::string& start) const {
         return std::ranges::any_of(lines_,
                                    [&](const auto& line) { return line.starts_with(start); });
@@ -106,7 +107,7 @@ class RangesFile {
     Words lines_;
 };
 
-/// Times of one collective, by size: those of the MPI library, then those of weft.
+/// Times of one collective by bytes, in us: [0] of the MPI library, [1] of weft.
 using TimesBySize = std::map<std::uint64_t, std::array<std::vector<double>, 2>>;
 
 class MpiTuner {
@@ -139,7 +140,7 @@ class MpiTuner {
                                 bool served) const {
         const std::string yields = yielding_library(mpi.name, ranks);
         const double seconds = std::max(arguments_.seconds / (2.0 * arguments_.jobs), 1e-3);
-        // lint: allow(variable): those of src/faces/mpi; docs/guide/mpi-backing.md
+        // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
         const Words settings{served ? "WEFT_MPI=on" : "WEFT_MPI=off",
                              "LD_PRELOAD=" + mpi.layer + (yields.empty() ? "" : ":" + yields)};
         return {.mpi = mpi.name,
@@ -178,11 +179,11 @@ class MpiTuner {
         Words lines;
         std::string last;
         for (const auto& [bytes, both] : times) {
-            const double hosts_us = lab::median(both[0]);
-            const double ours_us = lab::median(both[1]);
-            const std::string faster = ours_us <= kGain * hosts_us ? "weft" : "host";
+            const double host_us = lab::median(both[0]);
+            const double weft_us = lab::median(both[1]);
+            const std::string faster = weft_us <= kGain * host_us ? "weft" : "host";
             fmt::print("{:34}{:>6}  {} {:.3f} us, weft {:.3f} us: {}\n", start,
-                       base::format_bytes(bytes), mpi.name, hosts_us, ours_us, faster);
+                       base::format_bytes(bytes), mpi.name, host_us, weft_us, faster);
             if (faster != last)
                 lines.push_back(fmt::format("{}{} {}", start, lines.empty() ? 0 : bytes, faster));
             last = faster;
@@ -201,7 +202,7 @@ class MpiTuner {
 int tune_mpi(const TuneArguments& arguments, const std::vector<std::string>& collectives) {
     if (!arguments.layouts.empty() || arguments.exhaustive)
         refuse("--mpi excludes --layout and --exhaustive");
-    if (is_in_job()) refuse("--mpi starts jobs; this is a rank of one already");
+    if (is_in_job()) refuse("--mpi starts jobs; call it outside of a job");
     const auto ranks =
         need(base::parse_bytes_list(arguments.ranks.empty() ? "2" : arguments.ranks), "--ranks");
     if (std::ranges::min(ranks) < 2) refuse("--ranks: --mpi needs numbers from 2 on, as in 2,4");

@@ -13,14 +13,14 @@ namespace weft::tools {
 
 namespace {
 
-constexpr double kBatchNs = 4e6;          // duration of a batch, unless one call takes longer
-constexpr std::uint64_t kWarmCalls = 12;  // after these calls, buffers are remapped
-constexpr std::size_t kRoundsMin = 12;    // before a winner is accepted
-constexpr std::size_t kRoundsAlike = 7;   // rounds in which the winner must stay the same
-constexpr std::size_t kRoundsBeforeOut = 4;
-constexpr std::uint64_t kBanksMax = 512;  // of put targets, for calls of a few bytes
-constexpr double kEqual = 1.02;           // ratio of medians that counts as equal,
-constexpr double kEqualJobs = 1.04;       // and over several jobs, which see several modes
+constexpr double kBatchNs = 4e6;             // duration of a batch, unless one call takes longer
+constexpr std::uint64_t kWarmCalls = 12;     // enough calls for the library to remap buffers
+constexpr std::size_t kRoundsMin = 12;       // rounds before a winner is accepted
+constexpr std::size_t kRoundsStable = 7;     // rounds in which the winner must stay the same
+constexpr std::size_t kRoundsBeforeOut = 4;  // rounds before a contender is left out
+constexpr std::uint64_t kBanksMax = 512;     // banks of put targets, for calls of a few bytes
+constexpr double kEqual = 1.02;              // ratio of medians that counts as equal
+constexpr double kEqualJobs = 1.04;          // the same over several jobs, which vary more
 
 template <class Subject>
 class Tournament {
@@ -48,8 +48,8 @@ class Tournament {
     }
 
   private:
-    /// Checks each result, warms up and determines the calls of a batch. An algorithm that refuses
-    /// the call is removed; all ranks refuse it.
+    /// Checks the result of each contender, warms it up and determines its calls per batch. Removes
+    /// contenders that refuse the call, which they do on all ranks.
     base::Result<void> enter(Subject& subject) {
         std::vector<Contender> able;
         for (Contender& contender : result_.contenders) {
@@ -80,8 +80,8 @@ class Tournament {
         return {};
     }
 
-    /// Runs a batch of each. Each round begins with another algorithm, and every other round is in
-    /// reverse order, so that no algorithm always follows the same one.
+    /// Runs a batch of each contender. Each round begins with another contender, and every other
+    /// round is in reverse order, so that no contender always follows the same one.
     void play_round(Subject& subject) {
         const std::size_t count = result_.contenders.size();
         for (std::size_t i = 0; i < count; ++i) {
@@ -91,8 +91,8 @@ class Tournament {
             Contender& contender = result_.contenders[turn];
             if (contender.out) continue;
             world_.set_algorithm(name_, contender.algorithm);
-            // Restores the caches after another algorithm's calls: put targets recur only after
-            // some hundred calls. Without this, two names of one program differed by a factor of 2.
+            // Untimed calls bring the put targets into the caches again: each bank is used again
+            // only after kBanksMax calls. Without them, equal programs differed by a factor of 2.
             const std::uint64_t first = std::clamp<std::uint64_t>(calls_[turn] / 2, 1, kBanksMax);
             for (std::uint64_t call = 0; call < first; ++call) subject.call();
             const auto batch =
@@ -104,8 +104,7 @@ class Tournament {
         ++result_.rounds;
     }
 
-    /// Chooses the first of the algorithms that are equal within kEqual, which is the one that
-    /// the model prefers.
+    /// The winner is the first contender within kEqual of the best: the model prefers it.
     void judge() {
         double best = std::numeric_limits<double>::infinity();
         for (const Contender& contender : result_.contenders)
@@ -121,11 +120,11 @@ class Tournament {
         while (result_.contenders[winner].out ||
                result_.contenders[winner].median_us() > kEqual * best)
             ++winner;
-        alike_ = winner == result_.winner ? alike_ + 1 : 0;
+        same_winner_ = winner == result_.winner ? same_winner_ + 1 : 0;
         result_.winner = winner;
         const auto left = std::ranges::count(result_.contenders, false, &Contender::out);
         result_.stable = rounds >= kRoundsBeforeOut && left == 1;
-        if (rounds >= kRoundsMin && alike_ >= kRoundsAlike) result_.stable = true;
+        if (rounds >= kRoundsMin && same_winner_ >= kRoundsStable) result_.stable = true;
     }
 
     static constexpr std::uint64_t kCallsMax = 10'000;
@@ -134,8 +133,8 @@ class Tournament {
     TuneCall call_;
     std::string_view name_;
     TunedResult result_;
-    std::vector<std::uint64_t> calls_;
-    std::size_t alike_ = 0;
+    std::vector<std::uint64_t> calls_;  ///< calls of a batch, by contender
+    std::size_t same_winner_ = 0;       ///< rounds since the winner changed
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // verify_command.cpp - `weft verify`: checks whether programs implement a collective.
 //
-// Idea     The programs come from a generator or a file in the text form; the verifier treats both
-//          equally. With --layout, they are first rewritten as the runtime does for such nodes.
-// Holds    Status 0: valid; 1: not valid, with rank, step and reason; 2: no programs.
+// Idea     The programs come from a generator, or from a file in the text form of `weft show`. With
+//          --layout, they are first rewritten as the runtime does for these nodes.
+// Holds    Status 0: valid; 1: not valid, with rank, step and reason; 2: unusable arguments.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -27,8 +27,8 @@ struct VerifyArguments {
     bool json = false;
 };
 
-/// Determines the root from the file and --root, which must agree. The default is 0.
-void settle_root(const VerifyArguments& arguments, std::vector<plan::Program>& programs) {
+/// Sets the root of programs if the file has none: --root, or 0. Refuses another --root.
+void set_root(const VerifyArguments& arguments, std::vector<plan::Program>& programs) {
     const auto size = static_cast<Rank>(programs.size());
     const std::optional<Rank> given = arguments.programs.root;
     const Rank root = programs.front().root;
@@ -53,16 +53,16 @@ std::vector<plan::Program> read_programs(const VerifyArguments& arguments) {
     auto programs = need(plan::parse_programs(text), arguments.file);
     if (programs.empty()) refuse("--program: {} holds no program", arguments.file);
     const auto found = static_cast<Rank>(programs.size());
-    if (const Rank said = programs.front().size; said != found)
-        refuse("--program: {} says 'ranks {}', but holds the programs of {}", arguments.file, said,
-               found);
+    if (const Rank stated = programs.front().size; stated != found)
+        refuse("--program: {} says 'ranks {}', but holds the programs of {}", arguments.file,
+               stated, found);
     const std::string& collective = programs.front().collective;
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
     if (!collective.empty() && collective != traits.name &&
         collective != collectives::traits_of(traits.even).name)
         refuse("{} asked for, but {} holds programs of {}", arguments.programs.collective,
                arguments.file, collective);
-    settle_root(arguments, programs);
+    set_root(arguments, programs);
     if (arguments.programs.ranks && *arguments.programs.ranks != found)
         refuse("--ranks: {} given, but {} holds the programs of {}", *arguments.programs.ranks,
                arguments.file, found);
@@ -73,7 +73,7 @@ std::vector<plan::Program> programs_of(const VerifyArguments& arguments) {
     const ProgramArguments& programs = arguments.programs;
     if (is_neighborhood(programs.collective)) {
         if (!arguments.file.empty())
-            refuse("--program: {} is verified by its grid alone", programs.collective);
+            refuse("--program is not valid with {}, expected --grid", programs.collective);
     } else {
         if (!arguments.file.empty()) return read_programs(arguments);
         const auto& traits = *collectives::find_collective(programs.collective);
@@ -83,33 +83,34 @@ std::vector<plan::Program> programs_of(const VerifyArguments& arguments) {
     return generate_all(read_question(programs));
 }
 
-struct Aim {
-    std::shared_ptr<const CountedCall> counted;
+/// The call to verify. The contract may refer to `counted` or `neighbors`.
+struct Goal {
+    std::shared_ptr<const CountedCall> counted;  ///< nullptr: not a v-collective
     plan::Contract contract;
-    std::shared_ptr<const NeighborCall> neighbors = nullptr;
+    std::shared_ptr<const NeighborCall> neighbors = nullptr;  ///< nullptr: no neighborhood
 };
-Aim aim_of(const VerifyArguments& arguments, Rank ranks, collectives::GenerateRequest& request) {
+Goal goal_of(const VerifyArguments& arguments, Rank ranks, collectives::GenerateRequest& request) {
     if (is_neighborhood(arguments.programs.collective)) {
         const ProgramQuestion question = read_question(arguments.programs);
         request.elements = question.request.elements;
         const auto& neighbors = question.neighbors;
-        return Aim{nullptr, collectives::neighbor_contract(neighbors->stencil, neighbors->data),
-                   neighbors};
+        return Goal{nullptr, collectives::neighbor_contract(neighbors->stencil, neighbors->data),
+                    neighbors};
     }
     auto counted = read_counted(arguments.programs, ranks);
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
-    Aim aim{std::move(counted), collectives::contract(collectives::traits_of(traits.even).name)};
-    request.elements = aim.counted != nullptr
-                           ? aim.counted->elements()
-                           : aim.contract.vector_elements(ranks, request.elements);
-    if (traits.has_pairwise_counts()) aim.contract = aim.counted->contract();
-    return aim;
+    Goal goal{std::move(counted), collectives::contract(collectives::traits_of(traits.even).name)};
+    request.elements = goal.counted != nullptr
+                           ? goal.counted->elements()
+                           : goal.contract.vector_elements(ranks, request.elements);
+    if (traits.has_pairwise_counts()) goal.contract = goal.counted->contract();
+    return goal;
 }
 
-/// Rewrites the programs as the runtime does if local peers map each other's memory: payloads that
-/// fit a cell are published to them.
-void lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
-             const collectives::GenerateRequest& request) {
+/// Rewrites the programs as the runtime does if local peers map each other's memory: a payload that
+/// fits a cell is published to local peers instead of put.
+void publish_to_local_peers(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
+                            const collectives::GenerateRequest& request) {
     const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));
     if (!layout.is_given() || programs.front().pairwise) return;
     const plan::Program& first = programs.front();
@@ -144,14 +145,14 @@ int verify(const VerifyArguments& arguments) {
     if (!is_neighborhood(collective)) static_cast<void>(known_collective(collective));
     auto request = read_request(arguments.programs);
     auto programs = programs_of(arguments);
-    const auto aim = aim_of(arguments, programs.front().size, request);
-    lay_out(programs, arguments, request);
+    const auto goal = goal_of(arguments, programs.front().size, request);
+    publish_to_local_peers(programs, arguments, request);
     const plan::Verdict verdict =
         plan::verify({.programs = programs,
-                      .contract = &aim.contract,
+                      .contract = &goal.contract,
                       .elements = request.elements,
                       .element_bytes = request.element_bytes,
-                      .in_place = aim.neighbors == nullptr && !programs.front().pairwise});
+                      .in_place = goal.neighbors == nullptr && !programs.front().pairwise});
     print_answer(to_json(programs.front(), programs.size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }
