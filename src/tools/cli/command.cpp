@@ -16,8 +16,8 @@
 
 namespace weft::tools {
 
-/// If all ranks fail, those other than rank 0 wait first, because the launcher ends the job when a
-/// rank exits, before rank 0 may have printed.
+/// After a failure of all ranks, ranks other than 0 exit a second later: the launcher ends the job
+/// when a rank exits, and rank 0 must print first.
 int run_command(const char* speaker, const std::function<int()>& run) {
     try {
         return run();
@@ -51,8 +51,8 @@ void print_answer(const Json& object, bool json) {
             fmt::print("{:18} {}\n", name, plain_text(value));
             continue;
         }
-        for (const auto& [part, of_it] : value.items())
-            fmt::print("{:18} {}\n", fmt::format("{} {}", name, part), plain_text(of_it));
+        for (const auto& [part, part_value] : value.items())
+            fmt::print("{:18} {}\n", fmt::format("{} {}", name, part), plain_text(part_value));
     }
 }
 
@@ -74,7 +74,7 @@ void add_json_flag(CLI::App& command, bool& json) {
     add_flag(command, "--json", json, "as one JSON object");
 }
 
-extern const char* const kCommit;  // in a file that each build updates (cmake/WriteCommit.cmake)
+extern const char* const kCommit;  // defined in commit.cpp, which cmake/WriteCommit.cmake writes
 
 std::string build_commit() {
     return kCommit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // command.hpp - parts that all commands of `weft` share: declaration, exit status, answer.
 //
-// Idea     A command is a set of options, a function that runs after they are read, and an exit
-//          status, which it stores. A failure is thrown as an Error and printed in one place.
+// Idea     A command is a set of options and a function that runs after they are read and returns
+//          an exit status. A failure is thrown as an Error; run_command() prints it.
 // Next     main.cpp adds the commands; <name>_command.cpp defines each.
 #pragma once
 
@@ -38,19 +38,19 @@ inline constexpr int kEnvironmentFailed = 3;  ///< no provider, no memory, a ran
 /// the exit status of the failure. In a job, only rank 0 prints failures that all ranks share.
 [[nodiscard]] int run_command(const char* speaker, const std::function<int()>& run);
 
-/// Prints one JSON object on a line, or a line `name value` for each member. For a member that is
-/// an object, prints a line `name part value` for each of its parts.
+/// json: prints the object on one line. Otherwise prints a line `name value` for each member, and
+/// `name part value` for each part of a member that is an object.
 void print_answer(const Json& object, bool json);
 
 /// Size limit of a file of programs or operations.
 inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30;
 /// option: the option that names the file, for messages.
 void write_file(const char* option, const std::string& path, const std::string& text);
-/// Replaces a file as a whole, so that no reader sees part of it.
+/// Replaces a file by renaming a new one, so that no reader sees a part of it.
 void replace_file(const char* option, const std::string& path, const std::string& text);
 
 /// Adds a command. run(arguments) is called after parsing; the arguments exist as long
-/// as the command. speaker: the beginning of its messages.
+/// as the command. speaker: start of its messages. Stores the exit status in `exit_status`.
 template <class Arguments>
 [[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(CLI::App& app, int& exit_status,
                                                            const char* name, const char* summary,
@@ -66,8 +66,7 @@ template <class Arguments>
 
 void add_json_flag(CLI::App& command, bool& json);
 
-/// Returns the commit of the sources, with -dirty if they differ from it; "unknown"
-/// without a repository.
+/// Returns the commit id of the sources, with -dirty if they were changed; "unknown" without one.
 [[nodiscard]] std::string build_commit();
 [[nodiscard]] std::string build_compiler();  ///< "GNU 12.2.0"
 [[nodiscard]] std::string build_type();      ///< CMake's build type
@@ -77,10 +76,9 @@ void add_json_flag(CLI::App& command, bool& json);
 
 /// Returns the number of processors that this process may use, at least 1.
 [[nodiscard]] int usable_processors();
-/// Returns the name of this machine and the number of its processors, for readers of files.
-[[nodiscard]] std::string machine_name();
+[[nodiscard]] std::string machine_name();  ///< "host1, 8 processors"
 
-/// program: the words of the program, which the parser does not see.
+/// program: the program and its arguments; main() fills it before the command runs.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // doctor_command.cpp - `weft doctor`: finds problems that prevent jobs here or make them slow, and
-// prints a command that solves each.
+// prints a command that fixes each.
 //
 // Idea     It starts two small jobs, one whose ranks share memory and one of two virtual nodes, and
 //          reads their reports. The other checks concern limits and files of this process.
@@ -34,6 +34,7 @@ constexpr const char* kOk = "ok";
 constexpr const char* kNote = "note";  ///< slower, or missing for some networks
 constexpr const char* kBad = "bad";    ///< jobs do not run
 
+/// Returns the `weft info --json` of a job of two ranks with these options of `weft run`.
 base::Result<Json> try_job(const Words& options) {
     Words words{"-n", "2", "--timeout", "30"};
     append(words, options);
@@ -43,32 +44,31 @@ base::Result<Json> try_job(const Words& options) {
 class Doctor {
   public:
     Json examine() {
-        look_at_proc();
-        look_at_processors();
-        look_at_limits();
-        look_at_shared_memory();
-        judge_node(try_job({}));
-        judge_network(try_job({"--nodes", "2"}));
-        look_at_launchers();
-        look_at_settings();
+        check_proc();
+        check_processors();
+        check_limits();
+        check_shared_memory();
+        check_node(try_job({}));
+        check_network(try_job({"--nodes", "2"}));
+        check_launchers();
+        check_settings();
         return std::move(checks_);
     }
 
   private:
-    /// mend: a command or advice that repairs the finding; may be empty.
+    /// state: kOk, kNote or kBad; fix: a command or advice, or empty.
     void add(const char* state, const std::string& what, const std::string& found,
-             const std::string& mend = {}) {
-        checks_.push_back({{"state", state}, {"what", what}, {"found", found}, {"mend", mend}});
+             const std::string& fix = {}) {
+        checks_.push_back({{"state", state}, {"what", what}, {"found", found}, {"mend", fix}});
     }
 
     void add_unless(bool ok, const char* state, const std::string& what, const std::string& found,
-                    const std::string& mend) {
-        add(ok ? kOk : state, what, found, ok ? "" : mend);
+                    const std::string& fix) {
+        add(ok ? kOk : state, what, found, ok ? "" : fix);
     }
 
-    void look_at_proc() {
-        const bool there = std::filesystem::exists("/proc/self/status");
-        if (!there)
+    void check_proc() {
+        if (!std::filesystem::exists("/proc/self/status"))
             add(kBad, "/proc", "is not mounted", "mount -t proc proc /proc");
         else if (!std::filesystem::exists("/proc/self/task"))
             add(kBad, "/proc", "does not list the threads of a process",
@@ -76,11 +76,11 @@ class Doctor {
         else
             add(kOk, "/proc", "is mounted");
         if (::access("/dev/urandom", R_OK) != 0 || ::access("/dev/null", W_OK) != 0)
-            add(kBad, "/dev", "has no urandom or no null that can be used",
-                "mount --bind /dev ROOT/dev, from outside of a chroot");
+            add(kBad, "/dev", "has no usable urandom or null",
+                "mount --bind /dev ROOT/dev, outside of the chroot ROOT");
     }
 
-    void look_at_processors() {
+    void check_processors() {
         const int usable = usable_processors();
         const auto all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
         const std::string count = fmt::format("{} of {} usable here", usable, all);
@@ -96,22 +96,21 @@ class Doctor {
                    "top (shows the busy processes)");
     }
 
-    /// Files that `weft run` needs for each rank; see tools/launch/job.cpp.
-    static constexpr rlim_t kFilesOfRank = 2;
+    static constexpr rlim_t kFilesOfRank = 2;  ///< open files of `weft run` for each rank's output
 
-    void look_at_limits() {
+    void check_limits() {
         rlimit limit = {};
         if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
             const rlim_t ranks = limit.rlim_max / kFilesOfRank;
             const auto text =
                 limit.rlim_max == RLIM_INFINITY
                     ? std::string("no limit")
-                    : fmt::format("{}, enough for some {} ranks", limit.rlim_max, ranks);
+                    : fmt::format("{}, enough for about {} ranks", limit.rlim_max, ranks);
             add_unless(limit.rlim_max >= 1024, kNote, "open files", text, "ulimit -n 4096");
         }
         if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
             add(kNote, "address space",
-                fmt::format("limited to {} MiB; a rank maps 450 MiB for each of its node",
+                fmt::format("limited to {} MiB; a rank maps 450 MiB for each rank of its node",
                             limit.rlim_cur >> 20),
                 "ulimit -v unlimited");
         if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
@@ -123,10 +122,10 @@ class Doctor {
                    "ulimit -l unlimited (or memlock in /etc/security/limits.conf)");
     }
 
-    void look_at_shared_memory() {
+    void check_shared_memory() {
         struct statvfs file_system = {};
         if (::statvfs("/dev/shm", &file_system) != 0)
-            return add(kNote, "/dev/shm", "is not there: some networks and MPI libraries need it",
+            return add(kNote, "/dev/shm", "is missing: some networks and MPI libraries need it",
                        "mount -t tmpfs tmpfs /dev/shm");
         const auto free_mib =
             static_cast<std::uint64_t>(file_system.f_bavail) * file_system.f_frsize >> 20;
@@ -134,7 +133,7 @@ class Doctor {
                    "mount -o remount,size=1G /dev/shm");
     }
 
-    void judge_node(const base::Result<Json>& info) {
+    void check_node(const base::Result<Json>& info) {
         if (!info)
             return add(kBad, "a job of 2 ranks", info.failure().text, "weft run -n 2 weft info");
         add(kOk, "a job of 2 ranks", "runs");
@@ -142,14 +141,14 @@ class Doctor {
         const std::string problem = json_text(mapping["direct_problem"]);
         add_unless(
             problem.empty(), kNote, "buffers of local peers",
-            problem.empty() ? "are reached in place" : "are not reached in place: " + problem,
+            problem.empty() ? "are accessed in place" : "are not accessed in place: " + problem,
             "see docs/direct-memory.md");
         if (const std::string off = json_text(mapping["adoption_off"]); !off.empty())
             add(kNote, "pages of buffers", "are not shared, but copied: " + off,
                 "see docs/direct-memory.md");
     }
 
-    void judge_network(const base::Result<Json>& info) {
+    void check_network(const base::Result<Json>& info) {
         if (!info)
             return add(kBad, "a job of 2 nodes", info.failure().text,
                        "apt-get install libfabric-bin; fi_info");
@@ -162,7 +161,7 @@ class Doctor {
         }
     }
 
-    void look_at_launchers() {
+    void check_launchers() {
         std::string found;
         for (const char* const name :
              {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "prterun", "srun", "mpicc"}) {
@@ -174,7 +173,7 @@ class Doctor {
                    "apt-get install openmpi-bin libopenmpi-dev");
     }
 
-    void look_at_settings() {
+    void check_settings() {
         const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
         if (!settings)
             return add(kBad, "settings", settings.failure().text,
@@ -190,11 +189,11 @@ class Doctor {
 
 int doctor(const DoctorArguments& arguments) {
     const Json checks = Doctor().examine();
-    const bool well =
+    const bool jobs_run =
         std::ranges::none_of(checks, [](const Json& check) { return check["state"] == kBad; });
     if (arguments.json) {
-        print_json({{"jobs_run", well}, {"checks", checks}});
-        return well ? 0 : kAnswerIsNo;
+        print_json({{"jobs_run", jobs_run}, {"checks", checks}});
+        return jobs_run ? 0 : kAnswerIsNo;
     }
     for (const Json& check : checks) {
         fmt::print("{:<5} {:<24} {}\n", json_text(check["state"]), json_text(check["what"]),
@@ -202,8 +201,8 @@ int doctor(const DoctorArguments& arguments) {
         if (check["mend"] != "")
             fmt::print("{:<5} {:<24} -> {}\n", "", "", json_text(check["mend"]));
     }
-    fmt::print("{}\n", well ? "jobs run here" : "jobs do not run here");
-    return well ? 0 : kAnswerIsNo;
+    fmt::print("{}\n", jobs_run ? "jobs run here" : "jobs do not run here");
+    return jobs_run ? 0 : kAnswerIsNo;
 }
 
 }  // namespace
@@ -215,9 +214,10 @@ void add_doctor_command(CLI::App& app, int& exit_status) {
     add_json_flag(*command, arguments->json);
     set_footer(
         *command,
-        "Starts two small jobs, and looks at limits, shared memory, processors, load, networks\n"
-        "and launchers. A line begins with ok, note (slower, or missing for some networks) or\n"
-        "bad (jobs do not run). The next line tells how to fix it. Status 1 if a line is bad.");
+        "Starts two small jobs, and checks limits, shared memory, processors, load, networks and\n"
+        "launchers. A line begins with ok, note (slower, or missing for some networks) or bad\n"
+        "(jobs do not run). The next line shows how to fix the problem. Status 1 if a line is "
+        "bad.");
 }
 
 }  // namespace weft::tools

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// goal_command.cpp - `weft goal`: simulates a schedule in GOAL, from weft or another tool, under
-// a message model.
+// goal_command.cpp - `weft goal`: simulates a schedule of any tool, in the GOAL format, under a
+// message model.
 //
-// Next     tools/lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
+// Next     tools/lab/simulate/goal.hpp for the format; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // help_command.cpp - `weft help`: the text of --help, also as man pages, completion and JSON.
 //
-// Idea     The parser's description of the commands is the only one. --help prints it, and help2man
-//          makes the man pages from --help. The JSON is made from the same description, and the
-//          completion from the JSON.
-// Holds    Pages have no date, so equal sources give equal pages.
+// Idea     All texts come from the parser's description of the commands. help2man makes the man
+//          pages from --help; the completion is made from the JSON.
+// Holds    Man pages have no date, so equal sources give equal pages.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -85,7 +84,7 @@ Json describe_option(const CLI::Option& option) {
     std::vector<std::string> choices;
     if (rule.starts_with('{') && rule.ends_with('}'))
         choices = split(rule.substr(1, rule.size() - 2), ',');
-    // The command, not the parser, may check an argument that names a collective.
+    // Some commands check the name of a collective themselves, so the parser has no choices.
     else if (names.front() == "collective")
         choices = words(collectives::kCollectiveNames);
     std::string fallback = option.get_default_str();
@@ -149,14 +148,14 @@ std::string names_of(const Json& options) {
     return text;
 }
 
-/// Writes the branch of a case for a command: the words after each option with a value, and the
-/// words elsewhere.
+/// Returns the branch of the script's `case` for a command: the possible values of each option, and
+/// the words that complete any other word. runs_program: a program may follow (`weft run`).
 std::string command_branch(const Json& command, bool runs_program) {
     std::string values;
     for (const Json& option : command["options"]) {
         if (option["value"] == "") continue;
         const Json& given = option[option["choices"].empty() ? "suggestions" : "choices"];
-        // An option takes a file, a name of a list, or either (--params).
+        // An option without a list takes a file name; --params takes a name of the list or a file.
         const bool files = given.empty() || option["names"].back() == "--params";
         values += fmt::format("        {}) words=\"{}\"; files={} ;;\n",
                               joined(option["names"], "|"), joined(given, " "), files ? "yes" : "");
@@ -172,8 +171,7 @@ std::string command_branch(const Json& command, bool runs_program) {
         runs_program ? "programs=yes; " : "");
 }
 
-/// Returns a script for bash to source. After -- another program follows; `weft run` also accepts
-/// one in place of an option.
+/// Returns a script for bash to source. A program follows `--`, or in `weft run` the options.
 std::string bash_completion(const CLI::App& app) {
     const Json reference = describe(app);
     std::string commands;
@@ -220,7 +218,7 @@ constexpr const char* kStatuses =
     ".TP\n2\nUnusable arguments; the message names the argument and the rule.\n"
     ".TP\n3\nThe environment failed: no provider, no memory, a rank died.\n\n";
 
-/// Returns sections of weft(1) that --help does not have, as help2man includes them.
+/// Returns the sections of weft(1) that --help does not have, in the format of help2man --include.
 std::string sections_of_weft(const CLI::App& app) {
     std::string text = fmt::format("{}[ENVIRONMENT]\n", kStatuses);
     for (const base::Variable& variable : base::variables())
@@ -260,8 +258,8 @@ base::Result<std::string> man_page(const CLI::App& app, const CLI::App* command)
                       text.substr(0, text.find('\n')));
 }
 
-/// Writes the completion and all pages to their places below an installation's share/. Without
-/// help2man it writes only the completion, and says why.
+/// Writes the completion and all man pages below `folder`, an installation's share/. Without
+/// help2man, writes only the completion and prints the reason.
 void write_all(const CLI::App& app, const std::filesystem::path& folder) {
     const auto write_page = [](const std::filesystem::path& path, const std::string& text) {
         std::error_code problem;

@@ -2,8 +2,8 @@
 // info_command.cpp - `weft info`: describes this job, or this machine's resources for a job.
 //
 // Idea     Without a launcher this process is a job of one rank, which still queries the network.
-//          Under a launcher every rank runs the command and rank 0 prints. The report is one
-//          object, and the text is an outline of it.
+//          Under a launcher every rank runs the command and rank 0 prints the report: a JSON object
+//          or its outline().
 // Holds    An unusable network is a result, not a failure, unless the job needs it.
 // Next     run/job/describe.hpp for the source of the facts.
 #include <fmt/format.h>
@@ -196,7 +196,7 @@ Json environment_json(const base::Settings& settings) {
     return {{"environment", std::move(all)}, {"unknown", settings.unknown}};
 }
 
-/// Rank 0 describes the job.
+/// Returns the report; called on rank 0 only.
 Json info_json(run::Runtime& runtime) {
     const auto machine = need(topology::read_machine());
     const run::Job& job = runtime.job();
@@ -237,19 +237,19 @@ std::string environment_text(const Json& settings) {
         if (setting["given"] == true) text += "    set here\n";
     }
     if (!settings["unknown"].empty())
-        text += outline({{"set, but read by nothing", settings["unknown"]}});
+        text += outline({{"set, but unknown to weft", settings["unknown"]}});
     return text;
 }
 
-/// Names only the settings that have a value.
+/// The text omits settings without a value.
 std::string info_text(Json info) {
-    Json in_force = Json::array();
+    Json with_values = Json::array();
     for (const Json& setting : info["environment"])
         if (setting["value"] != "")
-            in_force.push_back({{"name", setting["name"]},
-                                {"value", setting["value"]},
-                                {"given", setting["given"]}});
-    info["environment"] = std::move(in_force);
+            with_values.push_back({{"name", setting["name"]},
+                                   {"value", setting["value"]},
+                                   {"given", setting["given"]}});
+    info["environment"] = std::move(with_values);
     return outline(info);
 }
 
@@ -303,8 +303,8 @@ void add_info_command(CLI::App& app, int& exit_status) {
         "describe the behavior of jobs over this libfabric provider, which need not be installed");
     set_footer(
         *command,
-        "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"
-        "rank describes that job.");
+        "Without a launcher it describes this machine. Under one (weft run -n N -- weft info),\n"
+        "rank 0 describes the job.");
 }
 
 }  // namespace weft::tools

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Returns the JSON object on a line of a program's output; discarded if it has none.
+/// Returns the first line that is a JSON object, or a discarded value.
 Json object_in(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -39,7 +39,7 @@ Json object_in(std::string_view text) {
     return Json(Json::value_t::discarded);
 }
 
-/// Returns the first line with text, because launchers frame their messages with rules.
+/// Returns the first line with text; launchers frame their messages with lines of - or =.
 std::string first_words(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -107,23 +107,22 @@ base::Result<Json> json_of(const Words& words, double seconds) {
     const ProgramOutput output =
         output_of(fmt::format("exec timeout --foreground -k 5 {:.0f} env {} 2>&1 </dev/null",
                               std::ceil(std::max(seconds, 1.0)), in_quotes(words)));
-    // Status 1 means that an answer is no; the object has the answer.
+    // Status 1 is kAnswerIsNo: the object is complete.
     Json found = output.status <= 1 ? object_in(output.text) : Json(Json::value_t::discarded);
     if (found.is_object()) return found;
     if (output.status == 124)
         return base::fail(Status::environment, "no end within {:.0f} s", seconds);
-    const std::string said = first_words(output.text);
+    const std::string line = first_words(output.text);
     return base::fail(
         Status::environment, "{}",
-        said.empty() ? fmt::format("status {}, no JSON object", output.status) : said);
+        line.empty() ? fmt::format("status {}, no JSON object", output.status) : line);
 }
 
 void start_job(Rank ranks, std::optional<Rank> nodes) {
     std::ifstream file("/proc/self/cmdline");
     Words own;
     for (std::string word; std::getline(file, word, '\0');) own.push_back(word);
-    if (own.empty())
-        fail(Status::environment, "-n {}: cannot read how this command was called", ranks);
+    if (own.empty()) fail(Status::environment, "-n {}: cannot read /proc/self/cmdline", ranks);
     own.erase(own.begin());
     Words options{"-n", std::to_string(ranks)};
     if (nodes) append(options, {"--nodes", std::to_string(*nodes)});
@@ -163,7 +162,7 @@ std::string layer_for(const std::string& mpi) {
     const fs::path here = fs::path(own_program()).parent_path();
     for (const fs::path& folder : {here, here.parent_path() / WEFT_LIBRARY_FOLDER})
         if (fs::exists(folder / name)) return folder / name;
-    fail(Status::environment, "{} is not here: it is built where {} has headers", name, mpi);
+    fail(Status::environment, "{} is missing: it is built where {} has headers", name, mpi);
 }
 
 std::string peer_program(const std::string& mpi) {

@@ -3,9 +3,9 @@
 // programs and read their answers.
 //
 // Idea     The programs peer_openmpi and peer_mpich, which perf/ builds beside this executable,
-//          call MPI's collectives with the measuring loop of `weft bench`. Programs that call MPI
-//          are not part of weft.
-// Next     src/faces/mpi for the layer that serves these calls.
+//          time MPI's collectives with the measuring loop of `weft bench`. weft itself does not
+//          call MPI.
+// Next     src/faces/mpi for the layer (a preloaded library) that serves MPI's collectives.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,16 @@ namespace weft::tools {
 using Words = std::vector<std::string>;
 void append(Words& words, const Words& more);
 
-/// Returns true on rank 0 by the launcher's variables, or without a launcher. Works before the
-/// job is joined.
+/// Returns true on rank 0 and without a launcher, from environment variables: the job need not be
+/// joined.
 [[nodiscard]] bool is_first_rank();
-
-[[nodiscard]] bool is_in_job();
-
-[[nodiscard]] std::string own_program();
+[[nodiscard]] bool is_in_job();           ///< a launcher started this process
+[[nodiscard]] std::string own_program();  ///< path of this executable
 
 /// Returns the words that start a job of this executable: weft run OPTIONS -- weft COMMAND.
 [[nodiscard]] Words words_of_job(const Words& options, const Words& command);
 
-/// Replaces this process by a job of `ranks` ranks of the same command.
+/// Replaces this process by a job of `ranks` ranks that run the same command line.
 [[noreturn]] void start_job(Rank ranks, std::optional<Rank> nodes);
 
 /// Runs a program with the standard files of this process, and returns its exit status.
@@ -50,8 +48,8 @@ struct ProgramOutput {
 /// Runs a command of the shell, and returns its standard output.
 [[nodiscard]] ProgramOutput output_of(const std::string& command);
 
-/// Runs a program for at most `seconds` seconds, and returns the JSON object that it prints on a
-/// line. On failure the text is the first line of its output.
+/// Runs a program for at most `seconds` seconds, and returns the JSON object that it prints on one
+/// line. The text of a failure is the first line of the program's output.
 [[nodiscard]] base::Result<Json> json_of(const Words& words, double seconds);
 
 /// A job of a program under the launcher of its MPI, openmpi or mpich.
@@ -59,19 +57,19 @@ struct MpiJob {
     std::string mpi;
     Rank ranks = 2;
     Words settings = {};  ///< variables of the ranks, as NAME=VALUE
-    Words program = {};   ///< and its arguments
-    Words launcher = {};  ///< words before the number of ranks; empty: default_launcher()
+    Words program = {};   ///< the program and its arguments
+    Words launcher = {};  ///< launcher and its options; empty: default_launcher()
 };
 
 [[nodiscard]] Words default_launcher(const std::string& mpi);
 [[nodiscard]] Words words_of(const MpiJob& job);
 
-/// Finds the layer in the folder of the command, or where libraries are installed.
+/// Returns the path of the layer: beside this executable, or where libraries are installed.
 [[nodiscard]] std::string layer_for(const std::string& mpi);
-/// Finds the program that calls this MPI.
+/// Returns the path of peer_openmpi or peer_mpich.
 [[nodiscard]] std::string peer_program(const std::string& mpi);
-/// Returns a library to preload, by which waits yield the processor where ranks share processors.
-/// Empty if it is missing or the MPI yields on its own, as Open MPI does.
+/// Returns a library to preload that makes waiting ranks of MPICH yield shared processors. Empty if
+/// it is missing, or not needed: ranks have their own processors, or the MPI is Open MPI.
 [[nodiscard]] std::string yielding_library(const std::string& mpi, Rank ranks);
 
 }  // namespace weft::tools

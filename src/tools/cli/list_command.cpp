@@ -21,9 +21,9 @@ struct ListArguments {
 };
 
 struct Property {
-    bool collectives::Properties::*holds;  ///< nullptr: the collective has a root
-    const char* name;
-    const char* words;
+    bool collectives::Properties::*holds;  ///< nullptr for "rooted", a property of the collective
+    const char* name;                      ///< in JSON
+    const char* words;                     ///< in the text
 };
 using collectives::Properties;
 constexpr std::array kProperties{
@@ -35,7 +35,7 @@ constexpr std::array kProperties{
     Property{&Properties::for_nodes, "for_nodes", "for nodes of several ranks"},
     Property{&Properties::consecutive_nodes, "consecutive_nodes",
              "for nodes of consecutive ranks only"},
-    Property{&Properties::even_nodes, "even_nodes", "for nodes of equally many ranks only"},
+    Property{&Properties::even_nodes, "even_nodes", "for nodes with equal numbers of ranks only"},
     Property{&Properties::one_node, "one_node", "for one node only"},
     Property{&Properties::direct, "direct", "in the memory of local peers"},
     Property{&Properties::notation, "notation", "named by its schedule too"}};
@@ -71,8 +71,8 @@ Json to_json(const Algorithm& algorithm) {
     return object;
 }
 
-/// Calls with counts use the algorithms of equal blocks. If only sender and receiver know a count,
-/// they use only direct sends.
+/// Returns true if the algorithm serves the collective. Calls with counts use the algorithms for
+/// equal blocks, but only direct sends if only sender and receiver have a count.
 bool serves(const Algorithm& algorithm, const collectives::CollectiveTraits& traits) {
     if (algorithm.collective != collectives::traits_of(traits.even).name) return false;
     return !traits.has_pairwise_counts() || algorithm.name == "flat" || algorithm.name == "direct";
@@ -87,7 +87,7 @@ int list(const ListArguments& arguments) {
         if (arguments.json) {
             all.push_back(to_json(algorithm));
         } else if (traits != nullptr && traits->has_pairwise_counts()) {
-            fmt::print("{} {}: {}; the only way, since no rank knows more counts than its own\n",
+            fmt::print("{} {}: {}; the only algorithm, because a rank has only its own counts\n",
                        traits->name, collectives::kPairwiseAlgorithm, algorithm.summary);
         } else {
             print_text(algorithm);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp - the `weft` executable: one subcommand per question.
 //
-// Idea     Each command is in its own <name>_command.cpp, adds itself to the application and
-//          stores its exit status. main() only lists the commands and maps the parser's
-//          outcomes to statuses.
-// Holds    Status 0: done and right; 1: the answer is no; 2: unusable arguments; 3: the environment
-//          failed. Results go to stdout, everything else to stderr.
-// Next     commands.hpp for the add_... functions.
+// Idea     Each command is in its own <name>_command.cpp. main() lists the commands, and converts
+//          the parser's exceptions to exit statuses.
+// Holds    Results go to stdout, everything else to stderr.
+// Next     command.hpp for the exit statuses.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,9 +19,8 @@ namespace {
 using weft::tools::kEnvironmentFailed;
 using weft::tools::kUnusableArguments;
 
-/// Examples in the help and the man page of each command. Each ends with status 0 if only weft and
-/// ./a.out (a program that uses it) are available, in this order and in one folder:
-/// tests/system/cli/shown_test.py runs them.
+/// Examples in the help and the man page of each command. tests/system/cli/shown_test.py runs them
+/// in this order, in a folder that contains only ./a.out, a program that uses weft.
 constexpr std::pair<const char*, const char*> kExamples[] = {
     {"run", "weft run -n 4 ./a.out"},
     {"run", "weft run -n 4 --nodes 2 --label ./a.out"},
@@ -63,7 +60,7 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"help", "weft help --man bench"},
 };
 
-/// Prints the parser's outcome: help and version are results, all else is an error.
+/// Prints help, version or an error, as the parser's exception says. Returns the exit status.
 int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
         return app.exit(outcome);
@@ -89,7 +86,7 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-/// Accepts mpirun's -np 4 for the number of ranks; its -host is not -h.
+/// Replaces mpirun's -np by -n. -host becomes --host, which the parser rejects: it would read -h.
 void read_as_mpirun(std::vector<std::string>& words) {
     for (std::string& word : words) {
         if (word == "--np" || word.starts_with("--np=")) word.replace(0, 4, "--ranks");
@@ -98,9 +95,9 @@ void read_as_mpirun(std::vector<std::string>& words) {
     }
 }
 
-/// Separates the words after --, which belong to another program, because the parser would search
-/// them for options and lists. In `weft run`, the first word that is neither an option nor an
-/// option's value also starts the program. `arguments` is in reverse order, as the parser requires.
+/// Moves the words of a program, after `--`, to `program`, because the parser would search them for
+/// options. In `weft run`, the program also begins with the first word that is neither an option
+/// nor an option's value. `arguments` is in reverse order, as the parser requires.
 void split_at_program(const CLI::App& app, int argc, char** argv,
                       std::vector<std::string>& arguments, std::vector<std::string>& program) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -130,7 +127,7 @@ int main(int argc, char** argv) {
     CLI::App app("weft: one-sided collectives on libfabric", "weft");
     app.set_help_flag("-h,--help", "print this help and exit");
     app.set_version_flag("--version", weft::tools::version_line(), "print the version and exit");
-    // At most one. A missing one is reported below, so that an unknown word is named.
+    // Not 1, 1: the parser would report a missing command, even if an unknown word was given.
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
     weft::tools::add_run_command(app, program, exit_status);
@@ -146,7 +143,6 @@ int main(int argc, char** argv) {
     for (const auto& [command, line] : kExamples) weft::lab::add_example(app, command, line);
     std::vector<std::string> arguments;
     split_at_program(app, argc, argv, arguments, program);
-    // Called before a command runs.
     app.parse_complete_callback([&app, &program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
     });

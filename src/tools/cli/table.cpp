@@ -14,7 +14,7 @@ namespace weft::tools {
 
 namespace {
 
-/// Adds a cell to a line, after one space. Two spaces precede a column of texts.
+/// Adds a cell to a line, after one space if aligned to the right, or two if aligned to the left.
 void add_cell(std::string& line, const Column& column, const std::string& cell) {
     const std::size_t begin = line.empty() ? 0 : line.size() + 1;
     if (column.width >= 0) {

@@ -15,22 +15,22 @@ namespace weft::tools {
 
 struct Column {
     std::string title;
-    std::string key;    ///< member of a row; an array shows its largest value
+    std::string key;    ///< member of a row; of an array, the largest element is shown
     int width = 10;     ///< in characters; negative: aligned to the left
     int digits = -1;    ///< after the point of a number; -1: as in JSON
     double scale = 1;   ///< factor of a number with `digits`
     bool part = false;  ///< a fraction, shown in per cent; "none" if negative
-    std::array<const char*, 2> words{"no", "yes"};  ///< of false and true
-    const char* missing = "-";                      ///< text of null, or without a member
+    std::array<const char*, 2> words{"no", "yes"};  ///< texts of false and true
+    const char* missing = "-";                      ///< text if the member is null or missing
 };
 
-/// Columns with the verdict of a measured row.
+/// Returns the column that shows whether the results of a row were right.
 inline Column verdict() {
     return {.title = "", .key = "checked", .width = -5, .words = {"WRONG", "right"}};
 }
 
-/// Return one line. A text longer than its column ends the line, and the columns after it follow
-/// on the next one, so that columns stay aligned.
+// Both return one line. After a text that is longer than its column, the row continues on the next
+// line, so that columns stay aligned.
 [[nodiscard]] std::string table_head(std::span<const Column> columns);
 [[nodiscard]] std::string table_row(std::span<const Column> columns, const Json& row);
 [[nodiscard]] std::string cell_of(const Column& column, const Json& row);
@@ -38,19 +38,19 @@ inline Column verdict() {
 /// Returns "1 node" or "4 nodes".
 [[nodiscard]] std::string counted(std::int64_t number, const char* noun);
 
-/// Returns a line `name value` for each member. Members of an object follow indented, and an array
-/// of objects becomes a table.
+/// Returns a line `name value` for each member. The members of an inner object are indented; an
+/// array of objects becomes a table. depth: level of indentation.
 [[nodiscard]] std::string outline(const Json& object, std::size_t depth = 0);
 
-/// Results of measured rows: a table with a line for each row as it comes, or one object at the
-/// end. On ranks that do not print it only collects.
+/// Prints measured rows: a table to which each add() appends a line, or a JSON object at the end.
+/// On ranks that do not print, only collects rows.
 class RowReport {
   public:
     /// head: members of the object before `results`. title: lines above the table.
     RowReport(bool prints, bool json, const Json& head, const std::string& title,
               std::vector<Column> columns);
 
-    /// Returns true if rows are printed as they come.
+    /// Returns true if add() prints.
     [[nodiscard]] bool shows_rows() const { return prints_ && !json_; }
     void add(const Json& row);
     /// Prints the object. Returns the exit status: kAnswerIsNo if a row has a wrong result.
