@@ -96,7 +96,8 @@ class Doctor {
                    "top (shows the busy processes)");
     }
 
-    static constexpr rlim_t kFilesOfRank = 2;  ///< open files of `weft run` for each rank's output
+    static constexpr rlim_t kFilesOfRank =
+        2;  ///< open files of `weft run` for each rank (job_environment.cpp)
 
     void check_limits() {
         rlimit limit = {};

@@ -19,33 +19,33 @@
 namespace weft::tools {
 namespace {
 
-/// Sockets that are connecting, or closed by their process, are reported with user 0.
-constexpr unsigned kEstablished = 1;  // TCP_ESTABLISHED of the kernel
+/// TCP_ESTABLISHED of the kernel. In other states the kernel reports user 0.
+constexpr unsigned kEstablished = 1;
 
-/// Addresses of a connection as seen from its other end. Only for connections to the server, which
-/// listens on 127.0.0.1. Other connections may end on another machine or in another network
-/// namespace, where this kernel's records do not show them.
+/// Addresses of the two sockets of a connection.
 struct Ends {
-    sockaddr_in there{};
-    sockaddr_in here{};
+    sockaddr_in client{};
+    sockaddr_in server{};
 };
 
+/// Returns nothing unless the connection is to 127.0.0.1. The client of another connection may be
+/// on another machine or in another network namespace, whose sockets this kernel does not list.
 std::optional<Ends> ends_of(int connection) {
     Ends ends;
-    socklen_t bytes = sizeof ends.there;
-    if (::getpeername(connection, reinterpret_cast<sockaddr*>(&ends.there), &bytes) != 0)
+    socklen_t bytes = sizeof ends.client;
+    if (::getpeername(connection, reinterpret_cast<sockaddr*>(&ends.client), &bytes) != 0)
         return std::nullopt;
-    bytes = sizeof ends.here;
-    if (::getsockname(connection, reinterpret_cast<sockaddr*>(&ends.here), &bytes) != 0)
+    bytes = sizeof ends.server;
+    if (::getsockname(connection, reinterpret_cast<sockaddr*>(&ends.server), &bytes) != 0)
         return std::nullopt;
-    const bool is_own =
-        ends.there.sin_family == AF_INET && ends.here.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
-    if (!is_own) return std::nullopt;
+    const bool is_local =
+        ends.client.sin_family == AF_INET && ends.server.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    if (!is_local) return std::nullopt;
     return ends;
 }
 
-/// Returns the kernel's record of a socket; nothing if it has none.
-std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
+/// Returns the kernel's record of the client's socket; nothing if the kernel has none.
+std::optional<inet_diag_msg> socket_record(const Ends& ends) {
     const base::FileDescriptor netlink(
         ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink.open()) return std::nullopt;
@@ -59,10 +59,10 @@ std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
     request.body.sdiag_family = AF_INET;
     request.body.sdiag_protocol = IPPROTO_TCP;
     request.body.idiag_states = ~0U;
-    request.body.id.idiag_sport = ends.there.sin_port;
-    request.body.id.idiag_dport = ends.here.sin_port;
-    request.body.id.idiag_src[0] = ends.there.sin_addr.s_addr;
-    request.body.id.idiag_dst[0] = ends.here.sin_addr.s_addr;
+    request.body.id.idiag_sport = ends.client.sin_port;
+    request.body.id.idiag_dport = ends.server.sin_port;
+    request.body.id.idiag_src[0] = ends.client.sin_addr.s_addr;
+    request.body.id.idiag_dst[0] = ends.server.sin_addr.s_addr;
     request.body.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
     request.body.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
     if (::send(netlink.number(), &request, sizeof request, 0) != sizeof request)
@@ -78,29 +78,29 @@ std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
     return record;
 }
 
-/// Answer of the kernel about the other end of a connection within this machine.
-struct OtherEnd {
-    bool known = false;         ///< false if the kernel cannot answer
-    std::optional<uid_t> user;  ///< owner of the socket there; empty if the socket is closed
+struct Client {
+    bool known = false;         ///< false: the kernel cannot identify users
+    std::optional<uid_t> user;  ///< owner of the client's socket; empty: the socket is closed
 };
 
-OtherEnd other_end_of(int connection) {
+Client client_of(int connection) {
     const auto ends = ends_of(connection);
     if (!ends) return {};
-    const auto record = ask_kernel(*ends);
-    // A kernel that can answer at all has a record of the end on this side.
-    OtherEnd end{.known = record || ask_kernel({.there = ends->here, .here = ends->there}),
-                 .user = std::nullopt};
+    const auto record = socket_record(*ends);
+    // A kernel with sock_diag has at least a record of the server's socket.
+    Client client{
+        .known = record || socket_record({.client = ends->server, .server = ends->client}),
+        .user = std::nullopt};
     if (record && record->idiag_state == kEstablished && record->idiag_inode != 0)
-        end.user = record->idiag_uid;
-    return end;
+        client.user = record->idiag_uid;
+    return client;
 }
 
-/// Returns true if the PMIx server may see this connection.
+/// Returns true if the PMIx server may get this connection.
 bool admits(int connection) {
-    const OtherEnd end = other_end_of(connection);
-    if (!end.known) return true;
-    return end.user && (*end.user == ::geteuid() || *end.user == 0);
+    const Client client = client_of(connection);
+    if (!client.known) return true;
+    return client.user && (*client.user == ::geteuid() || *client.user == 0);
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ void keep_connection_gate() {}
 }  // namespace weft::tools
 
 /// Replaces the C library's function in this program, where only the PMIx server accepts
-/// connections. A refused connection looks to the caller as if it had not arrived.
+/// connections. After a refusal returns EAGAIN, as if no connection had arrived.
 extern "C" __attribute__((visibility("default"))) int accept(int socket, sockaddr* address,
                                                              socklen_t* bytes) {
     const auto connection =

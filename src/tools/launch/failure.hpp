@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // failure.hpp - failures that end a command of `weft`.
 //
-// Idea     A failure is thrown as an Error, and printed where the command was called. Functions
-//          whose callers continue after a failure return a base::Result.
+// Idea     A failure is thrown as an Error, which run_command() prints. Functions whose callers
+//          continue after a failure return a base::Result.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace weft::tools {
 
-/// Ends the command.
+/// Ends the command by throwing an Error.
 [[noreturn]] inline void fail(const base::Failure& failure) {
     throw Error(failure.status, failure.text);
 }

@@ -22,9 +22,9 @@
 namespace weft::tools {
 namespace {
 
-constexpr pid_t kAllDone = 0;
+constexpr pid_t kJobEnded = 0;
 
-/// Returns the processes of this user whose environment has the setting.
+/// Returns the processes of this user whose environment contains `setting` ("NAME=value").
 std::vector<pid_t> processes_with(const std::string& setting) {
     std::vector<pid_t> found;
     std::error_code error;
@@ -43,9 +43,9 @@ std::vector<pid_t> processes_with(const std::string& setting) {
 
 /// Kills the processes of the job. Searches repeatedly, because a process may fork during a search.
 void kill_processes_of(const std::string& job_name) {
-    constexpr int kLooksMax = 100;
+    constexpr int kSearchesMax = 100;
     const std::string setting = "PMIX_NAMESPACE=" + job_name;
-    for (int look = 0; look < kLooksMax; ++look) {
+    for (int search = 0; search < kSearchesMax; ++search) {
         const std::vector<pid_t> left = processes_with(setting);
         if (left.empty()) return;
         for (const pid_t pid : left) ::kill(pid, SIGKILL);
@@ -56,7 +56,7 @@ void kill_processes_of(const std::string& job_name) {
 [[noreturn]] void guard(int pipe, const GuardedJob& job) {
     sigset_t all;
     ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // signals to the launcher are not for the helper
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // ctrl-C must end only the launcher
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "weft-guardian");
     // The helper must not hold the launcher's other files open.
@@ -64,7 +64,7 @@ void kill_processes_of(const std::string& job_name) {
     ::close_range(1, ~0U, 0);
     std::vector<pid_t> groups;
     for (pid_t group = 0; ::read(0, &group, sizeof group) == sizeof group;) {
-        if (group == kAllDone) ::_exit(0);
+        if (group == kJobEnded) ::_exit(0);
         if (group > 0) groups.push_back(group);
         if (group < 0) std::erase(groups, -group);
     }
@@ -88,7 +88,7 @@ ScratchFolder::ScratchFolder() {
 }
 
 ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;  // it may already have been removed
+    std::error_code ignored;  // the folder may already have been removed
     std::filesystem::remove_all(path_, ignored);
 }
 
@@ -107,14 +107,14 @@ Guardian::Guardian(const GuardedJob& job) {
 }
 
 Guardian::~Guardian() {
-    send(kAllDone);
-    ::kill(pid_, SIGCONT);  // it may have been stopped
+    send(kJobEnded);
+    ::kill(pid_, SIGCONT);  // the helper may have been stopped
     ::waitpid(pid_, nullptr, 0);
 }
 
-void Guardian::send(pid_t word) {
-    // The launcher ignores SIGPIPE, so a killed guardian causes no failure.
-    [[maybe_unused]] const auto written = ::write(pipe_.number(), &word, sizeof word);
+void Guardian::send(pid_t message) {
+    // The launcher ignores SIGPIPE, so a killed helper causes no failure.
+    [[maybe_unused]] const auto written = ::write(pipe_.number(), &message, sizeof message);
 }
 
 }  // namespace weft::tools

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // guardian.hpp - the folder of a job, and a helper that cleans up if the launcher is killed.
 //
-// Idea     The helper is a process that sleeps on a pipe whose write end only the launcher holds.
-//          If the pipe closes without the final word, it kills the processes of the job and
-//          removes its folder.
-// Why      A launcher killed by SIGKILL cannot clean up, and the death signal of ranks does not
-//          reach the processes that they have started. The helper finds these by the job's name in
-//          their environment, even if they have left the process group of their rank.
+// Idea     The helper is a process that reads from a pipe whose write end only the launcher holds.
+//          If the pipe closes before the launcher reports the end of the job, the helper kills the
+//          processes of the job and removes its folder.
+// Why      A launcher killed by SIGKILL cannot clean up. The kernel then kills the ranks, but not
+//          the processes that ranks have started. The helper finds those by the job's name in their
+//          environment, even if they have left the process group of their rank.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 namespace weft::tools {
 
-/// A private folder (mode 0700), removed by its owner's end.
+/// A private folder (mode 0700); the destructor removes it.
 class ScratchFolder {
   public:
     /// Makes a new folder below $TMPDIR, or /tmp.
@@ -35,14 +35,14 @@ class ScratchFolder {
 
 struct GuardedJob {
     std::string folder;
-    std::string job_name;  ///< value of PMIX_NAMESPACE in the environment of its processes
+    std::string job_name;  ///< value of PMIX_NAMESPACE in the environment of the job's processes
 };
 
 class Guardian {
   public:
-    /// Starts the helper. Must run before this process has threads.
+    /// Starts the helper, by fork(): this process must not have threads yet.
     explicit Guardian(const GuardedJob& job);
-    ~Guardian();
+    ~Guardian();  ///< reports the end of the job, and waits for the helper's end
     Guardian(const Guardian&) = delete;
     Guardian& operator=(const Guardian&) = delete;
 
@@ -54,10 +54,11 @@ class Guardian {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
-    void send(pid_t word);
+    /// message: a group to watch, the negative of a group to forget, or 0 at the end of the job.
+    void send(pid_t message);
 
     pid_t pid_;
-    base::FileDescriptor pipe_;
+    base::FileDescriptor pipe_;  ///< write end
 };
 
 }  // namespace weft::tools

@@ -23,16 +23,16 @@
 namespace weft::tools {
 namespace {
 
-constexpr auto kGrace = std::chrono::seconds(2);
+constexpr auto kGrace = std::chrono::seconds(2);  ///< from SIGTERM to SIGKILL
 constexpr int kRankLostStatus = 3;
 /// Longest time for which a failed rank is not reported as the cause because other
 /// ranks are ending.
-constexpr auto kJudging = std::chrono::milliseconds(500);
+constexpr auto kCauseWait = std::chrono::milliseconds(500);
 /// Interval between checks of a process that has ended but cannot be reaped yet.
-constexpr auto kLookAgain = std::chrono::milliseconds(20);
-/// Time limits for writing a message of the launcher.
-constexpr auto kMessage = std::chrono::milliseconds(100);
-constexpr auto kLastMessage = std::chrono::seconds(1);
+constexpr auto kReapInterval = std::chrono::milliseconds(20);
+/// Longest waits for a message of the launcher to be written.
+constexpr auto kMessageWait = std::chrono::milliseconds(100);
+constexpr auto kLastMessageWait = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -94,8 +94,8 @@ void LaunchedJob::start_rank(Rank rank, const SpawnOptions& spawning) {
     if (!node_of_.empty())
         set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});
     if (!cores_.empty()) own.cpus = &cores_[index % cores_.size()];
-    // Rank 0 can read data that is piped into the launcher. A terminal stays with the launcher's
-    // process group: a rank that read from it would be stopped.
+    // Rank 0 can read data that is piped into the launcher. A terminal belongs to the launcher's
+    // process group: the kernel would stop a rank that reads the terminal.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
     const bool wrapped = options_.wrapper && options_.wrapper->rank == rank;
     if (wrapped) wrap(*options_.wrapper, own);
@@ -153,36 +153,36 @@ int LaunchedJob::watch() {
             const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
             handle(static_cast<Source>(data >> 32), data & 0xffff'ffff);
         }
-        settle_ends();
+        reap_ended_ranks();
         handle_deadlines();
         reap_orphans();
-        if (running_ == 0 && !std::exchange(descendants_ended, true)) end_what_ranks_left();
+        if (running_ == 0 && !std::exchange(descendants_ended, true)) end_left_processes();
     }
     if (status_) base::SharedFolder().remove_unused();  // files of killed ranks
-    writers_[1]->wait_until_idle(kLastMessage);
+    writers_[1]->wait_until_idle(kLastMessageWait);
     return status_.value_or(0);
 }
 
-/// Ends processes that a rank has started and not waited for.
-void LaunchedJob::end_what_ranks_left() {
+/// Kills processes that ranks have started and not waited for.
+void LaunchedJob::end_left_processes() {
     for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
-        tell(fmt::format("weft run: process {}, which a rank has left, {}\n", pid,
-                         why_it_runs(pid)));
+        print_message(fmt::format("weft run: process {}, which a rank has left, {}\n", pid,
+                                  why_it_runs(pid)));
 }
 
 bool LaunchedJob::is_over() const {
     if (ranks_are_given_up_) return true;
-    return running_ == 0 && (output_is_passed_on() || !waits_for_readers_);
+    return running_ == 0 && (all_output_written() || !waits_for_readers_);
 }
 
-bool LaunchedJob::output_is_passed_on() const {
+bool LaunchedJob::all_output_written() const {
     if (!options_.label) return true;
     return std::ranges::all_of(outputs_, [](const auto& output) { return output.reader() < 0; }) &&
            writers_[0]->is_idle() && writers_[1]->is_idle();
 }
 
 int LaunchedJob::milliseconds_to_wait() const {
-    if (!ended_.empty()) return static_cast<int>(kLookAgain.count());
+    if (!ended_.empty()) return static_cast<int>(kReapInterval.count());
     const auto& deadline = grace_deadline_ ? grace_deadline_ : deadline_;
     if (!deadline) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
@@ -221,16 +221,16 @@ void LaunchedJob::handle_signal() {
         default:
             break;
     }
-    if (status_) {  // the second signal ends the grace period
+    if (status_) {  // a further signal ends the grace period
         waits_for_readers_ = false;
         return signal_ranks(SIGKILL);
     }
-    readers_get_no_more_than_the_grace_ = true;
+    limits_readers_ = true;
     end_job(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
 }
 
-/// Stops the ranks for the terminal's stop key, which reaches only the launcher, because ranks have
-/// their own process groups. The stopped time does not count against the time limit.
+/// Stops the ranks and the launcher after the terminal's stop key (ctrl-Z). The key signals only
+/// the launcher, because ranks have their own process groups. The time limit excludes the stop.
 void LaunchedJob::handle_stop_request() {
     if (status_) return;
     signal_ranks(SIGSTOP);
@@ -244,7 +244,7 @@ void LaunchedJob::handle_server_event() {
     eventfd_t count = 0;
     ::eventfd_read(server_->event_file(), &count);
     end_if_aborted();
-    check_outsiders();
+    check_outsider();
 }
 
 void LaunchedJob::end_if_aborted() {
@@ -276,26 +276,25 @@ void LaunchedJob::handle_rank_end(Rank rank) {
     ::epoll_ctl(watched_.number(), EPOLL_CTL_DEL, process.ended.number(), nullptr);
     process.ended.close();
     if (process.exists()) ended_.push_back(rank);
-    settle_ends();
+    reap_ended_ranks();
 }
 
-/// Reaps ended ranks. The first failure is held back until it is known to be the cause.
-void LaunchedJob::settle_ends() {
+/// Reaps ended ranks. Before the first failure is reported, waits until the cause is known.
+void LaunchedJob::reap_ended_ranks() {
     while (!ended_.empty()) {
-        const auto next = status_ ? std::optional(ended_.front()) : cause_among_the_ending();
+        const auto next = status_ ? std::optional(ended_.front()) : next_to_reap();
         if (!next || !reap(*next)) return;
         std::erase(ended_, *next);
     }
 }
 
-/// Returns the rank whose end to settle first; nothing while this is not known. A killed rank
-/// closes its connections before its process counts as ended. So ranks that notice this and give up
-/// may seem to end first, although the killed rank is the cause.
-std::optional<Rank> LaunchedJob::cause_among_the_ending() {
-    const Rank first_seen = ended_.front();
-    const auto first_end =
-        end_without_reaping(processes_[static_cast<std::size_t>(first_seen)].pid);
-    if (!first_end || !first_end->failed || first_end->killed) return first_seen;
+/// Returns the ended rank to reap first; nothing while this is not known. The kernel closes the
+/// connections of a killed rank before it reports the end of its process. Ranks that notice the
+/// closed connection and fail may be reported first, although the killed rank is the cause.
+std::optional<Rank> LaunchedJob::next_to_reap() {
+    const Rank first = ended_.front();
+    const auto first_end = end_without_reaping(processes_[static_cast<std::size_t>(first)].pid);
+    if (!first_end || !first_end->failed || first_end->killed) return first;
     bool undecided = false;
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const RankProcess& process = processes_[rank];
@@ -305,9 +304,9 @@ std::optional<Rank> LaunchedJob::cause_among_the_ending() {
         undecided = undecided || !end;
     }
     const Clock::time_point now = Clock::now();
-    if (!judging_until_) judging_until_ = now + kJudging;
-    if (undecided && now < *judging_until_) return std::nullopt;
-    return first_seen;
+    if (!cause_deadline_) cause_deadline_ = now + kCauseWait;
+    if (undecided && now < *cause_deadline_) return std::nullopt;
+    return first;
 }
 
 /// Returns false if the process cannot be reaped yet.
@@ -319,11 +318,11 @@ bool LaunchedJob::reap(Rank rank) {
     children_changed_ = true;
     --running_;
     guardian_->forget(process.pid);
-    report_end(rank, ending);
+    judge_end(rank, ending);
     return true;
 }
 
-void LaunchedJob::report_end(Rank rank, int ending) {
+void LaunchedJob::judge_end(Rank rank, int ending) {
     end_if_aborted();  // the rank may have aborted the job
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
         end_job(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
@@ -334,13 +333,12 @@ void LaunchedJob::report_end(Rank rank, int ending) {
     } else if (server_->membership(rank) == Membership::outside) {
         outsider_ = rank;
         server_->report_joins();
-        check_outsiders();
+        check_outsider();
     }
 }
 
-/// Fails the job if a rank has ended without joining: ranks that have joined would wait
-/// for it forever.
-void LaunchedJob::check_outsiders() {
+/// Ends the job if a rank has ended without joining: the joined ranks would wait for it forever.
+void LaunchedJob::check_outsider() {
     if (!outsider_ || !server_->anyone_joined()) return;
     end_job(
         kRankLostStatus,
@@ -351,21 +349,21 @@ void LaunchedJob::check_outsiders() {
 void LaunchedJob::handle_deadlines() {
     const Clock::time_point now = Clock::now();
     if (deadline_ && now >= *deadline_ && !status_) {
-        readers_get_no_more_than_the_grace_ = true;
+        limits_readers_ = true;
         end_job(kTimeoutStatus,
                 fmt::format("the job did not end within {} s", *options_.timeout_s));
     }
     if (grace_deadline_ && now >= *grace_deadline_) {
-        if (std::exchange(ranks_are_killed_, true)) give_ranks_up();
+        if (std::exchange(ranks_are_killed_, true)) give_up_if_unkillable();
         signal_ranks(SIGKILL);
-        if (readers_get_no_more_than_the_grace_) waits_for_readers_ = false;
+        if (limits_readers_) waits_for_readers_ = false;
         grace_deadline_ = now + kGrace;
     }
 }
 
-/// Gives up if all remaining ranks have survived SIGKILL: it was not permitted, or the kernel does
-/// not let them end.
-void LaunchedJob::give_ranks_up() {
+/// Gives up if all remaining ranks have survived SIGKILL: the launcher may not signal them, or they
+/// are blocked in the kernel.
+void LaunchedJob::give_up_if_unkillable() {
     std::string left;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
         const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
@@ -374,13 +372,12 @@ void LaunchedJob::give_ranks_up() {
         left += fmt::format("weft run: rank {} (process {}) {}\n", rank, process.pid,
                             why_it_runs(process.pid));
     }
-    if (left.empty()) return;  // only readers of output are waited for
-    tell(left);
+    if (left.empty()) return;  // the launcher waits only for readers of output
+    print_message(left);
     ranks_are_given_up_ = true;
 }
 
-/// Reaps orphans of ranks, which become children of the launcher. Ended ranks are left to their
-/// process files, which show the order of ends.
+/// Reaps orphans of ranks, which become children of the launcher. Ranks are left to reap().
 void LaunchedJob::reap_orphans() {
     while (children_changed_) {
         siginfo_t child = {};
@@ -391,23 +388,23 @@ void LaunchedJob::reap_orphans() {
         const bool is_rank = std::ranges::any_of(processes_, [&](const RankProcess& process) {
             return process.exists() && process.pid == child.si_pid;
         });
-        if (is_rank) return;  // reap() makes it checked again
+        if (is_rank) return;  // reap() sets children_changed_ again
         ::waitpid(child.si_pid, nullptr, WNOHANG);
     }
 }
 
-/// Ends the job: prints the reason and sends SIGTERM, on which ranks print the waits
+/// Starts the end of the job: prints the reason and sends SIGTERM, on which ranks print the waits
 /// that block them.
 void LaunchedJob::end_job(int status, const std::string& reason) {
     if (status_) return;
     status_ = status;
-    tell(fmt::format("weft run: {}\n{}", reason, outsiders()));
+    print_message(fmt::format("weft run: {}\n{}", reason, outsiders_text()));
     grace_deadline_ = Clock::now() + kGrace;
     signal_ranks(SIGTERM);
 }
 
-/// Lists ranks that have not joined, because these may have no runtime that reports waits.
-std::string LaunchedJob::outsiders() const {
+/// Returns a line with the running ranks that have not joined and so cannot report waits, or "".
+std::string LaunchedJob::outsiders_text() const {
     std::vector<Rank> outside;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
         const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
@@ -418,14 +415,14 @@ std::string LaunchedJob::outsiders() const {
                            : fmt::format("weft run: not in the job yet: {}\n", rank_list(outside));
 }
 
-/// Prints a message, if possible before the ranks print to the same file.
-void LaunchedJob::tell(const std::string& text) {
+/// Prints a message, usually before the ranks print to the same file.
+void LaunchedJob::print_message(const std::string& text) {
     writers_[1]->write(text);
-    writers_[1]->wait_until_idle(kMessage);
+    writers_[1]->wait_until_idle(kMessageWait);
 }
 
-/// Signals the process group of each rank, to which its children belong. A stopped rank must run
-/// again before it can act on a signal that ends it.
+/// Signals the process group of each rank, which contains the rank's children. SIGCONT lets stopped
+/// processes act on SIGTERM.
 void LaunchedJob::signal_ranks(int signal) {
     for (const RankProcess& process : processes_) {
         if (!process.exists()) continue;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // job.hpp - one running job: its ranks, the events that it waits for, and its end.
 //
-// Idea     Every event (end of a rank, output, abort, signal) is a file in one epoll set. Its ready
-//          list is in order of arrival, which shows which of several dying ranks was first.
+// Idea     Every event (end of a rank, output, abort, signal) makes a file in one epoll set ready.
+//          epoll returns ready files in the order of the events, so it shows which rank ended
+//          first.
 // Holds    The first failure decides the status. Then all ranks get SIGTERM and, two seconds later,
-//          SIGKILL. On SIGTERM, ranks that run weft print the waits that block them. Nothing in the
-//          loop blocks: neither a write (output.hpp) nor a process that is slow to end.
+//          SIGKILL. On SIGTERM, ranks that run weft print the waits that block them. The loop never
+//          blocks in a write (output.hpp) or in a wait for the end of a process.
 // Next     process.hpp for children, pmix_server.hpp for their PMIx server.
 #pragma once
 
@@ -37,7 +38,7 @@ class LaunchedJob {
     LaunchedJob& operator=(const LaunchedJob&) = delete;
 
     void start();
-    /// Returns the exit status of the job once all its ranks have ended.
+    /// Runs until all ranks have ended. Returns the exit status of the job.
     [[nodiscard]] int watch();
 
   private:
@@ -49,17 +50,18 @@ class LaunchedJob {
 
         [[nodiscard]] bool exists() const { return pid != 0 && !reaped; }
     };
-    enum class Source : std::uint32_t { signals, server, rank, output, written };
+    enum class Source : std::uint32_t { signals, server, rank, output, written };  ///< of an event
 
     void open_files();
     void start_rank(Rank rank, const SpawnOptions& spawning);
     static void wrap(const Wrapper& wrapper, SpawnOptions& own);
     void make_pipes(Rank rank, SpawnOptions& own, base::FileDescriptor (&pipe_ends)[2]);
+    /// index: of the rank, of `outputs_` or of `writers_`, as `source` says.
     void watch_file(int file, Source source, std::size_t index);
     [[nodiscard]] bool try_to_watch(int file, Source source, std::size_t index);
-    void end_what_ranks_left();
+    void end_left_processes();
     [[nodiscard]] bool is_over() const;
-    [[nodiscard]] bool output_is_passed_on() const;
+    [[nodiscard]] bool all_output_written() const;
     [[nodiscard]] int milliseconds_to_wait() const;
     void handle(Source source, std::size_t index);
     void handle_signal();
@@ -69,18 +71,18 @@ class LaunchedJob {
     void handle_rank_end(Rank rank);
     void handle_output(std::size_t index);
     void handle_written();
-    void settle_ends();
-    [[nodiscard]] std::optional<Rank> cause_among_the_ending();
+    void reap_ended_ranks();
+    [[nodiscard]] std::optional<Rank> next_to_reap();
     [[nodiscard]] bool reap(Rank rank);
-    void report_end(Rank rank, int ending);
+    void judge_end(Rank rank, int ending);
     void handle_deadlines();
-    void give_ranks_up();
-    void check_outsiders();
+    void give_up_if_unkillable();
+    void check_outsider();
     void reap_orphans();
 
     void end_job(int status, const std::string& reason);
-    [[nodiscard]] std::string outsiders() const;
-    void tell(const std::string& text);
+    [[nodiscard]] std::string outsiders_text() const;
+    void print_message(const std::string& text);
     void signal_ranks(int signal);
 
     const JobOptions& options_;
@@ -89,27 +91,27 @@ class LaunchedJob {
     std::optional<ScratchFolder> folder_;
     std::optional<Guardian> guardian_;
     PmixServer* server_ = nullptr;  ///< never destroyed: the server exists until the process ends
-    std::vector<RankProcess> processes_;
-    std::shared_ptr<OutputWriter> writers_[2];  ///< of standard output and error
-    std::vector<LabelPipe> outputs_;
-    std::vector<std::size_t> paused_;  ///< outputs_ whose writer has no room
-    base::FileDescriptor no_input_;
-    std::vector<cpu_set_t> cores_;
-    TerminalLoan terminal_;  ///< for a debugger
-    std::vector<Rank> node_of_;
-    Rank running_ = 0;
-    std::deque<Rank> ended_;  ///< not yet reaped, in the order of their ends
-    bool children_changed_ = false;
+    std::vector<RankProcess> processes_;        ///< by rank
+    std::shared_ptr<OutputWriter> writers_[2];  ///< standard output and error; may be one writer
+    std::vector<LabelPipe> outputs_;            ///< only with --label: two for each rank
+    std::vector<std::size_t> paused_;           ///< indices of outputs_ whose writer has no room
+    base::FileDescriptor no_input_;             ///< /dev/null
+    std::vector<cpu_set_t> cores_;              ///< only with --bind core
+    TerminalLoan terminal_;                     ///< for a debugger
+    std::vector<Rank> node_of_;                 ///< by rank; empty: no virtual nodes
+    Rank running_ = 0;                          ///< number of ranks that are not reaped
+    std::deque<Rank> ended_;                    ///< not yet reaped, in the order of their ends
+    bool children_changed_ = false;             ///< there may be orphans to reap
     std::optional<Rank> outsider_;  ///< a rank that exited with status 0 without joining
 
     std::optional<int> status_;                        ///< decided by the first failure
-    std::optional<Clock::time_point> deadline_;        ///< of the job
-    std::optional<Clock::time_point> grace_deadline_;  ///< set after SIGTERM to the ranks
-    std::optional<Clock::time_point> judging_until_;   ///< an ending rank may be the cause
+    std::optional<Clock::time_point> deadline_;        ///< from --timeout
+    std::optional<Clock::time_point> grace_deadline_;  ///< for SIGKILL; set after SIGTERM
+    std::optional<Clock::time_point> cause_deadline_;  ///< for next_to_reap() to decide
     bool ranks_are_killed_ = false;
-    bool ranks_are_given_up_ = false;
-    bool waits_for_readers_ = true;  ///< for readers of labelled output, after all ranks have ended
-    bool readers_get_no_more_than_the_grace_ = false;  ///< after a signal or the timeout
+    bool ranks_are_given_up_ = false;  ///< ranks have survived SIGKILL
+    bool waits_for_readers_ = true;    ///< after the ranks' end, until labelled output is written
+    bool limits_readers_ = false;      ///< that wait ends with the grace: after a signal or timeout
 };
 
 }  // namespace weft::tools

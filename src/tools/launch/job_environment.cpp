@@ -23,11 +23,12 @@ bool describes_a_job(std::string_view variable) {
 
 /// Files of the launcher and its PMIx server: 14 with PMIx 4.2, and a reserve for other versions.
 constexpr rlim_t kServerFiles = 16;
-/// Files that are open briefly. Two threads may each read a folder of /proc and a file in it. While
-/// a rank starts, the write ends of its two label pipes are open.
-constexpr rlim_t kPassingFiles = 6;
+/// Files that are open briefly: 4 because two threads may each read a folder of /proc and a file in
+/// it, and the write ends of a starting rank's two label pipes.
+constexpr rlim_t kTemporaryFiles = 6;
 
-/// Files of the ranks: a connection and a process file for each, and two pipes for labels.
+/// Returns the number of files for the ranks: for each a connection, a process file and, with
+/// labels, the read ends of two pipes.
 rlim_t files_of_ranks(Rank ranks, bool label) {
     return static_cast<rlim_t>(ranks) * (label ? 4 : 2);
 }
@@ -92,18 +93,18 @@ void set_variable(std::vector<std::string>& environment, const EnvironmentVariab
 }
 
 void make_room_for_files(Rank ranks, bool label) {
-    constexpr rlim_t kAmple = 128;
+    constexpr rlim_t kAmple = 128;  // more than the launcher and the server need
     const rlim_t of_ranks = files_of_ranks(ranks, label);
     rlimit limit = {};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kAmple + of_ranks) {
         limit.rlim_cur = std::min(limit.rlim_max, kAmple + of_ranks);
         ::setrlimit(RLIMIT_NOFILE, &limit);
     }
-    check_room(ranks, kServerFiles + kPassingFiles + of_ranks);
+    check_room(ranks, kServerFiles + kTemporaryFiles + of_ranks);
 }
 
 void check_room_for_ranks(Rank ranks, bool label) {
-    check_room(ranks, kPassingFiles + files_of_ranks(ranks, label));
+    check_room(ranks, kTemporaryFiles + files_of_ranks(ranks, label));
 }
 
 }  // namespace weft::tools

@@ -36,7 +36,7 @@ LauncherSignals::LauncherSignals() {
     ::sigaddset(&taken, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &taken, &inherited_.mask);
     set_handler(SIGCHLD, SIG_DFL);
-    // A missing reader and a file that may not grow are reported as errors of the write.
+    // A write to a pipe without a reader, or beyond a file size limit, then returns an error.
     set_handler(SIGPIPE, SIG_IGN);
     set_handler(SIGXFSZ, SIG_IGN);
     file_ = base::FileDescriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));

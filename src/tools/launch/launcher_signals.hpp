@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // launcher_signals.hpp - signals of the launcher, read from a file, and loans of its terminal.
 //
-// Idea     The signals are blocked and read through a signalfd: signals that end the job, those
-//          passed on to the ranks, those of a shell's job control, and SIGCHLD.
+// Idea     The launcher blocks the signals that it handles and reads them through a signalfd.
 // Holds    Signals that were ignored when the launcher was executed (nohup, background jobs
 //          of scripts) stay ignored, here and in the ranks. The exception is SIGCHLD: if it
-//          were ignored, the launcher could not see the ends of ranks. Ranks still inherit
-//          its original action.
+//          were ignored, the launcher could not reap ranks. Ranks inherit its original action.
 #pragma once
 
 #include <signal.h>
@@ -19,7 +17,7 @@
 
 namespace weft::tools {
 
-/// Signal state that ranks start with, where the launcher has changed its own.
+/// Signal mask and actions of this process before LauncherSignals changed them, for the ranks.
 struct InheritedSignals {
     struct Action {
         int signal = 0;
@@ -35,8 +33,8 @@ struct InheritedSignals {
 class LauncherSignals {
   public:
     LauncherSignals();
-    /// Restores the former mask and actions. SIGPIPE stays ignored, because the PMIx server exists
-    /// until the process ends and may answer ranks that have gone.
+    /// Restores the former mask and actions. SIGPIPE stays ignored, because the PMIx server runs
+    /// until the process ends and may answer ranks that have ended.
     ~LauncherSignals();
     LauncherSignals(const LauncherSignals&) = delete;
     LauncherSignals& operator=(const LauncherSignals&) = delete;
@@ -51,9 +49,9 @@ class LauncherSignals {
     base::FileDescriptor file_;
 };
 
-/// Gives the terminal to one child while the job runs, and takes it back at any end of the job.
-/// Ranks have their own process groups. Only the foreground group may read the terminal, and only
-/// this group gets the terminal's interrupt key.
+/// Makes the process group of one child the terminal's foreground group; the destructor restores
+/// the launcher's group. Ranks have their own process groups, and only the foreground group may
+/// read the terminal and gets the signal of its interrupt key.
 class TerminalLoan {
   public:
     TerminalLoan() = default;
@@ -63,7 +61,7 @@ class TerminalLoan {
         if (lent_) give_to(::getpgrp());
     }
 
-    /// Lends the terminal to a child that leads its process group.
+    /// child: leader of its process group.
     void lend(pid_t child) {
         lent_ = give_to(child);
         // The child was stopped if it read before its group was in the foreground.
@@ -71,7 +69,7 @@ class TerminalLoan {
     }
 
   private:
-    /// Ignores SIGTTOU meanwhile, which a process outside the foreground group gets for this call.
+    /// Ignores SIGTTOU during tcsetpgrp(), which sends it to callers outside the foreground group.
     static bool give_to(pid_t group) {
         struct sigaction ignore = {};
         struct sigaction before = {};

@@ -32,7 +32,7 @@ base::Result<std::vector<Rank>> parse_layout(std::string_view text) {
         if (read.ec != std::errc{} || ranks < 1 || nodes < 1 || !separated)
             return base::fail(Status::argument,
                               "--layout {}: expected the ranks of each node, at least 1, separated "
-                              "by commas (3,1,4; 18x128 for 128 nodes of 18); entry {} is not that",
+                              "by commas (3,1,4; 18x128 for 128 nodes of 18); entry {} is invalid",
                               text, entry);
         if (nodes > kNodesMax - ranks_per_node.size())
             return base::fail(Status::argument, "--layout {}: more than {} nodes", text, kNodesMax);

@@ -18,8 +18,8 @@
 namespace weft::tools {
 namespace {
 
-constexpr std::size_t kPendingBytesMax = 256 * 1024;
-constexpr std::size_t kLineBytesMax = 64 * 1024;
+constexpr std::size_t kPendingBytesMax = 256 * 1024;  ///< a writer with more has no room
+constexpr std::size_t kLineBytesMax = 64 * 1024;      ///< longer lines are divided
 
 /// Returns 0, or the error that prevents writing the rest of the text.
 int write_all(int target, std::string_view text) {
@@ -65,7 +65,7 @@ void OutputWriter::run() {
     }
 }
 
-/// Call with the mutex held. Returns false if no thread can start; the caller then writes itself.
+/// Requires the mutex. Returns false if no thread can start; the caller then writes the text.
 bool OutputWriter::start_thread() {
     if (running_) return true;
     try {
@@ -91,7 +91,7 @@ void OutputWriter::write(std::string_view text) {
         changed_.notify_all();
         return;
     }
-    // A pipe that is ready takes PIPE_BUF bytes at once; text that it does not take is lost.
+    // A pipe that is ready accepts PIPE_BUF bytes without blocking. Other text is lost.
     pollfd room = {.fd = target_, .events = POLLOUT, .revents = 0};
     while (!text.empty() && !reader_gone_ && ::poll(&room, 1, 0) == 1) {
         const std::string_view part = text.substr(0, PIPE_BUF);
@@ -148,9 +148,9 @@ bool LabelPipe::pass_on() {
         const bool closing = count <= 0;
         if (!closing) pending_.append(buffer.data(), static_cast<std::size_t>(count));
         write_lines(closing);
-        // If the output has lost its reader, closing the pipe reports this to the rank by SIGPIPE.
+        // If the output has no reader, closing the pipe makes the rank get SIGPIPE.
         if (closing || target_->has_lost_its_reader()) reader_.close();
-        // Yields to events of other ranks if this rank prints without end.
+        // Returns to the event loop, for other ranks, even if this rank prints without end.
         if (count == static_cast<ssize_t>(buffer.size())) return reader_.open();
     }
     return reader_.open();

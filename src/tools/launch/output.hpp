@@ -2,8 +2,8 @@
 // output.hpp - writes the launcher's output without blocking it, and the output of ranks with the
 // prefix "[rank] ".
 //
-// Idea     A separate thread makes the writes, which may block on a pipe without a reader or a
-//          halted terminal. The file is not set to non-blocking, because other processes share it.
+// Idea     A separate thread makes the writes, which block while a pipe is full or a terminal is
+//          halted. The file is not set to non-blocking, because other processes share it.
 // Holds    Text is written in the order of the calls. Text that cannot be written (closed pipe,
 //          full disk, terminal hung up) is dropped: lost output must not decide how a job ends.
 //          Labelled lines of different ranks never mix. The launcher reads only while the writer
@@ -22,18 +22,17 @@
 
 namespace weft::tools {
 
-/// Held by a shared pointer, also by its thread, which may never return from a write.
+/// The thread also holds a shared pointer, because it may never return from a write.
 class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
   public:
-    /// Makes a writer for the file `target`, which must stay open. The thread starts with
-    /// the first text.
+    /// target: a file that must stay open. The first write() starts the thread.
     explicit OutputWriter(int target);
     OutputWriter(const OutputWriter&) = delete;
     OutputWriter& operator=(const OutputWriter&) = delete;
 
     /// Queues the text; never waits.
     void write(std::string_view text);
-    /// Ends the thread once all text is written. Does not wait: text may be lost.
+    /// Makes the thread end when all text is written. Does not wait: text may be lost.
     void close();
     /// Returns true if the writer accepts more text. event_file() reports a change to true.
     [[nodiscard]] bool has_room() const;
@@ -46,33 +45,32 @@ class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
     [[nodiscard]] int event_file() const { return event_file_.number(); }
 
   private:
-    void run();
+    void run();  ///< body of the thread
     [[nodiscard]] bool start_thread();
 
     const int target_;
     const base::FileDescriptor event_file_;
     mutable std::mutex mutex_;  ///< protects all members below
     mutable std::condition_variable changed_;
-    std::string pending_;
-    bool running_ = false;  ///< the thread exists
-    bool writing_ = false;  ///< the thread is in a write
-    bool reader_gone_ = false;
-    bool closing_ = false;
+    std::string pending_;       ///< queued text
+    bool running_ = false;      ///< the thread exists
+    bool writing_ = false;      ///< the thread is in a write
+    bool reader_gone_ = false;  ///< the file is a pipe without a reader
+    bool closing_ = false;      ///< close() was called
 };
 
 /// Returns true if both descriptors refer to the same file, which then needs one writer.
 [[nodiscard]] bool same_file(int left, int right);
 
-/// Reads the output of a rank from a pipe. Text without a line end is passed on when the pipe
-/// closes or when it reaches a limit.
+/// Reads the output of a rank from a pipe and writes each line with a label. A line longer than 64
+/// KiB is divided; text after the last line end is written when the pipe closes.
 class LabelPipe {
   public:
-    /// Makes a pipe whose lines go to `target`, prefixed with the rank. `pipe_end` receives
-    /// the write end.
+    /// Makes a pipe whose lines are written to `target`. Sets `pipe_end` to the write end.
     LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, base::FileDescriptor& pipe_end);
 
-    /// Passes on the text that has arrived, if there is room. Returns false after the end of the
-    /// text, and closes the pipe.
+    /// Writes the text that is in the pipe, if the writer has room. At the end of the text closes
+    /// the pipe and returns false.
     bool pass_on();
     /// Returns true if pass_on() could write.
     [[nodiscard]] bool has_room() const { return target_->has_room(); }
@@ -81,7 +79,7 @@ class LabelPipe {
     [[nodiscard]] int reader() const { return reader_.number(); }
 
   private:
-    void write_lines(bool closing);
+    void write_lines(bool closing);  ///< closing: also writes text without a line end
 
     std::string label_;
     std::shared_ptr<OutputWriter> target_;

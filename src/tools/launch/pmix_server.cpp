@@ -3,10 +3,10 @@
 //
 // Why      Two settings of the library, made for this process only, decide the start-up time of
 //          small jobs. Topology discovery skips I/O devices, because reading PCI registers took 10
-//          of 14 ms. Small jobs keep job data in messages instead of mapped files, which saves 6 ms
-//          per rank; from about 16 ranks on, files are faster.
-// Holds    A callback that returns PMIX_OPERATION_SUCCEEDED is done; one that returns PMIX_SUCCESS
-//          must call its own callback later.
+//          of 14 ms. Jobs of up to 16 ranks send job data in messages instead of mapped files,
+//          which saves 6 ms per rank; for more ranks, files are faster.
+// Holds    A callback returns PMIX_OPERATION_SUCCEEDED if its work is done, or PMIX_SUCCESS if it
+//          answers by the function that the library has passed.
 #include "tools/launch/pmix_server.hpp"
 
 #include <pmix.h>
@@ -68,11 +68,10 @@ class InfoList {
     std::size_t count_ = 0;
 };
 
-/// Names of the nodes ("a,b") and ranks of each ("0,1;2").
 struct Maps {
     std::string first_host;
-    std::string hosts;
-    std::string ranks;
+    std::string hosts;  ///< names of the nodes, such as "a,b"
+    std::string ranks;  ///< ranks of the nodes, such as "0,1;2"
 };
 
 Maps describe_nodes(const PmixServerOptions& options) {
@@ -95,25 +94,25 @@ Maps describe_nodes(const PmixServerOptions& options) {
     return maps;
 }
 
-/// Returns true if the library itself ends a fence that misses a dead rank; PMIx 4 does not.
-/// Asks the loaded library ("OpenPMIx 5.0.7, ..."), because the files of both versions have
-/// the same name.
+/// Returns true if the library itself ends a fence without a rank that has died, as PMIx 5 does
+/// (see base/pmix_needs.hpp). Reads the version of the loaded library ("OpenPMIx 5.0.7, ..."),
+/// because the files of both versions have the same name.
 bool wants_fence_witness() {
     const char* const version = PMIx_Get_version();
     return std::atoi(version + std::strcspn(version, "0123456789")) >= 5;
 }
 
 void prepare_settings(Rank ranks) {
-    constexpr int kKeepTheUsers = 0;
-    ::setenv("HWLOC_COMPONENTS", "-pci,-linuxio", kKeepTheUsers);
-    if (ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeepTheUsers);
+    constexpr int kKeep = 0;  // a value that the user has set
+    ::setenv("HWLOC_COMPONENTS", "-pci,-linuxio", kKeep);
+    if (ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeep);
 }
 
 /// Stack size that the C library gives threads when the stack has no limit.
 constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
-/// Raises the default of this process to kStackBytes; returns an error number.
-int raise_default_size() {
+/// Raises the default stack size of new threads to kStackBytes. Returns 0 or an error number.
+int raise_default_stack_size() {
     pthread_attr_t defaults;
     if (const int error = ::pthread_getattr_default_np(&defaults); error != 0) return error;
     std::size_t size = 0;
@@ -129,10 +128,9 @@ void* call(void* work) {
     return nullptr;
 }
 
-/// Runs `work` in a new thread and waits for its end. Its stack, and those of threads started later
-/// in this process, have at least 2 MiB whatever `ulimit -s` says: PMIx_server_setup_fork() has a
-/// stack frame of 200 KiB, and threads that PMIx starts have stacks of the limit's size. With a
-/// small limit, both would end the launcher by SIGSEGV.
+/// Runs `work` in a new thread and waits for its end. Its stack, and the stacks of threads started
+/// later in this process, have at least 2 MiB, even if `ulimit -s` is less: with a small stack,
+/// PMIx_server_setup_fork(), which has a frame of 200 KiB, and the threads of PMIx would crash.
 void run_on_own_stack(const std::function<void()>& work) {
     std::exception_ptr thrown;
     const std::function<void()> guarded = [&] {
@@ -142,7 +140,7 @@ void run_on_own_stack(const std::function<void()>& work) {
             thrown = std::current_exception();
         }
     };
-    int error = raise_default_size();
+    int error = raise_default_stack_size();
     pthread_t thread;
     if (error == 0)
         error =
@@ -227,7 +225,7 @@ PmixServer* PmixServer::start(const PmixServerOptions& options) {
     PmixServer* none = nullptr;
     std::unique_ptr<PmixServer> owner(new PmixServer(options));
     if (!hosted_server.compare_exchange_strong(none, owner.get()))
-        fail(Status::environment, "PMIx server: this process hosts one already");
+        fail(Status::environment, "PMIx server: this process already has one");
     PmixServer* const server = owner.release();  // hosted_server keeps it from now on
     prepare_settings(options.ranks);
     keep_connection_gate();
@@ -248,7 +246,7 @@ void PmixServer::set_up(const PmixServerOptions& options) {
     }();
     InfoList info(8);
     const pmix_rank_t own_rank = 0;
-    // Not derived from the job's name, which must stay secret where this name is shown.
+    // Not the job's name, which is secret: the server's name appears in file names and messages.
     info.add_text(PMIX_SERVER_NSPACE, random_job_name());
     info.add(PMIX_SERVER_RANK, &own_rank, PMIX_PROC_RANK);
     info.add_text(PMIX_SERVER_TMPDIR, options.folder);
@@ -286,7 +284,7 @@ void PmixServer::register_job(const PmixServerOptions& options) {
           "describing the job");
 }
 
-/// Announces the rank to the library, and gets its variables.
+/// Announces the rank to the library, and stores its variables.
 void PmixServer::register_rank(Rank rank) {
     pmix_proc_t who;
     PMIX_LOAD_PROCID(&who, name_.c_str(), static_cast<pmix_rank_t>(rank));
@@ -313,9 +311,9 @@ std::optional<AbortRequest> PmixServer::abort_request() const {
     return abort_request_;
 }
 
-/// Returns true if a rank that was not released from the job has ended or begun to end. Does not
-/// reap, because the launcher needs the exit status. The library removes a rank when its connection
-/// closes, which is before its process counts as ended.
+/// Returns true if a rank has ended or begun to end without PMIx_Finalize(). Does not reap, because
+/// the launcher needs the exit status. Checks ranks that have begun to end, because the library
+/// removes a rank from a fence when its connection closes, before its process has ended.
 bool PmixServer::lost_a_rank() const {
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const pid_t pid = processes_[rank];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.hpp - the PMIx server that the launcher hosts for the ranks of one job.
 //
-// Idea     All ranks are clients of one server. Virtual nodes are only host names in its maps, so
-//          it never communicates with another server.
-// Holds    The library calls back on its own thread. Events are kept until they are taken;
-//          event_file() is readable while there are any. A process has one server, which exists
+// Idea     All ranks are clients of one server, which never communicates with another server.
+//          Virtual nodes are only host names in the server's maps.
+// Holds    The library calls back on its own thread. event_file() becomes readable after an abort
+//          and, after report_joins(), when a rank joins. A process has one server, which exists
 //          until the process ends: a limit of the library.
 // Next     job.cpp, which owns the server.
 #pragma once
@@ -24,14 +24,14 @@ namespace weft::tools {
 
 struct PmixServerOptions {
     Rank ranks = 0;
-    std::vector<Rank> ranks_per_node;  ///< of virtual nodes; empty: all ranks on this machine
+    std::vector<Rank> ranks_per_node;  ///< by virtual node; empty: no virtual nodes
     std::string folder;                ///< for the library's files
     std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
 };
 
-/// Returns a name of 128 random bits, which is the key to the job. The library believes any TCP
-/// client that names a job and a rank, without checking its user. Only the environment of the ranks
-/// holds the name.
+/// Returns a name of 128 random bits, which protects the job: the library accepts any TCP client
+/// that names the job and a rank, and does not check its user. Only the environment of the ranks
+/// contains the name.
 [[nodiscard]] std::string random_job_name();
 
 struct AbortRequest {
@@ -40,35 +40,35 @@ struct AbortRequest {
     std::string text;
 };
 
-/// Progress of a rank's PMIx calls.
+/// State of a rank: outside before PMIx_Init(), left after PMIx_Finalize().
 enum class Membership : std::uint8_t { outside, joined, left };
 
 class PmixServer {
   public:
-    /// Starts the server, which exists until the process ends. Stopping it is not safe. If clients
-    /// have died during a call, PMIx_server_finalize() may wait forever for a lock of its ended
-    /// thread (seen with 4.2.2 in one of ten such jobs).
+    /// Starts the server. It is never stopped: if clients have died during a call,
+    /// PMIx_server_finalize() may wait forever for a lock of its ended thread (seen with 4.2.2 in
+    /// one of ten such jobs).
     [[nodiscard]] static PmixServer* start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
 
-    /// Returns the variables ("NAME=value") that make a process this rank.
+    /// Returns the variables ("NAME=value") with which a process joins as this rank.
     [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const {
         return environments_[static_cast<std::size_t>(rank)];
     }
 
-    /// Sets the process of a rank. Fences that miss a dead rank are never answered; the launcher
-    /// ends the ranks that wait in them.
+    /// Sets the process of a rank. A fence without a rank that has died is never answered; the
+    /// launcher ends the ranks that wait in the fence.
     void set_process(Rank rank, pid_t pid) { processes_[static_cast<std::size_t>(rank)] = pid; }
 
     [[nodiscard]] Membership membership(Rank rank) const {
         return membership_[static_cast<std::size_t>(rank)];
     }
     [[nodiscard]] bool anyone_joined() const;
-    /// Makes event_file() readable also when a rank joins, from now on.
+    /// From now on, event_file() also becomes readable when a rank joins.
     void report_joins() { reporting_joins_ = true; }
     [[nodiscard]] int event_file() const { return event_file_.number(); }
-    [[nodiscard]] std::optional<AbortRequest> abort_request() const;
+    [[nodiscard]] std::optional<AbortRequest> abort_request() const;  ///< the first, if any
 
   private:
     struct Callbacks;
@@ -84,8 +84,8 @@ class PmixServer {
     std::vector<std::vector<std::string>> environments_;  ///< by rank; filled by start()
     std::vector<std::atomic<pid_t>> processes_;           ///< 0: not yet started
     std::vector<std::atomic<Membership>> membership_;
-    // Sequentially consistent, like membership_: either the caller of report_joins() sees the rank
-    // that joins, or that rank sees that it must report.
+    // Sequentially consistent, like membership_: either anyone_joined() after report_joins()
+    // returns true, or the callback for the joining rank reads true here.
     std::atomic<bool> reporting_joins_{false};
     mutable std::mutex mutex_;
     std::optional<AbortRequest> abort_request_;  ///< the first request; guarded by mutex_

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process.cpp - vfork and exec with what posix_spawn lacks: a death signal, CPUs, closed files.
+// process.cpp - starts children by vfork and exec, with features that posix_spawn lacks: a death
+// signal, processors, closed files.
 //
-// Why      vfork: the launcher hosts a server, and so has threads and memory. Copying its page
-//          tables for each rank would cost more than the rest of the start.
+// Why      fork would copy the page tables of the PMIx server for each rank, which takes longer
+//          than the rest of the start.
 // Holds    Between vfork and exec the child makes system calls only.
 #include "tools/launch/process.hpp"
 
@@ -30,11 +31,11 @@
 namespace weft::tools {
 namespace {
 
-/// Interval between checks of killed processes.
+// Interval between checks of killed processes; it doubles from the first to the longest.
 constexpr std::chrono::microseconds kFirstPause{100};
 constexpr std::chrono::microseconds kLongestPause{20'000};
 
-/// Runs in the child: executes the program. Returns only on failure, with errno.
+/// Runs in the child: executes the program. Returns errno, only on failure.
 int become_program(const SpawnOptions& options, char* const* arguments, char* const* environment,
                    pid_t parent) {
     if (::setpgid(0, 0) != 0) return errno;
@@ -58,7 +59,7 @@ bool executable(const std::string& path) {
            ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Returns the children of all threads that the kernel lists.
+/// Returns the children of all threads of this process; none without /proc.
 std::vector<pid_t> children_of_this_process() {
     std::vector<pid_t> children;
     std::error_code error;
@@ -69,7 +70,7 @@ std::vector<pid_t> children_of_this_process() {
     return children;
 }
 
-/// Returns nothing for an unknown thread.
+/// folder: of the thread in /proc. Returns nothing if it does not exist.
 std::optional<bool> thread_is_ending(const std::string& folder) {
     constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
     std::ifstream file(folder + "/stat");
@@ -112,7 +113,7 @@ std::vector<cpu_set_t> usable_cores() {
 void open_missing_standard_files() {
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(file, F_GETFD) >= 0) continue;
-        // The lowest free number is this one, because all lower ones are open.
+        // open() returns the lowest free number, which is `file`: all lower numbers are open.
         if (::open("/dev/null", O_RDWR) != file)
             fail(Status::environment, "cannot open /dev/null: {}", ::strerror(errno));
     }
@@ -136,7 +137,7 @@ pid_t spawn(const SpawnOptions& options) {
     return child;
 }
 
-// Some versions of the C library declare their function for this in a form that C++ cannot call.
+// Some versions of glibc declare pidfd_open() in a form that C++ cannot call.
 base::FileDescriptor open_process_file(pid_t pid) {
     return base::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
@@ -204,7 +205,7 @@ std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit
         left = children_of_this_process();
         std::erase(left, spared);
         for (const pid_t child : left) ::kill(child, SIGKILL);
-        // Orphans of killed children become children of this process, so it searches again.
+        // Orphans of killed children become children of this process: the next search finds them.
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
         if (left.empty() || Clock::now() >= deadline) return left;

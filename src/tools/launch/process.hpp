@@ -20,25 +20,25 @@ struct SpawnOptions {
     std::string program;                 ///< path of the file to execute
     std::vector<std::string> arguments;  ///< from argv[0] on
     std::vector<std::string> environment;
-    int input = -1;   ///< becomes the child's standard input; -1: that of this process
-    int output = -1;  ///< becomes its standard output
+    // Files that become the child's standard files; -1: as this process.
+    int input = -1;
+    int output = -1;
     int error = -1;
-    const cpu_set_t* cpus = nullptr;            ///< of the child; nullptr: as this process
-    const InheritedSignals* signals = nullptr;  ///< of the child; nullptr: as this process
+    const cpu_set_t* cpus = nullptr;            ///< processors; nullptr: as this process
+    const InheritedSignals* signals = nullptr;  ///< nullptr: as this process
 };
 
 /// Returns the strings as arguments of exec(), with nullptr at the end.
 [[nodiscard]] std::vector<char*> pointers_to(const std::vector<std::string>& strings);
 
-/// Returns one entry for each core that this process may use: its usable hardware threads.
+/// Returns the usable hardware threads of each core that this process may use.
 [[nodiscard]] std::vector<cpu_set_t> usable_cores();
 
-/// Opens /dev/null for each closed standard file, so that no other file takes their numbers, here
-/// or in a child.
+/// Opens /dev/null for each closed standard file, so that no other file gets its number.
 void open_missing_standard_files();
 
-/// Starts a child in a new process group. It gets SIGKILL when this thread ends, and inherits only
-/// the three standard files.
+/// Starts a child in a new process group. The child gets SIGKILL when this thread ends, and
+/// inherits only the three standard files. Throws an Error if the program cannot be executed.
 [[nodiscard]] pid_t spawn(const SpawnOptions& options);
 
 /// Opens a file that becomes readable when the process ends.
@@ -47,7 +47,7 @@ void open_missing_standard_files();
 /// Returns the file that a shell would execute for this name.
 [[nodiscard]] base::Result<std::string> find_program(const std::string& name);
 
-/// Describes the end, as "was killed by signal 9 (Killed)" or "exited with status 7".
+/// Returns "was killed by signal 9 (Killed)" or "exited with status 7".
 [[nodiscard]] std::string describe_end(int wait_status);
 
 /// Returns the exit status that a shell would report: 128 + signal if killed.
@@ -58,16 +58,16 @@ void open_missing_standard_files();
 
 struct ProcessEnd {
     bool failed = false;  ///< killed, or exited with a status other than 0
-    bool killed = false;  ///< by a signal, except SIGPIPE, which other processes' ends cause
+    bool killed = false;  ///< by a signal other than SIGPIPE, which another process's end causes
 };
 
-/// Returns how a child has ended, if it has; does not reap it.
+/// Returns how a child has ended; nothing if it has not. Does not reap the child.
 [[nodiscard]] std::optional<ProcessEnd> end_without_reaping(pid_t pid);
 
-/// Kills and reaps all children of this process except `spared`, and children that it
-/// then inherits. Without /proc, only reaps ended ones. Returns the processes that still
-/// run after `limit`: they belong to other users (a rank may have changed its user), or the
-/// kernel keeps them.
+/// Kills and reaps all children of this process except `spared`, and the orphans that become its
+/// children. Without /proc, only reaps children that have ended. Returns the processes that still
+/// run after `limit`: they belong to other users (a rank may have changed its user), or are blocked
+/// in the kernel.
 [[nodiscard]] std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit);
 
 /// Returns the reason why SIGKILL has not ended a process, for messages.
