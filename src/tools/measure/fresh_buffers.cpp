@@ -15,13 +15,14 @@ constexpr std::size_t kReservedBytes = std::size_t{1} << 40;
 constexpr std::size_t kSuppliedBytes = std::size_t{64} << 20;
 constexpr std::size_t kOffset = 64;
 
-/// Rounds up to whole pages, of 4 KiB to 64 KiB.
+/// Rounds up to whole pages of this machine.
 std::size_t in_pages(std::size_t bytes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     return (bytes + page - 1) / page * page;
 }
 
-/// Reserves addresses without memory; unmaps memory that is there.
+/// Reserves addresses without memory. at: nullptr: the kernel chooses them; else unmaps the memory
+/// at these addresses.
 std::byte* reserve(std::byte* at, std::size_t bytes) {
     void* const found = ::mmap(
         at, bytes, PROT_NONE,

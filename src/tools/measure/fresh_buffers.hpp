@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fresh_buffers.hpp - a new buffer for each call.
 //
-// Idea     Buffers are taken in order from a reserved range of addresses, each used once. Memory is
-//          mapped for a group of them at a time, and unmapped afterwards.
-// Why      A library may keep recurring buffers mapped or registered. Programs whose buffers never
-//          recur must not pay for this; here the library finds nothing to keep.
-// Holds    A buffer begins 64 bytes after a page boundary, as a large block of malloc does. So its
-//          first and last page are partial.
+// Idea     Each buffer has its own addresses in a reserved range of 1 TiB. supply() maps memory for
+//          a group of buffers and unmaps the previous group.
+// Why      A library may keep buffers that recur mapped or registered. These buffers never recur,
+//          which measures the cost for programs whose buffers do not.
+// Holds    A buffer begins 64 bytes after a page boundary, like a large block of malloc, so its
+//          first page is partial.
 // Next     measuring.hpp for its use; docs/performance.md.
 #pragma once
 
@@ -23,7 +23,7 @@ class FreshBuffers {
     FreshBuffers& operator=(const FreshBuffers&) = delete;
     ~FreshBuffers();
 
-    /// Returns the largest number of calls for supply(): as fit into 64 MiB, but at least 1.
+    /// Returns the largest argument of supply(): buffers of 64 MiB in total, but at least 1.
     [[nodiscard]] std::uint64_t calls_max() const;
     /// Makes buffers of zeros for `calls` calls and unmaps the previous ones. Throws std::bad_alloc
     /// if memory or addresses are exhausted.
@@ -40,13 +40,13 @@ class FreshBuffers {
 
   private:
     std::size_t bytes_;
-    std::size_t stride_;  ///< whole pages
+    std::size_t stride_;  ///< bytes between buffers: whole pages
     std::byte* reserved_;
-    std::size_t used_ = 0;           ///< bytes of the reserved addresses
-    std::byte* supplied_ = nullptr;  ///< the first buffer
-    std::uint64_t count_ = 0;
-    std::uint64_t at_ = 0;
-    bool begun_ = false;
+    std::size_t used_ = 0;           ///< reserved bytes that buffers have used
+    std::byte* supplied_ = nullptr;  ///< first buffer of the present group
+    std::uint64_t count_ = 0;        ///< buffers of the present group
+    std::uint64_t at_ = 0;           ///< index of the present buffer in its group
+    bool begun_ = false;             ///< next() was called since supply()
 };
 
 }  // namespace weft::lab

@@ -9,16 +9,16 @@ namespace {
 
 template <class Weight>
 Line fit(std::span<const Point> points, Weight weight_of) {
-    double all = 0;
+    double weights = 0;
     Point mean;
     for (const Point& point : points) {
         const double weight = weight_of(point);
-        all += weight;
+        weights += weight;
         mean.x += weight * point.x;
         mean.y += weight * point.y;
     }
-    mean.x /= all;
-    mean.y /= all;
+    mean.x /= weights;
+    mean.y /= weights;
     double xx = 0;
     double xy = 0;
     double yy = 0;

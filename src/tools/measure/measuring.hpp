@@ -3,8 +3,8 @@
 //
 // Idea     Each rank times a batch of calls as a whole. A sample is the time per call of a batch,
 //          on the slowest rank. The result summarizes the samples (docs/performance.md).
-// Why      Reading the clock takes the time of a fast call, and a rank that only starts a call
-//          seems fast. So batches are timed, and the slowest rank counts. All libraries use this
+// Why      Reading the clock takes the time of a fast call, so batches are timed. A root that only
+//          sends is faster than its receivers, so the slowest rank counts. All libraries use this
 //          loop, because times of different loops cannot be compared.
 // Holds    Every decision (calls per batch, when to stop) depends on values that largest() has made
 //          equal on all ranks. The subject communicates only in call(), align() and largest().
@@ -30,15 +30,15 @@ concept MeasuringSubject = requires(S& subject, std::uint64_t batch, std::span<d
     subject.align();         // returns after all ranks have entered
     subject.prepare(batch);  // writes inputs of this batch; overwrites earlier results
     subject.call();          // one call, complete on return
-    { subject.check(batch) } -> std::same_as<bool>;  // checks the last call's result on this rank
+    { subject.check(batch) } -> std::same_as<bool>;  // this rank's last result is right
     subject.largest(values);  // replaces each value by the largest over the ranks
 };
 
 /// A subject that must prepare calls, for example with fresh buffers.
 template <class S>
 concept SuppliedSubject = MeasuringSubject<S> && requires(S& subject, std::uint64_t calls) {
-    { subject.calls_max() } -> std::same_as<std::uint64_t>;  // calls per supply(), at most
-    subject.supply(calls);  // prepares calls; not timed; contents are arbitrary
+    { subject.calls_max() } -> std::same_as<std::uint64_t>;  // largest argument of supply()
+    subject.supply(calls);  // prepares this number of calls; not timed
 };
 
 /// A subject whose ranks can add values.
@@ -49,36 +49,36 @@ concept AddingSubject = MeasuringSubject<S> && requires(S& subject, std::span<do
 
 enum class MeasuringLoop : std::uint8_t {
     back_to_back,  ///< call after call
-    separated,     ///< all ranks align before each call; only the calls are timed
+    separated,     ///< align() before each call; only the calls are timed
 };
 
 struct MeasuringOptions {
     MeasuringLoop loop = MeasuringLoop::back_to_back;
     std::uint64_t iterations = 0;  ///< number of timed calls; 0: limited by `seconds`
-    double seconds = 0.2;          ///< time limit for all batches of a measurement
-    std::uint64_t warmup = 16;     ///< calls before the first timed one
-    std::uint64_t batches = 20;    ///< number of samples, at most `iterations`
+    double seconds = 0.2;          ///< approximate time of all batches together
+    std::uint64_t warmup = 16;     ///< untimed calls before the first timed one
+    std::uint64_t batches = 20;    ///< number of samples; fewer if there are fewer timed calls
 };
 
-/// Mean times of a call, over the ranks.
+/// Each rank's mean time of a call, summarized over the ranks.
 struct OverRanks {
     double min = 0;
-    double mean = 0;  ///< 0 if the subject cannot add
+    double mean = 0;  ///< 0 if the subject is no AddingSubject
     double max = 0;
 };
 
 struct Measurement {
     std::uint64_t iterations = 0;  ///< number of timed calls
     OverRanks ranks_us;
-    Summary call_us;       ///< over batches
+    Summary call_us;       ///< time per call of a batch on its slowest rank, over batches
     bool checked = false;  ///< results were correct on all ranks after each batch
 };
 
 namespace measuring {
 
-inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;  ///< calls of a batch
 
-/// Returns the number of calls that every rank can supply at once.
+/// Returns the number of calls that every rank can supply at once, at most kCallsMax.
 template <MeasuringSubject S>
 std::uint64_t calls_max(S& subject) {
     if constexpr (SuppliedSubject<S>) {
@@ -96,8 +96,8 @@ void supply(S& subject, std::uint64_t calls) {
 }
 
 struct BatchTime {
-    double calls_ns = 0;  ///< in the calls
-    double all_ns = 0;    ///< from the first alignment to the end
+    double calls_ns = 0;  ///< time in the calls
+    double all_ns = 0;    ///< from the end of the first align() to the end of the last call
 };
 
 template <MeasuringSubject S>
@@ -119,14 +119,14 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
 }
 
-/// Calls in a batch, and its approximate duration.
+/// Number of calls in a batch, and the approximate duration of the batch.
 struct Fitting {
     std::uint64_t calls = 1;
     double batch_ns = 1;
 };
 
-/// Finds the number of calls that take `target_ns`, at most `most`. Uses the fastest of three
-/// tries, because a disturbed try would make the batches too short.
+/// Returns the number of calls, at most `most`, that take `target_ns`. The fastest of three tries
+/// counts, because a disturbed try would make the batches too short.
 template <MeasuringSubject S>
 Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
     for (std::uint64_t calls = 1;; calls *= 4) {
@@ -145,9 +145,10 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
     }
 }
 
-/// Makes `calls` untimed calls. Ends early after eight times the time for timed calls (0: no
-/// limit). Libraries learn from the first calls which buffers recur, and act on it in a later call.
-/// With few timed calls, this call would dominate the result, so the limit is not lower.
+/// Makes `calls` untimed calls, for at most 8 * `seconds` (0: no limit). Libraries detect in the
+/// first calls which buffers recur, and remap or register these in a later call. If there are few
+/// timed calls, that call would dominate the result, so the limit is not lower. most: calls for one
+/// supply().
 template <MeasuringSubject S>
 void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most) {
     const std::uint64_t begin = subject.now_ns();
@@ -189,7 +190,7 @@ template <MeasuringSubject S>
         const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
         const measuring::Fitting fitting =
             measuring::calibrate(subject, options.loop, target_ns, most);
-        // If a call takes longer than a batch should, there are fewer batches.
+        // If a single call takes longer than a batch should, there are fewer batches.
         const double room = options.seconds * 1e9 / fitting.batch_ns;
         batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(room + 0.5, 1e9)),
                                             1, batches);
@@ -205,7 +206,7 @@ template <MeasuringSubject S>
         measuring::supply(subject, calls);
         subject.prepare(batch + 1);
         const auto elapsed = measuring::time_batch(subject, options.loop, calls);
-        subject.align();  // a rank that checks results would disturb a rank that is still measuring
+        subject.align();  // checks of results would disturb ranks that are still measuring
         own_ns += elapsed.calls_ns;
         samples_us.push_back(elapsed.calls_ns / static_cast<double>(calls) / 1000);
         if (!subject.check(batch + 1)) wrong = 1;
@@ -220,9 +221,9 @@ template <MeasuringSubject S>
             .checked = wrong == 0};
 }
 
-/// Times `calls` calls separately, to show the variation that batches hide. Returns the time
-/// of each in microseconds on its slowest rank, including a reading of the clock. All ranks
-/// get equal results.
+/// Times `calls` calls one by one, to show the variation that batches hide. Returns the time of
+/// each call on its slowest rank in us, including a reading of the clock. All ranks get equal
+/// results.
 template <MeasuringSubject S>
 [[nodiscard]] std::vector<double> measure_singly(S& subject, MeasuringLoop loop,
                                                  std::uint64_t calls) {

@@ -14,15 +14,15 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Returns the middle one of the passes that cost at most `times` times the minimum. Of two middle
-/// passes, returns the faster.
+/// Returns the middle pass, by cost, among those that cost at most `ratio` times the minimum; of
+/// two middle passes, the faster.
 template <class Cost>
-std::size_t middle(std::span<const Pass> passes, double times, Cost cost) {
+std::size_t middle(std::span<const Pass> passes, double ratio, Cost cost) {
     std::vector<std::size_t> order(passes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto cost_of = [&](std::size_t number) { return cost(passes[number]); };
     std::ranges::stable_sort(order, {}, cost_of);
-    const double most = times * cost_of(order.front());
+    const double most = ratio * cost_of(order.front());
     const auto same =
         std::ranges::count_if(order, [&](std::size_t number) { return cost_of(number) <= most; });
     return order[static_cast<std::size_t>(std::max<std::ptrdiff_t>(same, 1) - 1) / 2];

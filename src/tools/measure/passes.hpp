@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // passes.hpp - selects among repeated passes of the same measurements.
 //
-// Why      Machines have modes: on some, a cache line takes several times as long between two
-//          processors for seconds or minutes. Costs measured in one mode lead to wrong choices in
-//          another. Mixtures are worst: then access in place may seem slow and put targets fast,
-//          or the reverse.
-// Idea     Local puts use a pass of the fast mode, which every fit finds again. Among its passes
-//          the middle one counts, because the fastest is fast by chance. A rank's own copies use
-//          the fastest pass. Remote costs, mostly of system calls, use the middle pass. Copies from
-//          a peer's buffer hardly depend on the mode; other disturbances dominate, so each size
-//          uses the median of all passes.
-// Holds    Pure. Except for these copies, related values come from one pass. Costs are differences
-//          of times, which are meaningless across modes.
+// Why      Machines have modes: for seconds or minutes, the transfer of a cache line between two
+//          processors may take several times as long. Costs measured in one mode lead to wrong
+//          choices in another. Costs mixed from two modes are worst: access in place may seem slow
+//          and put targets fast, or the reverse.
+// Idea     Costs of local puts come from the middle pass among those of the fastest mode, which
+//          occurs in every fit; the fastest pass may be fast by chance. Costs of a rank's own
+//          copies come from the fastest pass. Remote costs, mostly of system calls, come from the
+//          middle pass. Copies from a peer's buffer hardly depend on the mode, so the cost of each
+//          size is the median of all passes.
+// Holds    Pure. Except for copies from peers, related costs come from one pass, because costs are
+//          differences of times, which are meaningless across modes.
 // Next     tools/cli/fit_command.cpp.
 #pragma once
 
@@ -25,34 +25,34 @@
 namespace weft::lab {
 
 struct Pass {
-    /// Repeated times of a flag, in order of measurement; empty if they could not be measured.
+    /// Times of a flag between two ranks, in order of measurement; empty if not measured.
     std::vector<double> flags_ns;
-    /// Costs by which passes are compared: a message to a local and to a remote rank, a rank's own
-    /// copy (if measured), and a call in which two ranks copy.
-    std::optional<double> near_ns;
-    std::optional<double> far_ns;
-    std::optional<double> copies_ns;
-    double memory_ns = 0;
+    // Costs by which passes are compared; empty if not measured.
+    std::optional<double> near_ns;    ///< message to a local rank
+    std::optional<double> far_ns;     ///< message to a remote rank
+    std::optional<double> copies_ns;  ///< call in which two ranks copy from one buffer
+    double memory_ns = 0;             ///< a rank's own copy
 };
 
 struct ChosenPasses {
+    // Indices of the passes for the costs of local and remote messages and of own copies.
     std::size_t near = 0;
     std::size_t far = 0;
     std::size_t memory = 0;
-    double flag_min_ns = 0;  ///< of all passes
+    double flag_min_ns = 0;  ///< over all passes; 0 without flags
     double flag_max_ns = 0;
 
     /// Returns true if the flag times differ: the machine changed its mode or was busy.
     [[nodiscard]] bool differ() const;
 };
 
-/// Largest ratio of two flag times, or of two passes' costs, within one mode.
+/// Largest ratio of two flag times, or of the costs of two passes, within one mode.
 inline constexpr double kSameMode = 1.5;
 
 /// Chooses among at least one pass.
 [[nodiscard]] ChosenPasses choose_passes(std::span<const Pass> passes);
 
-/// Returns the median of each point over passes that have measured at equal places.
+/// Returns the median of y of each point over the passes, which have points with equal x.
 [[nodiscard]] Points middle_points(std::span<const Points> passes);
 
 }  // namespace weft::lab

@@ -23,15 +23,16 @@ namespace {
 
 constexpr std::uint32_t kTripsPerBatch = 1000;
 constexpr std::uint32_t kBatchesMax = 4096;
-constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // in addition to the requested time
+constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // from the end of the requested time
 
 /// The page that the children and their parent share.
 struct Shared {
-    // The word that both write, or one for each direction in separate lines. Odd: turn
-    // of the second.
+    // Both processes write `turn`; with two_words, only the first, and the second writes
+    // `turn_back`. An odd number means that the second process must answer.
     alignas(256) std::atomic<std::uint64_t> turn{0};
     alignas(256) std::atomic<std::uint64_t> turn_back{0};
-    alignas(64) std::atomic<bool> stopped{false};  // one side has ended, with or without an error
+    alignas(64) std::atomic<bool> stopped{
+        false};  // one process has ended, with or without an error
     std::uint64_t deadline_ns = 0;
     std::uint32_t batches = 0;
     double half_trip_ns[kBatchesMax] = {};
@@ -46,10 +47,10 @@ void relax() {
 #endif
 }
 
-/// Waits for turn `expected`. Returns false if the other side has ended or the deadline passed.
+/// Waits until `word` is `expected`. Returns false if a process has ended or the deadline passed.
 bool await_turn(Shared& shared, const std::atomic<std::uint64_t>& word, std::uint64_t expected) {
     for (std::uint32_t polls = 1;; ++polls) {
-        // Acquire: pairs with the release of the other side's turn.
+        // Acquire: pairs with the release store of the other process.
         if (word.load(std::memory_order_acquire) == expected) return true;
         if (polls % (1U << 10) == 0 &&
             (shared.stopped.load() || base::monotonic_ns() > shared.deadline_ns))
@@ -65,7 +66,7 @@ bool pin_to(int processor) {
     return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/// First child: starts each exchange, and times batches until the time is over.
+/// Body of the first child: starts each round trip, and times batches. Returns false on failure.
 bool serve(Shared& shared, std::uint64_t duration_ns) {
     const std::atomic<std::uint64_t>& back = shared.back();
     std::uint64_t turn = 0;
@@ -77,7 +78,7 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
             if (!await_turn(shared, back, turn + 2)) return false;
         }
         const std::uint64_t now = base::monotonic_ns();
-        // The first batch includes the start of the other child and does not count.
+        // Batch 0 includes the start of the other child and does not count.
         if (batch == 0) {
             end_ns = now + duration_ns;
             continue;
@@ -89,7 +90,7 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
     return true;
 }
 
-/// Second child: answers every turn until the first child ends.
+/// Body of the second child: answers until the first child ends. Returns false on failure.
 bool answer(Shared& shared) {
     std::atomic<std::uint64_t>& back = shared.back();
     for (std::uint64_t turn = 0; await_turn(shared, shared.turn, turn + 1); turn += 2)
@@ -101,12 +102,13 @@ template <class Body>
 pid_t start_child(Shared& shared, int processor, const Body& body) {
     const pid_t child = fork();
     if (child != 0) return child;
-    const bool well = pin_to(processor) && body();
+    const bool succeeded = pin_to(processor) && body();
     shared.stopped.store(true);
-    _exit(well ? 0 : 1);
+    _exit(succeeded ? 0 : 1);
 }
 
-bool ended_well(pid_t child) {
+/// Waits for the child, and returns true if its exit status is 0.
+bool succeeded(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return false;
@@ -144,16 +146,16 @@ base::Result<void> run_children(Shared& shared, const PingPong& place, std::uint
         start_child(shared, place.first_processor, [&] { return serve(shared, duration_ns); });
     const int first_error = errno;
     if (first < 0) kill(second, SIGKILL);
-    const bool first_well = first > 0 && ended_well(first);
-    const bool second_well = ended_well(second);
+    const bool first_succeeded = first > 0 && succeeded(first);
+    const bool second_succeeded = succeeded(second);
     if (first < 0)
         return base::fail(Status::environment, "cannot start a process: {}",
                           std::strerror(first_error));
-    if (!first_well || !second_well || shared.batches == 0)
+    if (!first_succeeded || !second_succeeded || shared.batches == 0)
         return base::fail(
             Status::environment,
-            "the ping-pong calibrator did not finish on processors {} and {}: they cannot "
-            "be used, or were taken by others for seconds",
+            "the ping-pong calibrator did not finish on processors {} and {}: it cannot use "
+            "them, or other processes used them for seconds",
             place.first_processor, place.second_processor);
     return base::Done{};
 }

@@ -54,7 +54,7 @@ std::vector<Bin> histogram(std::span<const double> samples) {
     WEFT_CHECK(ascending.front() > 0, ascending.front());
     const auto border = [](int index) { return std::exp2(index / 2.0); };
     int index = static_cast<int>(std::floor(2 * std::log2(ascending.front())));
-    // The logarithm may be rounded across a border.
+    // Rounding of the logarithm may give the neighboring bin.
     while (border(index) > ascending.front()) --index;
     while (border(index + 1) <= ascending.front()) ++index;
     std::vector<Bin> bins{{border(index), border(index + 1), 0}};

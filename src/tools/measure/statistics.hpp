@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // statistics.hpp - summary of samples: median, percentiles, extremes.
 //
-// Holds    Pure; the order of the samples does not change. There must be at least one sample.
+// Holds    Pure. The samples may be in any order. There must be at least one sample.
 // Next     docs/performance.md for the definition of a sample.
 #pragma once
 
@@ -33,7 +33,7 @@ struct Bin {
     double to = 0;
     std::size_t count = 0;
 };
-/// Returns adjacent bins that hold all samples; the first and the last are not empty.
+/// Returns adjacent bins that contain all samples; the first and the last bin are not empty.
 /// Borders are powers of the square root of two, so all histograms have the same bins.
 /// Samples must be positive.
 [[nodiscard]] std::vector<Bin> histogram(std::span<const double> samples);
