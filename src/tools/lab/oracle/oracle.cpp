@@ -10,9 +10,9 @@ namespace weft::oracle {
 
 namespace {
 
-constexpr std::size_t kTile = 64;
+constexpr std::size_t kTile = 64;  ///< elements
 
-/// Folds the elements of the ranks range.rank .. last_rank; at most one tile.
+/// Writes the reduction of the inputs of ranks range.rank .. last_rank. At most kTile elements.
 void fold(const Samples& samples, Op op, Rank last_rank, SampleRange range, std::byte* to) {
     samples.write(to, range);
     while (++range.rank <= last_rank) {
@@ -30,9 +30,9 @@ bool holds_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_r
     const std::uint64_t end = range.first + range.count;
     for (; range.first < end; range.first += kTile) {
         range.count = std::min<std::uint64_t>(kTile, end - range.first);
-        std::byte wanted[kTile * kSampleBytesMax];
-        fold(samples, op, last_rank, range, wanted);
-        if (!samples.equal(found, wanted, range.count)) return false;
+        std::byte expected[kTile * kSampleBytesMax];
+        fold(samples, op, last_rank, range, expected);
+        if (!samples.equal(found, expected, range.count)) return false;
         found += range.count * samples.bytes;
     }
     return true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oracle.hpp - expected result of a collective call: inputs of a rank, and elements of its output.
+// oracle.hpp - input and expected output of a rank in a collective call.
 //
 // Idea     The contract of a collective states which inputs each unit of an output reduces or
 //          copies. A unit is a block, or the whole buffer in calls without blocks. Samples define
 //          every input. The expected elements are folded serially, in rank order, one tile at a
 //          time, without any algorithm or message.
-// Why      `weft bench`, its MPI counterparts and the tests check results by this computation.
+// Why      `weft bench`, the benches of MPI libraries in perf/ and the tests check results with it.
 // Holds    Memory grows with the number of blocks, not with their size.
 // Next     samples.hpp for the elements; plan/schedule/contract.hpp for contracts.
 #pragma once
@@ -19,15 +19,15 @@
 
 namespace weft::oracle {
 
-/// A call as made by all members of a team.
+/// Arguments of a call, equal on all members of the team.
 struct CallFacts {
     Collective collective = Collective{};
-    const Samples* samples = nullptr;
+    const Samples* samples = nullptr;  ///< the element type
     Op op = Op::sum;
     Rank size = 1;
     Rank root = plan::kNoRank;
-    /// Returns the elements of a unit of a rank's input. The rank matters where only sender and
-    /// receiver know the size.
+    /// Returns the number of elements of a unit of a rank's input. It depends on the rank only if
+    /// counts are pairwise (CollectiveTraits::has_pairwise_counts()).
     std::function<std::uint64_t(Rank rank, std::uint32_t unit)> count;
 };
 
@@ -37,11 +37,12 @@ struct SizedUnit {
     std::uint64_t count = 0;
 };
 
-/// Returns true if `found` is the reduction, in rank order, of the elements of first_rank ..
-/// last_rank in this range. range.rank is ignored.
+/// Returns true if `found` is the reduction, in rank order, of the inputs of first_rank ..
+/// last_rank in `range`, whose member `rank` is ignored.
 [[nodiscard]] bool holds_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank,
                                    SampleRange range, const std::byte* found);
 
+/// batch: number that selects different data; equal in write() and holds(), and on all ranks.
 class Oracle {
   public:
     Oracle(CallFacts facts, Rank rank);
@@ -51,7 +52,7 @@ class Oracle {
         return collectives::traits_of(facts_.collective);
     }
     [[nodiscard]] Rank rank() const { return rank_; }
-    /// Return the units of this rank's input and output.
+    // The units of this rank's input and output.
     [[nodiscard]] const std::vector<SizedUnit>& input() const { return input_; }
     [[nodiscard]] const std::vector<SizedUnit>& output() const { return output_; }
 
@@ -60,7 +61,7 @@ class Oracle {
     /// Returns true if `found` is the expected unit output()[index].
     [[nodiscard]] bool holds(std::size_t index, std::uint64_t batch, const std::byte* found) const;
 
-    /// Do the same for a buffer of contiguous units.
+    // The same for a buffer of contiguous units.
     void write(std::uint64_t batch, std::byte* to) const;
     [[nodiscard]] bool holds(std::uint64_t batch, const std::byte* found) const;
     [[nodiscard]] std::size_t input_bytes() const { return bytes_of(input_); }
@@ -73,7 +74,7 @@ class Oracle {
     Rank rank_;
     std::vector<SizedUnit> input_;
     std::vector<SizedUnit> output_;
-    std::vector<plan::Expectation> expected_;  ///< of the blocks of the output
+    std::vector<plan::Expectation> expected_;  ///< by index in output_
 };
 
 }  // namespace weft::oracle

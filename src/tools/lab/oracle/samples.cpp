@@ -17,7 +17,7 @@ namespace weft::oracle {
 
 namespace {
 
-/// The map x -> factor x + shift.
+/// Map x -> factor * x + shift, modulo 2^64.
 struct Affine {
     std::uint64_t factor, shift;
     friend bool operator==(const Affine&, const Affine&) = default;
@@ -36,13 +36,13 @@ constexpr bool kIsPair = requires(T pair) {
 
 /// Random data of one element.
 struct Draw {
-    std::uint64_t bits;  ///< different on each rank
+    std::uint64_t bits;  ///< different on each rank; if kIsInvertible, equal on ranks 2k and 2k + 1
     bool may_be_zero;    ///< equal on all ranks
-    bool inverse;        ///< ranks 2k and 2k + 1 have equal bits; the second one uses the inverse
+    bool inverse;        ///< differs between ranks 2k and 2k + 1
 };
 
-/// Returns 1, i or 1 + i, or an inverse; floats are 1, 2 and 4. Products of such pairs of
-/// ranks are 1.
+/// Returns 1, 2 or 4 (complex: 1, i or 1 + i), or the inverse. The product of the values of ranks
+/// 2k and 2k + 1 is 1, so the product over all ranks stays exact.
 template <class T>
 T invertible(Draw draw) {
     const std::uint64_t which = draw.bits % 3;
@@ -97,7 +97,7 @@ T fold_logical(Op op, bool a, bool b) {
 }
 
 template <class T>
-T fold_whole(Op op, T a, T b) {
+T fold_integers(Op op, T a, T b) {
     using Wide = std::uint64_t;  // wraps like the narrow type
     if (op == Op::sum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
     if (op == Op::prod) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
@@ -118,6 +118,7 @@ T fold_floating(Op op, T a, T b) {
     return fold_logical<T>(op, a != 0, b != 0);
 }
 
+/// Returns a (op) b.
 template <class T>
 T fold_two(Op op, T a, T b) {
     if constexpr (std::is_same_v<T, Affine>) {  // a is applied first
@@ -129,7 +130,7 @@ T fold_two(Op op, T a, T b) {
         if (op == Op::bor) return a || b;
         return fold_logical<T>(op, a, b);
     } else if constexpr (std::is_integral_v<T>) {
-        return fold_whole(op, a, b);
+        return fold_integers(op, a, b);
     } else if constexpr (std::is_floating_point_v<T>) {
         return fold_floating(op, a, b);
     } else if constexpr (kIsNarrow<T>) {
@@ -159,7 +160,7 @@ void put_number(std::byte* to, T value) {
     std::memset(to + kUsed, 0, sizeof value - kUsed);
 }
 
-/// Writes an element; in a pair, the value and the index separately.
+/// Writes an element; of a pair only value and index, without padding.
 template <class T>
 void put_element(void* to, std::size_t index, const T& value) {
     std::byte* const at = static_cast<std::byte*>(to) + index * sizeof value;

@@ -16,7 +16,7 @@ namespace weft::lab {
 
 namespace {
 
-/// Works as CLI::IsMember, with a message that suggests the closest word.
+/// Like CLI::IsMember, but the message suggests the closest word.
 struct OneOf : CLI::Validator {
     explicit OneOf(std::vector<std::string> words)
         : CLI::Validator(fmt::format("{{{}}}", fmt::join(words, ","))) {
@@ -28,7 +28,7 @@ struct OneOf : CLI::Validator {
     }
 };
 
-/// Returns true if the help has a default to show: not an empty text or list, nor a missing value.
+/// Returns true if the help shows the value as default: false for an empty text, list or optional.
 template <class T>
 bool has_default(const T& value) {
     if constexpr (requires { value.empty(); })
@@ -39,7 +39,8 @@ bool has_default(const T& value) {
         };
 }
 
-std::string unexpected(const CLI::App& app) {
+/// Returns a message about the first unknown option, word or command; else "".
+std::string unexpected_word(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
     const std::vector<std::string> words = app.remaining(true);
     if (words.empty()) return {};
@@ -149,27 +150,28 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
     }
     const std::string name = word.substr(0, word.find('='));
     const bool weft_itself = command.get_parent() == nullptr;
-    const bool letter = !name.starts_with("--");  // other letters are not suggested
+    const bool letter = !name.starts_with("--");  // a short option has no similar one
     return fmt::format("unknown option {}{}{}{}", name, weft_itself ? "" : " of weft ",
                        weft_itself ? "" : command.get_name(),
                        letter ? "" : base::did_you_mean(name, known));
 }
 
 std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal) {
-    const std::string said = refusal.what();
+    const std::string message = refusal.what();
     if (dynamic_cast<const CLI::ConversionError*>(&refusal) != nullptr) {
         // "Could not convert: --ranks = x"
-        const std::size_t what = said.find(": "), value = said.find(" = ");
+        const std::size_t what = message.find(": "), value = message.find(" = ");
         if (what != std::string::npos && value != std::string::npos && what < value)
-            return fmt::format("{}: '{}' is not a number", said.substr(what + 2, value - what - 2),
-                               said.substr(value + 3));
+            return fmt::format("{}: '{}' is not a number",
+                               message.substr(what + 2, value - what - 2),
+                               message.substr(value + 3));
     }
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&refusal) != nullptr &&
-        said.ends_with("missing"))
-        return said.substr(0, said.find(": ")) + ": its value is missing";
-    if (dynamic_cast<const CLI::ExtrasError*>(&refusal) == nullptr) return said;
-    const std::string reason = unexpected(app);
-    return reason.empty() ? said : reason;
+        message.ends_with("missing"))
+        return message.substr(0, message.find(": ")) + ": its value is missing";
+    if (dynamic_cast<const CLI::ExtrasError*>(&refusal) == nullptr) return message;
+    const std::string reason = unexpected_word(app);
+    return reason.empty() ? message : reason;
 }
 
 std::string first_example(const CLI::App& command) {
@@ -210,15 +212,15 @@ CommandLine::CommandLine(std::string name, std::string summary)
 
 CommandLine::~CommandLine() = default;
 
-std::optional<int> CommandLine::read(int argc, char** argv, bool speaks) {
+std::optional<int> CommandLine::read(int argc, char** argv, bool prints) {
     constexpr int kUnusable = 2;
     try {
         app_->parse(argc, argv);
     } catch (const CLI::Success& answer) {  // --help
-        if (speaks) app_->exit(answer);
+        if (prints) app_->exit(answer);
         return 0;
     } catch (const CLI::ParseError& refusal) {
-        if (speaks)
+        if (prints)
             fmt::print(stderr, "{0}: {1}\n{0}: try --help\n", name_, reason_of(*app_, refusal));
         return kUnusable;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // command_line.hpp - declares and reads command-line options, for `weft` and the programs of perf.
 //
-// Idea     A thin layer over CLI11, which parses. Only command_line.cpp, and main.cpp and
-//          help_command.cpp of `weft`, include CLI11, because it adds seconds of compile time
-//          to each file.
-// Holds    Values refer to variables of the program, which must exist as long as the parser.
+// Idea     A thin layer over the parser CLI11. CLI11 adds seconds of compile time to each file that
+//          includes it, so only command_line.cpp, and main.cpp and help_command.cpp of `weft`, do.
+// Holds    The parser writes values to variables of the program, which must outlive the parser.
 #pragma once
 
 #include <functional>
@@ -22,13 +21,14 @@ class ParseError;
 
 namespace weft::lab {
 
+/// Restricts the values of an option. Each function returns the option, for chains of calls.
 class Option {
   public:
     explicit Option(CLI::Option* option) : option_(option) {}
 
     Option& required();
     Option& one_of(std::vector<std::string> words);
-    Option& within(int least, int most);
+    Option& within(int least, int most);  ///< inclusive
     Option& within(double least, double most);
     /// Permits several occurrences, with one value each.
     Option& one_value_each();
@@ -41,35 +41,34 @@ class Option {
     CLI::Option* option_;
 };
 
-/// Adds an option if the name begins with a dash, else a positional argument. The help shows the
-/// present value as its default. T: std::string, a number, or an std::optional or a container of
-/// these (instantiated in command_line.cpp).
+/// Adds an option if `name` begins with a dash, else a positional argument. The help shows the
+/// present `value` as the default. T: std::string, a number, or an std::optional, vector or pair of
+/// these, if command_line.cpp instantiates it.
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help);
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
 
 CLI::App& add_command(CLI::App& app, const char* name, const char* summary);
-/// Sets the function that runs the command after its options are read. Its result is the exit
-/// status of weft.
+/// Sets the function that runs the command after its options are read. Its result is stored in
+/// `exit_status`.
 void on_run(CLI::App& command, int& exit_status, std::function<int()> run);
 void set_footer(CLI::App& command, const char* text);
 /// Appends a line to the examples at the end of a command's help.
 void add_example(CLI::App& app, const char* command, const char* line);
-/// Title of these lines.
 inline constexpr const char* kExamplesTitle = "Examples:";
-/// Keeps words that are not options of the command; unknown_words() returns them.
+/// Makes the parser accept words that are not options of the command; unknown_words() returns them.
 void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::vector<std::string> unknown_words(const CLI::App& command);
-/// Returns a message about an unknown option, with the closest known one.
+/// Returns a message about the unknown option `word`, with the closest known option.
 [[nodiscard]] std::string unknown_option(const CLI::App& command, const std::string& word);
-/// Returns why the parser refused a command line, with a suggestion.
+/// Returns the reason for which the parser refused a command line, with a suggestion.
 [[nodiscard]] std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal);
 /// Returns the first line of a command's examples, or an empty string.
 [[nodiscard]] std::string first_example(const CLI::App& command);
-/// Returns the command's name on the command line, if the parser has read it; else an empty string.
+/// Returns the name of the command that the parser has read; empty if none.
 [[nodiscard]] std::string command_given(const CLI::App& app);
-/// Returns the index of the program among the words of a command that starts one, after the options
-/// and their values. Returns the number of words without a program.
+/// Returns the index of the first of `words` that is neither an option of the command nor an
+/// option's value: the program to start. Without a program, returns the number of words.
 [[nodiscard]] std::size_t first_word_of_program(const CLI::App& command,
                                                 const std::vector<std::string>& words);
 /// Returns the text of --help for weft or one of its commands.
@@ -78,7 +77,7 @@ void keep_unknown_words(CLI::App& command);
 /// The arguments of a program that has no commands.
 class CommandLine {
   public:
-    /// name: of the program, for its messages.
+    /// name: name of the program in messages.
     CommandLine(std::string name, std::string summary);
     ~CommandLine();
 
@@ -91,9 +90,9 @@ class CommandLine {
         add_flag(*app_, name, value, help);
     }
     /// Reads the arguments. Returns nothing if the program can run, otherwise its exit status: 0
-    /// after --help, 2 for unusable arguments. Prints help and messages only if `speaks` (in a job:
-    /// on rank 0).
-    [[nodiscard]] std::optional<int> read(int argc, char** argv, bool speaks = true);
+    /// after --help, 2 for unusable arguments. prints: print help and messages (in a job, only on
+    /// rank 0).
+    [[nodiscard]] std::optional<int> read(int argc, char** argv, bool prints = true);
 
   private:
     std::string name_;

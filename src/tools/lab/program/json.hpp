@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // json.hpp - prints and reads JSON.
 //
-// Holds    Members keep their order of insertion. A file that looks into a value includes
+// Holds    Members keep their order of insertion. Files that read members of a value must include
 //          <nlohmann/json.hpp>, which costs a second of compile time.
 #pragma once
 
