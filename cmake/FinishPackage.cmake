@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs between the installation into a package's folder and its packing. It makes the changes that Debian requires and
-# an installation by hand does not need.
+# CPack runs this after it has installed a package's files and before it packs them. Makes changes that Debian requires:
+# compresses man pages, removes search paths from programs and libraries, and sets permissions of libraries.
 file(GLOB_RECURSE files LIST_DIRECTORIES false ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*)
 foreach(file IN LISTS files)
   if(IS_SYMLINK ${file})

@@ -6,7 +6,7 @@ pkg_check_modules(PMIX REQUIRED IMPORTED_TARGET pmix>=4)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2)
 pkg_check_modules(FABRIC REQUIRED IMPORTED_TARGET libfabric>=1.17)
 if(POLICY CMP0167)
-  cmake_policy(SET CMP0167 NEW) # CMake 3.30 and later look for Boost in Boost's own files
+  cmake_policy(SET CMP0167 NEW) # CMake 3.30 and later find Boost by Boost's own package files
 endif()
 find_package(Boost REQUIRED) # Boost.Math, headers only
 find_package(fmt REQUIRED)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The shared library, and the installation of `cmake --install`: bin/weft with its man pages and completion,
-# include/weft, lib/libweft.so, the network module in lib/weft, and the files for find_package(weft) and pkg-config. The
-# installed tree can be moved as a whole.
+# The shared library, and what `cmake --install` installs: bin/weft with its man pages and completion, include/weft,
+# lib/libweft.so, the network module in lib/weft, and the files for find_package(weft) and pkg-config. The installed
+# tree can be moved as a whole.
 include(CMakePackageConfigHelpers)
 
-# The library always contains the interposers, even if no code refers to them. From an archive the linker would not take
-# them, and their names would be hidden.
+# interposers.cpp is compiled into the library, not into the archive of its room: the linker would omit functions to
+# which no code refers, and their names would be hidden.
 add_library(weft_library SHARED $<TARGET_OBJECTS:weft_api_c> $<TARGET_OBJECTS:weft_api_cpp>
             ${CMAKE_SOURCE_DIR}/src/link/direct/interposers.cpp)
 add_library(weft::weft ALIAS weft_library)
@@ -13,7 +13,7 @@ set(exported ${CMAKE_SOURCE_DIR}/cmake/weft.map)
 set_target_properties(weft_library PROPERTIES
   OUTPUT_NAME weft EXPORT_NAME weft CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX LINK_DEPENDS ${exported})
 target_link_libraries(weft_library PRIVATE weft_options weft_run weft_link_direct fmt::fmt)
-# The library stays loaded: remapped memory outlives the runtime, and so do the handlers of forks.
+# nodelete: remapped memory and fork handlers outlive the runtime, so the library must stay loaded.
 target_link_options(weft_library PRIVATE -Wl,--version-script=${exported} -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
 if(NOT WEFT_SANITIZE) # a sanitizer's symbols come from the executable
   target_link_options(weft_library PRIVATE -Wl,--no-undefined)
@@ -22,8 +22,8 @@ target_include_directories(weft_library INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 add_dependencies(weft_library weft_fabric)
 
-# Programs have their installed search path in the build folder, too. By default CMake adds an empty entry there (room
-# for a later change), and the loader then searches the current folder.
+# Built programs have the search path of installed ones. By default CMake pads the path of built programs with an empty
+# entry, for which the loader searches the current folder.
 set_target_properties(weft weft_library weft_fabric PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
 
 install(TARGETS weft RUNTIME COMPONENT tools)

@@ -2,7 +2,7 @@
 # weft_find_mpi(<name> <compiler wrapper>)
 #
 # Defines the target weft_host_<name> with the flags to compile and link programs of one MPI library, or prints why it
-# cannot. Only the flags are from the wrapper; the project's compiler builds the programs.
+# cannot. Only the flags come from the wrapper; the project's compiler builds the programs.
 function(weft_find_mpi name wrapper)
   if(TARGET weft_host_${name})
     return()
@@ -20,7 +20,7 @@ function(weft_find_mpi name wrapper)
   endif()
   separate_arguments(flags UNIX_COMMAND "${command}")
   list(POP_FRONT flags)
-  # The C interface is enough; the old C++ bindings stay out.
+  # The programs use the C interface, so the old C++ bindings are not linked.
   list(FILTER flags EXCLUDE REGEX "^-l(mpi_cxx|mpichcxx)$")
   set(includes ${flags})
   list(FILTER includes INCLUDE REGEX "^-I")

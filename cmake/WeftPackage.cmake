@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Packages, which `cpack` writes in the build folder of the package preset: libweft0 (needed to run programs),
+# Debian packages, which `cpack` writes in the build folder of the package preset: libweft0 (needed to run programs),
 # libweft-dev (headers, CMake and pkg-config files) and weft (the command, its man pages and completion).
 # packaging/build runs all steps.
 set(CPACK_GENERATOR DEB)
@@ -42,8 +42,7 @@ set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (l
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and what CMake and\npkg-config read.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${what}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
 
-# Files that Debian requires in every package. The change log is the packaging's; the project's change log is
-# in the tools.
+# Files that Debian requires in every package. The change log describes only the packaging.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   set(work ${CMAKE_BINARY_DIR}/packaging)
   file(MAKE_DIRECTORY ${work})
@@ -72,7 +71,6 @@ Upstream-Name: weft\n\nFiles: *\nCopyright: 2026, The weft authors\nLicense: BSD
     file(APPEND ${work}/shlibs "lib${name} ${version} libweft0 (>= ${PROJECT_VERSION})\n")
   endforeach()
   set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${work}/triggers ${work}/shlibs)
-  # Removes search paths from the flags of other libraries, and compresses man pages.
   set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/FinishPackage.cmake)
 endif()
 include(CPack)

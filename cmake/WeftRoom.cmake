@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # weft_room(<name> [DIRECTORY <dir>] [USES <room>...] [LINKS <target>...])
 #
-# One room of the design: every .cpp file of one folder becomes the static library weft_<name>. USES names the rooms it
-# may include (docs/architecture.md has the table, tests/lint checks it); LINKS names external libraries.
+# One room: all .cpp files of one folder become the static library weft_<name>. USES names the rooms that it may include
+# (docs/architecture.md has the table, tests/lint checks it); LINKS names external libraries.
 function(weft_room name)
   cmake_parse_arguments(ROOM "" "DIRECTORY" "USES;LINKS" ${ARGN})
   if(NOT ROOM_DIRECTORY)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # weft_test(<name> [TIMEOUT <seconds>] [LABELS <label>...] [USES <room>...] [LINKS <target>...])
 #
-# Every *_test.cpp of the current folder becomes part of one GoogleTest program, which is one ctest entry.
+# All *_test.cpp files of the current folder become one GoogleTest program, which is one ctest entry.
 #
-# Labels describe the needs of a test and decide where it runs, because the test presets filter by them:
-#   unit      one process, no launcher           not tsan: one thread (but unit_shared: tsan's address space)
+# Labels describe the needs of a test. The presets of ctest select tests by label:
+#   unit      one process, no launcher           not tsan: one thread (except unit_shared, for tsan's address space)
 #   virtual   many ranks in one process          every preset, tsan too
 #   property  generators against the verifier    not tsan: one thread
-#   ranks     processes under a launcher         not tsan; runs alone, since it uses all cores
-#   providers processes over each fabric         not tsan; runs alone too
-#   library   those of ranks that call the C and C++ interface
+#   ranks     processes under a launcher         not tsan; no other test at the same time, because it uses all cores
+#   providers processes over each fabric         as ranks
+#   library   also ranks: calls the C and C++ interface
 #   cli       the weft command, one process      not tsan
 #   lint      reads the sources                  not the sanitizers
 #   script    a script of perf/                  not the sanitizers
-#   install   installs, builds outside, runs     not the sanitizers; runs alone
-# weft_tests_<label> builds the test programs of one label.
+#   install   installs, builds outside, runs     not the sanitizers; no other test at the same time
+# The target weft_tests_<label> builds the test programs of one label.
 find_package(GTest REQUIRED)
 
 function(weft_label_tests name target labels)
@@ -50,14 +50,14 @@ function(weft_test name)
   add_executable(weft_${name}_test ${sources})
   target_link_libraries(weft_${name}_test PRIVATE weft_options ${TEST_USES} ${TEST_LINKS} GTest::gtest GTest::gtest_main)
   set(precompiled fast)
-  if(NOT name STREQUAL "virtual") # only the tested code needs the level of the preset, not the tests
+  if(NOT name STREQUAL "virtual") # -O1: tests, unlike the tested code, need not be fast
     set(precompiled tests)
-    # At this level g++ 12 reports wrong overruns in lists of std::string (its bug 105329).
+    # At -O1 g++ 12 wrongly warns of overruns in lists of std::string (its bug 105329).
     target_compile_options(weft_${name}_test PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>)
   endif()
   target_include_directories(weft_${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(weft_${name}_test PRIVATE $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEFT_TESTS_EMULATED>)
-  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo") # one level for all of tests/
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo") # all of tests/ has one optimization level
     set(precompiled tests)
   endif()
   weft_precompile(weft_${name}_test ${precompiled})

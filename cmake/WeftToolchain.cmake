@@ -23,7 +23,7 @@ target_compile_options(weft_options INTERFACE -Wall -Wextra -Wshadow -Wconversio
 option(WEFT_EVERY_WARNING "Turn on all warnings of clang but a few" OFF)
 set(unwanted_warnings
   c++98-compat c++98-compat-pedantic pre-c++14-compat pre-c++17-compat pre-c++20-compat-pedantic
-  c++20-compat                         # this is C++20,
+  c++20-compat                         # the sources are C++20
   declaration-after-statement          # and C99 or later
   sign-conversion missing-field-initializers  # as for g++, above
   padded                               # static_assert checks the size where layout matters
@@ -39,14 +39,14 @@ set(unwanted_warnings
   used-but-marked-unused               # GoogleTest marks names that SCOPED_TRACE uses
   assign-enum cast-align cast-qual     # tests of the C interface pass invalid values
   double-promotion                     # in comparisons of tests
-  tautological-value-range-compare     # sizes that are constants now
+  tautological-value-range-compare     # checks of sizes that are constants at present
   cast-function-type-strict            # makecontext() requires it
   missing-noreturn                     # the documentation of public functions says it
   pass-failed                          # kernels of long double are not vectorized
-  weak-vtables                         # interfaces with only a header
-  exit-time-destructors global-constructors  # tables with the lifetime of the program
-  switch-enum                          # default cases are intended,
-  covered-switch-default)              # because a number from a peer may be out of range
+  weak-vtables                         # interfaces that have only a header
+  exit-time-destructors global-constructors  # tables that exist until the program ends
+  switch-enum                          # default cases are intended
+  covered-switch-default)              # a value from a peer may be no enumerator
 if(WEFT_EVERY_WARNING)
   list(TRANSFORM unwanted_warnings PREPEND -Wno-)
   target_compile_options(weft_options INTERFACE -Weverything ${unwanted_warnings})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P WriteCommit.cmake: writes the commit of the sources as C++, if it has changed.
-# A release tarball has no repository; git archive writes the commit into cmake/commit.txt.
+# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P WriteCommit.cmake: writes the sources' commit id as C++, if it has changed.
+# A release tarball has no repository; git archive writes the id into cmake/commit.txt.
 file(STRINGS ${SOURCE}/cmake/commit.txt commit LIMIT_COUNT 1)
 if(commit MATCHES "Format")
   set(commit unknown)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds for aarch64 on another Debian machine. Uses the cross compiler, headers and libraries of an arm64 Debian in a
-# folder (WEFT_SYSROOT, in the environment or by -D), and QEMU to run programs. tests/system/aarch64/run creates that folder
-# and uses this file.
+# Builds for aarch64 on another Debian machine: with its cross compiler, headers and libraries of an arm64 Debian in the
+# folder WEFT_SYSROOT (set in the environment or by -D), and QEMU to run programs. tests/system/aarch64/run creates that
+# folder and uses this file.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -22,5 +22,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${WEFT_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${WEFT_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${WEFT_SYSROOT}/usr/share/pkgconfig)
 
-# For programs that ctest and build rules start. Programs that these start need binfmt_misc.
+# For programs that ctest and build rules start. Programs started by such a program need binfmt_misc.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${WEFT_SYSROOT})

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# prepare.sh - turns a bare Debian into a built tree; sourced by tests/run and perf/quickstart.
+# prepare.sh - functions that install packages and build; tests/run, perf/quickstart and packaging/build source it.
 #
-# Idea     Each step acts only if something is missing, so a second run costs nothing.
-# Holds    Needs bash and coreutils only. If a step is impossible, it prints the command that would do it, and the
-#          script ends with status 3 (the environment failed).
+# Idea     Each step acts only if something is missing, so a repeated run costs nothing.
+# Holds    Needs bash and coreutils only. If a step fails, it prints the command to run by hand, and the script ends
+#          with status 3 (the environment failed).
 
 weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 weft_say() { printf '== %s\n' "$*" >&2; }
 weft_give_up() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 3; }
 
-# Checks the parts of the machine that no package provides.
+# Checks /proc and /dev, which no package provides.
 weft_need_machine() {
     [[ -r /proc/self/status ]] ||
         weft_give_up "/proc is not mounted here; as root: mount -t proc proc /proc"
@@ -57,8 +57,8 @@ weft_need_packages() {
 }
 
 # weft_announce CORE_MINUTES MEGABYTES [BUILT_FILE [MEGABYTES GROUP...]]: prints the time and space of a first run,
-# unless the file exists. The time is for one core and is divided by the number of cores. The second size is for all
-# packages of the groups; it counts if more than a few are missing.
+# unless BUILT_FILE exists. The time is for one core and is divided by the number of cores. The second size is for all
+# packages of the groups; it is added if more than three packages are missing.
 weft_announce() {
     local cores free packages=0 few=3
     [[ -n ${3-} && -e $weft_root/$3 ]] && return 0
@@ -70,14 +70,14 @@ weft_announce() {
     ((free > $2 + packages)) || weft_give_up "$weft_root has $free MB left, and $(($2 + packages)) are needed"
 }
 
-# weft_build PRESET [TARGET...]: configures and builds build/PRESET. Tests are included unless weft_tests=OFF. The
-# builds of perf/quickstart and tests/run share their files, so the second one only compiles the rest.
+# weft_build PRESET [TARGET...]: configures and builds build/PRESET; without targets, builds all. Builds tests unless
+# weft_tests=OFF. perf/quickstart and tests/run use one build folder, so neither repeats the work of the other.
 weft_build() {
     local preset=$1 target targets=()
     for target in "${@:2}"; do targets+=(--target "$target"); done
     cd "$weft_root" || weft_give_up "cannot enter $weft_root"
     weft_say "configuring $preset"
-    # A tree with tests keeps them, so that the next run of tests/run need not configure it again.
+    # A build folder with tests keeps them, so that the next tests/run need not configure it again.
     local tests=${weft_tests:-ON}
     grep -q '^WEFT_TESTS:BOOL=ON' "build/$preset/CMakeCache.txt" 2>/dev/null && tests=ON
     cmake --preset "$preset" -DWEFT_TESTS=$tests >&2 || weft_give_up "configuring build/$preset failed"
