@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Spack recipe of weft: a repository of its own, see packaging/README.md."""
+"""The Spack recipe of weft. packaging/spack is a Spack repository: see packaging/README.md."""
 import os
 
 from spack.package import *
@@ -9,14 +9,14 @@ class Weft(CMakePackage):
     """One-sided collectives on libfabric, as verified schedules of puts."""
 
     homepage = "https://localhost/weft"
-    # The checkout that this recipe is a part of.
+    # The checkout that contains this recipe.
     git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
     license("BSD-3-Clause")
 
     version("main", branch="main")
 
     variant("tests", default=False, description="Build the tests")
-    variant("perf", default=False, description="Build the programs that measure")
+    variant("perf", default=False, description="Build the programs of perf/")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
