@@ -14,5 +14,5 @@ int main() {
     auto half = world.split(world.rank() % 2, world.rank());  // a team for each colour
     half->barrier();
     half->free();
-    runtime.finalize();  // returns when all ranks are here
+    runtime.finalize();  // returns when all ranks have called it
 }
