@@ -96,8 +96,7 @@ class Doctor {
                    "top (shows the busy processes)");
     }
 
-    static constexpr rlim_t kFilesOfRank =
-        2;  ///< open files of `weft run` for each rank (job_environment.cpp)
+    static constexpr rlim_t kFilesOfRank = 2;  ///< as job_environment.cpp needs
 
     void check_limits() {
         rlimit limit = {};

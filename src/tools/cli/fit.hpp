@@ -74,7 +74,7 @@ class FitRanks {
     [[nodiscard]] const std::vector<Rank>& local_peers() const { return local_peers_; }
     [[nodiscard]] const std::vector<Rank>& remote_peers() const { return remote_peers_; }
     /// Number of the last exchange, the value of its flag. Equal on all ranks while none measures.
-    [[nodiscard]] std::uint64_t& turn() { return turn_; }
+    [[nodiscard]] std::uint64_t& exchange() { return exchange_; }
 
     /// Runs `work` on rank 0 and `peers`; other ranks sleep, and poll for the end every 2 ms.
     /// shared: processor to which rank 0 and the peers are bound meanwhile. Collective.
@@ -91,7 +91,7 @@ class FitRanks {
     Team world_;
     Memory memory_;
     std::uint64_t* wake_;  ///< in `memory_`: the phase whose end rank 0 has signaled
-    std::uint64_t turn_ = 0;
+    std::uint64_t exchange_ = 0;
     std::uint64_t phase_ = 0;  ///< number of calls of while_others_sleep()
     RankProcessors processors_;
     std::vector<Rank> local_peers_;
@@ -126,7 +126,7 @@ struct PeerTimes {
     const char* name = "";  ///< "near" (local) or "far" (remote)
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;                   ///< half round trips, us over bytes
+    lab::Line round_trips;             ///< half round trips, us over bytes
     lab::Line blocks;                  ///< ring, us over bytes, divided by ranks per processor
     std::optional<double> receive_us;  ///< remote: reception of a message that has arrived
     Calls calls;                       ///< with the first peer
@@ -161,7 +161,7 @@ struct Adoption {
 };
 
 struct FitPass {
-    std::vector<PeerTimes> ways;  ///< local, then remote peers; a kind without ranks is missing
+    std::vector<PeerTimes> by_kind;  ///< local, then remote peers; a kind without ranks is missing
     std::optional<NearCopies> copies;  ///< if rank 0 can access a local peer's buffers
     OwnMemory memory;
     std::optional<Adoption> adoption;  ///< if buffers are remapped
@@ -207,15 +207,15 @@ class PutMeasure {
     /// How a rank waits for a flag: in wait_until(), or in a loop without or with sched_yield().
     enum class Waits : std::uint8_t { usual, spinning, yielding };
 
-    void multicast(PeerTimes& way, bool blocking);
+    void multicast(PeerTimes& kind, bool blocking);
     void put(Rank peer, bool blocking);
-    [[nodiscard]] lab::Line measure_turns(Rank peer);
-    [[nodiscard]] std::optional<double> measure_shared(PeerTimes& way);
-    [[nodiscard]] double measure_receptions(const PeerTimes& way);
+    [[nodiscard]] lab::Line measure_round_trips(Rank peer);
+    [[nodiscard]] std::optional<double> measure_shared(PeerTimes& kind);
+    [[nodiscard]] double measure_receptions(const PeerTimes& kind);
     [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
     [[nodiscard]] Waits fastest_waits() const;
-    void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
-    [[nodiscard]] double half_turn_us(Rank peer, std::size_t bytes, Waits waits);
+    void round_trip(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
+    [[nodiscard]] double half_trip_us(Rank peer, std::size_t bytes, Waits waits);
     void send(Rank peer, std::size_t bytes);
     [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
     [[nodiscard]] Calls calls_of(Team pair, bool near);
@@ -224,7 +224,7 @@ class PutMeasure {
 
     FitRanks& ranks_;
     Team world_;
-    std::uint64_t& turn_;
+    std::uint64_t& exchange_;
     int repetitions_;
     Memory memory_;
     std::uint64_t* flag_;            ///< in `memory_`: number of the last message

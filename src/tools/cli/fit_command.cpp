@@ -47,71 +47,71 @@ double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
 }
 
-bool is_near(const PeerTimes& way) {
-    return way.name == std::string_view("near");
+bool is_near(const PeerTimes& kind) {
+    return kind.name == std::string_view("near");
 }
 
 /// Returns the time from the start of the send to the end of the reception. A local peer is assumed
 /// to have its own processor, even if the ranks of this job share processors.
-double message_ns(const PeerTimes& way) {
-    if (is_near(way)) return (way.flag_us + way.calls.alone_us) * 1000;
-    return (way.calls.one_way_us + way.calls.exchange_us) / 2 * 1000;
+double message_ns(const PeerTimes& kind) {
+    if (is_near(kind)) return (kind.flag_us + kind.calls.alone_us) * 1000;
+    return (kind.calls.one_way_us + kind.calls.exchange_us) / 2 * 1000;
 }
 
-double issue_ns(const PeerTimes& way) {
-    const double all_ns = message_ns(way);
-    if (is_near(way))
-        return std::clamp((way.calls.broadcast_us - way.calls.alone_us) * 1000, 0.0, all_ns / 3);
-    for (const Multicast& multicast : way.multicasts)
+double issue_ns(const PeerTimes& kind) {
+    const double all_ns = message_ns(kind);
+    if (is_near(kind))
+        return std::clamp((kind.calls.broadcast_us - kind.calls.alone_us) * 1000, 0.0, all_ns / 3);
+    for (const Multicast& multicast : kind.multicasts)
         if (multicast.mode == std::string_view("non-blocking") &&
             multicast.until == std::string_view("issued"))
             return std::clamp(multicast.line(&lab::Summary::median).slope * 1000, 0.0, all_ns);
     return all_ns / 3;
 }
 
-double receive_ns(const PeerTimes& way) {
-    if (is_near(way)) return issue_ns(way);
-    const double rest_ns = message_ns(way) - issue_ns(way);
-    return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
+double receive_ns(const PeerTimes& kind) {
+    if (is_near(kind)) return issue_ns(kind);
+    const double rest_ns = message_ns(kind) - issue_ns(kind);
+    return kind.receive_us ? std::clamp(*kind.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
 }
 
 /// Returns the time until the next rank runs on a shared processor: half a round trip of two ranks
 /// on one processor, without the message; at least the default cost. If ranks share no processor,
 /// returns `assumed`, the provider's cost.
-double turn_ns(const PeerTimes& way, const plan::PutCost& assumed) {
-    if (!way.shared_us) return plan::nanoseconds(assumed.turn);
+double turn_ns(const PeerTimes& kind, const plan::PutCost& assumed) {
+    if (!kind.shared_us) return plan::nanoseconds(assumed.turn);
     return std::max(plan::nanoseconds(plan::kSharedMemory.turn),
-                    *way.shared_us * 1000 - message_ns(way));
+                    *kind.shared_us * 1000 - message_ns(kind));
 }
 
 /// Returns the time per byte of a one-way message. A local message includes the copy out of the
 /// put target. A remote message does not: this copy is the separate cost `copy_ns` per byte.
-double byte_ns(const PeerTimes& way, double copy_ns) {
-    if (is_near(way)) return way.blocks.slope * 1000;
-    return std::max(0.0, way.calls.received.slope * 1000 - copy_ns);
+double byte_ns(const PeerTimes& kind, double copy_ns) {
+    if (is_near(kind)) return kind.blocks.slope * 1000;
+    return std::max(0.0, kind.calls.received.slope * 1000 - copy_ns);
 }
 
 /// Returns the additional time per byte if both ranks send.
-double receive_byte_ns(const PeerTimes& way, double copy_ns) {
-    if (is_near(way)) return 0;
+double receive_byte_ns(const PeerTimes& kind, double copy_ns) {
+    if (is_near(kind)) return 0;
     // In an exchange each rank also copies the block that it keeps.
-    return std::clamp(way.calls.both_ways_us * 1000 - copy_ns, 0.0, byte_ns(way, copy_ns));
+    return std::clamp(kind.calls.both_ways_us * 1000 - copy_ns, 0.0, byte_ns(kind, copy_ns));
 }
 
 /// Adds the keys of local or remote puts, as tools/lab/cost/parameters.hpp reads them.
-void add_parameters(Json& parameters, const PeerTimes& way, double copy_ns,
+void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
                     const plan::PutCost& assumed) {
-    const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
-    parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
-    parameters[key("issue_ns")] = rounded(issue_ns(way));
-    parameters[key("receive_ns")] = rounded(receive_ns(way));
-    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(way, copy_ns));
-    if (!is_near(way))
+    const auto key = [&](const char* name) { return fmt::format("{}_{}", kind.name, name); };
+    parameters[key("latency_ns")] = rounded(message_ns(kind) - issue_ns(kind) - receive_ns(kind));
+    parameters[key("issue_ns")] = rounded(issue_ns(kind));
+    parameters[key("receive_ns")] = rounded(receive_ns(kind));
+    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(kind, copy_ns));
+    if (!is_near(kind))
         parameters[key("receive_ns_per_byte")] =
-            plan::readable_nanoseconds_per_byte(receive_byte_ns(way, copy_ns));
-    parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
-    parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
-    if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
+            plan::readable_nanoseconds_per_byte(receive_byte_ns(kind, copy_ns));
+    parameters[key("slot_ns")] = rounded((kind.calls.slot_us - kind.calls.cell_us) * 1000);
+    parameters[key("turn_ns")] = rounded(turn_ns(kind, assumed));
+    if (is_near(kind)) parameters["call_ns"] = rounded(kind.calls.alone_us * 1000);
 }
 
 /// Adds the costs of copies. Each of two ranks copies half of the bytes, so the slope is half of
@@ -122,14 +122,14 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
     const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
     const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
     parameters["expose_ns"] = copies.expose_us ? expose_ns : plan::nanoseconds(plan::kExpose);
-    for (const auto& [way, points, exposed_ns, usual] :
+    for (const auto& [name, points, exposed_ns, usual] :
          {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
           {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
         const lab::Line line = lab::fit_line_by_ratio(points);
         // Noise may make this difference of times negative.
         const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
-        parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : plan::nanoseconds(usual);
-        parameters[fmt::format("{}_ns_per_byte", way)] =
+        parameters[fmt::format("{}_ns", name)] = each_ns > 0 ? each_ns : plan::nanoseconds(usual);
+        parameters[fmt::format("{}_ns_per_byte", name)] =
             plan::readable_nanoseconds_per_byte(2 * line.slope * 1000);
     }
     const double combined = 2 * lab::fit_line_by_ratio(copies.reduced).slope * 1000;
@@ -154,13 +154,13 @@ void add_parameters(Json& parameters, const Adoption& adoption) {
     }
 }
 
-Json to_json(const PeerTimes& way, const Multicast& multicast) {
+Json to_json(const PeerTimes& kind, const Multicast& multicast) {
     Json times = Json::array();
     for (std::size_t i = 0; i < multicast.by_peers.size(); ++i)
         times.push_back({{"peers", i + 1},
                          {"min_us", multicast.by_peers[i].min},
                          {"median_us", multicast.by_peers[i].median}});
-    Json object{{"way", way.name}, {"mode", multicast.mode}, {"until", multicast.until}};
+    Json object{{"way", kind.name}, {"mode", multicast.mode}, {"until", multicast.until}};
     for (const auto& [name, statistic] :
          {std::pair{"min", &lab::Summary::min}, {"median", &lab::Summary::median}}) {
         const lab::Line line = multicast.line(statistic);
@@ -215,7 +215,7 @@ std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
 double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view name) {
     std::vector<double> all;
     for (const FitPass& pass : passes)
-        all.push_back(std::ranges::find(pass.ways, name, &PeerTimes::name)->calls.both_ways_us);
+        all.push_back(std::ranges::find(pass.by_kind, name, &PeerTimes::name)->calls.both_ways_us);
     return lab::median(all);
 }
 
@@ -225,19 +225,20 @@ FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& c
     costs.copies = middle_copies(passes);
     costs.memory = passes[chosen.memory].memory;
     costs.adoption = middle_adoption(passes);
-    for (PeerTimes& way : costs.ways) {
-        const std::vector<PeerTimes>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
-        way = *std::ranges::find(ways, std::string_view(way.name), &PeerTimes::name);
-        way.calls.both_ways_us = middle_both_ways_us(passes, way.name);
+    for (PeerTimes& kind : costs.by_kind) {
+        const std::vector<PeerTimes>& by_kind =
+            passes[is_near(kind) ? chosen.near : chosen.far].by_kind;
+        kind = *std::ranges::find(by_kind, std::string_view(kind.name), &PeerTimes::name);
+        kind.calls.both_ways_us = middle_both_ways_us(passes, kind.name);
     }
     return costs;
 }
 
 Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     Json parameters = Json::object();
-    for (const PeerTimes& way : costs.ways)
-        add_parameters(parameters, way, costs.memory.copy_ns_per_byte,
-                       is_near(way) ? assumed.near : assumed.far);
+    for (const PeerTimes& kind : costs.by_kind)
+        add_parameters(parameters, kind, costs.memory.copy_ns_per_byte,
+                       is_near(kind) ? assumed.near : assumed.far);
     parameters["reduce_ns_per_byte"] =
         plan::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
@@ -246,20 +247,21 @@ Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     return parameters;
 }
 
-void add_measured(Json& report, const std::vector<PeerTimes>& ways) {
+void add_measured(Json& report, const std::vector<PeerTimes>& by_kind) {
     for (const char* what : {"multicasts", "turns", "blocks"}) report[what] = Json::array();
-    for (const PeerTimes& way : ways) {
-        for (const Multicast& multicast : way.multicasts)
-            report["multicasts"].push_back(to_json(way, multicast));
-        Json turns{{"way", way.name},
-                   {"half_us", way.turns.intercept},
-                   {"ns_per_byte", way.turns.slope * 1000},
-                   {"r2", way.turns.r2}};
-        if (way.shared_us) turns["shared_us"] = *way.shared_us;
-        if (way.bound) turns["bound"] = true;
+    for (const PeerTimes& kind : by_kind) {
+        for (const Multicast& multicast : kind.multicasts)
+            report["multicasts"].push_back(to_json(kind, multicast));
+        Json turns{{"way", kind.name},
+                   {"half_us", kind.round_trips.intercept},
+                   {"ns_per_byte", kind.round_trips.slope * 1000},
+                   {"r2", kind.round_trips.r2}};
+        if (kind.shared_us) turns["shared_us"] = *kind.shared_us;
+        if (kind.bound) turns["bound"] = true;
         report["turns"].push_back(std::move(turns));
-        report["blocks"].push_back(
-            {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
+        report["blocks"].push_back({{"way", kind.name},
+                                    {"ns_per_byte", kind.blocks.slope * 1000},
+                                    {"r2", kind.blocks.r2}});
     }
 }
 
@@ -290,10 +292,10 @@ lab::Pass summary_of(const FitPass& pass) {
         summary.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
     }
     for (const double flag_us : pass.flags_us) summary.flags_ns.push_back(flag_us * 1000);
-    for (const PeerTimes& way : pass.ways) {
+    for (const PeerTimes& kind : pass.by_kind) {
         const double cost_ns =
-            message_ns(way) + kTypicalBytes * byte_ns(way, pass.memory.copy_ns_per_byte);
-        if (is_near(way))
+            message_ns(kind) + kTypicalBytes * byte_ns(kind, pass.memory.copy_ns_per_byte);
+        if (is_near(kind))
             summary.near_ns = cost_ns;
         else
             summary.far_ns = cost_ns;
@@ -311,7 +313,7 @@ Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
                 {"nodes", runtime.nodes()},
                 {"parameters", parameters_of(costs, run::machine_over(runtime.provider()))},
                 {"passes", passes_of(summaries, chosen)}};
-    add_measured(report, costs.ways);
+    add_measured(report, costs.by_kind);
     return report;
 }
 
@@ -361,9 +363,9 @@ void print_modes(const lab::ChosenPasses& chosen) {
 FitPass measure_pass(FitRanks& ranks, PutMeasure& puts, MemoryMeasure& memory) {
     FitPass found;
     if (!ranks.local_peers().empty())
-        found.ways.push_back(puts.measure("near", ranks.local_peers()));
+        found.by_kind.push_back(puts.measure("near", ranks.local_peers()));
     if (!ranks.remote_peers().empty())
-        found.ways.push_back(puts.measure("far", ranks.remote_peers()));
+        found.by_kind.push_back(puts.measure("far", ranks.remote_peers()));
     found.copies = memory.copies();
     puts.time_flag();
     found.memory = memory.own_memory();

@@ -17,7 +17,7 @@ namespace weft::tools {
 namespace {
 
 constexpr std::size_t kBytesMax = 262144;
-constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
+constexpr std::array<std::size_t, 6> kMessageBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
 constexpr std::size_t kData = 64;   ///< offset of the data in `memory_`, after the line of the flag
 constexpr std::size_t kPlaces = 4;  ///< number of blocks of kBytesMax bytes there
@@ -34,7 +34,7 @@ lab::Line Multicast::line(double lab::Summary::*statistic) const {
 PutMeasure::PutMeasure(FitRanks& ranks, int repetitions)
     : ranks_(ranks),
       world_(ranks.world()),
-      turn_(ranks.turn()),
+      exchange_(ranks.exchange()),
       repetitions_(repetitions),
       memory_(world_, kData + kPlaces * kBytesMax),
       flag_(static_cast<std::uint64_t*>(memory_.data())),
@@ -56,50 +56,50 @@ void PutMeasure::time_flag() {
     if (ranks_.local_peers().empty() || fastest_waits() != Waits::spinning) return;
     const Rank peer = ranks_.local_peers().front();
     ranks_.while_others_sleep({peer},
-                              [&] { flags_us_.push_back(half_turn_us(peer, 0, Waits::spinning)); });
+                              [&] { flags_us_.push_back(half_trip_us(peer, 0, Waits::spinning)); });
 }
 
 PeerTimes PutMeasure::measure(const char* name, const std::vector<Rank>& peers) {
-    PeerTimes way{.name = name, .peers = peers};
+    PeerTimes kind{.name = name, .peers = peers};
     const bool near = name == std::string_view("near");
     const Rank first = peers.front();
     time_flag();
     ranks_.while_others_sleep({first}, [&] {
-        way.turns = measure_turns(first);
-        way.flag_us = near ? half_turn_us(first, 0, fastest_waits()) : 0;
+        kind.round_trips = measure_round_trips(first);
+        kind.flag_us = near ? half_trip_us(first, 0, fastest_waits()) : 0;
     });
     // Local peers may sleep, because puts to them are copies. Remote peers must poll the network.
-    if (way.peers.size() > 1)
+    if (kind.peers.size() > 1)
         for (const bool blocking : {false, true})
-            ranks_.while_others_sleep(near ? std::vector<Rank>{} : way.peers,
-                                      [&] { multicast(way, blocking); });
+            ranks_.while_others_sleep(near ? std::vector<Rank>{} : kind.peers,
+                                      [&] { multicast(kind, blocking); });
     if (!near)
-        ranks_.while_others_sleep({first}, [&] { way.receive_us = measure_receptions(way); });
+        ranks_.while_others_sleep({first}, [&] { kind.receive_us = measure_receptions(kind); });
     time_flag();
-    ranks_.while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
+    ranks_.while_others_sleep(kind.peers, [&] { kind.blocks = measure_blocks(kind.peers, near); });
     time_flag();
-    ranks_.with_pair(first, [&](Team pair) { way.calls = calls_of(pair, near); });
-    way.shared_us = measure_shared(way);
+    ranks_.with_pair(first, [&](Team pair) { kind.calls = calls_of(pair, near); });
+    kind.shared_us = measure_shared(kind);
     time_flag();
-    return way;
+    return kind;
 }
 
 /// Peers poll the network until rank 0 has all its times.
-void PutMeasure::multicast(PeerTimes& way, bool blocking) {
+void PutMeasure::multicast(PeerTimes& kind, bool blocking) {
     const char* const mode = blocking ? "blocking" : "non-blocking";
     Multicast issued{mode, "issued", {}};
     Multicast delivered{mode, "landed", {}};
-    ++turn_;
+    ++exchange_;
     if (world_.rank() != 0) {
-        world_.wait_until(flag_, Compare::ge, turn_);
+        world_.wait_until(flag_, Compare::ge, exchange_);
         return;
     }
-    for (std::size_t peers = 1; peers <= way.peers.size(); ++peers) {
+    for (std::size_t peers = 1; peers <= kind.peers.size(); ++peers) {
         std::vector<double> issue_us;
         std::vector<double> delivery_us;
         for (int i = 0; i < repetitions_; ++i) {
             const std::uint64_t begin = base::monotonic_ns();
-            for (std::size_t peer = 0; peer < peers; ++peer) put(way.peers[peer], blocking);
+            for (std::size_t peer = 0; peer < peers; ++peer) put(kind.peers[peer], blocking);
             issue_us.push_back(elapsed_us(begin));
             world_.quiet();
             delivery_us.push_back(elapsed_us(begin));
@@ -107,9 +107,9 @@ void PutMeasure::multicast(PeerTimes& way, bool blocking) {
         issued.by_peers.push_back(lab::summarize(issue_us));
         delivered.by_peers.push_back(lab::summarize(delivery_us));
     }
-    for (const Rank peer : way.peers) send(peer, sizeof(std::uint64_t));
-    way.multicasts.push_back(std::move(issued));
-    way.multicasts.push_back(std::move(delivered));
+    for (const Rank peer : kind.peers) send(peer, sizeof(std::uint64_t));
+    kind.multicasts.push_back(std::move(issued));
+    kind.multicasts.push_back(std::move(delivered));
 }
 
 void PutMeasure::put(Rank peer, bool blocking) {
@@ -120,85 +120,85 @@ void PutMeasure::put(Rank peer, bool blocking) {
 }
 
 /// Returns the line of half round trips (medians) over the bytes of a put.
-lab::Line PutMeasure::measure_turns(Rank peer) {
+lab::Line PutMeasure::measure_round_trips(Rank peer) {
     std::vector<lab::Point> points;
-    for (const std::size_t bytes : kTurnBytes) {
-        const double round_us = median_us(repetitions_, [&] { turn(peer, bytes); });
+    for (const std::size_t bytes : kMessageBytes) {
+        const double round_us = median_us(repetitions_, [&] { round_trip(peer, bytes); });
         points.push_back({static_cast<double>(bytes), round_us / 2});
     }
     return lab::fit_line(points);
 }
 
 /// One round trip: rank 0 sends, the peer answers.
-void PutMeasure::turn(Rank peer, std::size_t bytes, Waits waits) {
-    ++turn_;
+void PutMeasure::round_trip(Rank peer, std::size_t bytes, Waits waits) {
+    ++exchange_;
     const Rank me = world_.rank();
     if (me == 0) send(peer, bytes);
     const std::atomic_ref<std::uint64_t> flag(*flag_);
-    while (waits != Waits::usual && flag.load(std::memory_order_acquire) < turn_)
+    while (waits != Waits::usual && flag.load(std::memory_order_acquire) < exchange_)
         if (waits == Waits::yielding) ::sched_yield();
-    world_.wait_until(flag_, Compare::ge, turn_);
+    world_.wait_until(flag_, Compare::ge, exchange_);
     if (me == peer) send(0, bytes);
 }
 
 void PutMeasure::send(Rank peer, std::size_t bytes) {
-    world_.put_signal(data(), source_.data(), bytes, flag_, turn_, SignalOp::set, peer);
+    world_.put_signal(data(), source_.data(), bytes, flag_, exchange_, SignalOp::set, peer);
 }
 
 /// Measures with the first peer, if the host is oversubscribed and the peer is on rank 0's host. A
 /// local peer does not poll the network, because a job of one node has none.
-std::optional<double> PutMeasure::measure_shared(PeerTimes& way) {
-    const bool near = way.name == std::string_view("near");
+std::optional<double> PutMeasure::measure_shared(PeerTimes& kind) {
+    const bool near = kind.name == std::string_view("near");
     if (!ranks_.processors().host_load().is_oversubscribed() ||
         (!near && ranks_.processors().host_load().ranks != world_.size()))
         return {};
-    const Rank peer = way.peers.front();
+    const Rank peer = kind.peers.front();
     const std::optional<int> shared = ranks_.processors().common(0, peer);
     if (!shared) {
-        way.bound = true;
+        kind.bound = true;
         return {};
     }
     double shared_us = 0;
     const Waits waits = near ? Waits::yielding : Waits::usual;
     ranks_.while_others_sleep(
-        {peer}, [&] { shared_us = half_turn_us(peer, sizeof(std::uint64_t), waits); }, shared);
+        {peer}, [&] { shared_us = half_trip_us(peer, sizeof(std::uint64_t), waits); }, shared);
     return shared_us;
 }
 
-double PutMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
-    constexpr int kTurns = 10;
+double PutMeasure::half_trip_us(Rank peer, std::size_t bytes, Waits waits) {
+    constexpr int kTrips = 10;
     const double all_us = median_us(repetitions_, [&] {
-        for (int turns = 0; turns < kTurns; ++turns) turn(peer, bytes, waits);
+        for (int trip = 0; trip < kTrips; ++trip) round_trip(peer, bytes, waits);
     });
-    return all_us / (2 * kTurns);
+    return all_us / (2 * kTrips);
 }
 
 /// Returns the time to receive one message that has arrived: the peer sends while rank 0 sleeps.
-double PutMeasure::measure_receptions(const PeerTimes& way) {
-    const Rank peer = way.peers.front();
+double PutMeasure::measure_receptions(const PeerTimes& kind) {
+    const Rank peer = kind.peers.front();
     // All messages arrive before rank 0 wakes up, also over a slow network.
-    const auto pause =
-        std::max(std::chrono::microseconds(2000),
-                 std::chrono::microseconds(static_cast<std::int64_t>(way.turns.intercept * 8)));
+    const auto pause = std::max(
+        std::chrono::microseconds(2000),
+        std::chrono::microseconds(static_cast<std::int64_t>(kind.round_trips.intercept * 8)));
     constexpr std::array<std::uint64_t, 3> kMessages{8, 24, 40};
     std::vector<lab::Point> points;
     for (const std::uint64_t messages : kMessages) {
         std::vector<double> times;
         for (int i = 0; i < std::max(3, repetitions_ / 10); ++i) {
-            ++turn_;
+            ++exchange_;
             if (world_.rank() == peer) {
-                world_.wait_until(flag_, Compare::ge, turn_);
+                world_.wait_until(flag_, Compare::ge, exchange_);
                 for (std::uint64_t sent = 0; sent < messages; ++sent) {
-                    ++turn_;
+                    ++exchange_;
                     send(0, sizeof(std::uint64_t));
                 }
                 continue;
             }
             send(peer, sizeof(std::uint64_t));
             std::this_thread::sleep_for(pause);
-            turn_ += messages;
+            exchange_ += messages;
             const std::uint64_t begin = base::monotonic_ns();
-            world_.wait_until(flag_, Compare::ge, turn_);
+            world_.wait_until(flag_, Compare::ge, exchange_);
             times.push_back(elapsed_us(begin));
         }
         if (!times.empty()) points.push_back({static_cast<double>(messages), lab::median(times)});
@@ -221,10 +221,10 @@ lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
         std::vector<double> times;
         std::uint64_t begin = base::monotonic_ns();
         for (int i = 0; i < repetitions_; ++i) {
-            ++turn_;
-            std::byte* const place = data() + turn_ % kPlaces * kBytesMax;
-            world_.put_signal(place, source_.data(), bytes, flag_, turn_, SignalOp::set, next);
-            world_.wait_until(flag_, Compare::ge, turn_);
+            ++exchange_;
+            std::byte* const place = data() + exchange_ % kPlaces * kBytesMax;
+            world_.put_signal(place, source_.data(), bytes, flag_, exchange_, SignalOp::set, next);
+            world_.wait_until(flag_, Compare::ge, exchange_);
             if (near) base::copy_bytes(copy_.data(), place, bytes);
             times.push_back(elapsed_us(begin) / shared);
             begin = base::monotonic_ns();
@@ -286,7 +286,7 @@ void PutMeasure::time_long_calls(Team pair, Calls& found) {
     pair.set_algorithm("alltoall", "direct");
     lab::Points received;
     lab::Points exchanged;
-    for (const std::size_t bytes : kTurnBytes) {
+    for (const std::size_t bytes : kMessageBytes) {
         const auto x = static_cast<double>(bytes);
         const auto receive = [&] { pair.broadcast(copy_.data(), bytes, Type::uint8, kSender); };
         const auto exchange = [&] {

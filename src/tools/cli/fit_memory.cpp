@@ -177,8 +177,7 @@ OwnMemory MemoryMeasure::own_memory() {
         };
         const std::size_t few = found.cache_bytes / 16;
         found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
-        const std::size_t many =
-            found.cache_bytes * 2;  // a quarter of both buffers is in the cache
+        const std::size_t many = found.cache_bytes * 2;  // a quarter of it is in the cache
         const double cold_ns =
             copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
         found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);

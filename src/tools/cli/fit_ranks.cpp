@@ -131,7 +131,7 @@ void FitRanks::while_others_sleep(const std::vector<Rank>& peers, const std::fun
         for (Rank rank = 1; rank < world_.size(); ++rank)
             if (!works(rank)) world_.put(wake_, &phase_, sizeof phase_, rank);
     // Ranks that slept have not counted the exchanges.
-    turn_ = world_.allreduce<std::uint64_t>(turn_, Op::max);
+    exchange_ = world_.allreduce<std::uint64_t>(exchange_, Op::max);
     world_.barrier();
 }
 

@@ -163,8 +163,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                "run this rank under gdb; without a terminal, print where it crashes");
     add_option(command, "--valgrind", arguments->valgrind,
                "run this rank under valgrind; status 9 if that finds an error");
-    keep_unknown_words(
-        command);  // refused below, with a hint; the help shows that a program follows
+    keep_unknown_words(command);  // refused below, with a hint for mpirun's options
     set_footer(
         command,
         "The first word that is neither an option nor the value of an option is the program; --\n"

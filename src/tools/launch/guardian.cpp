@@ -56,7 +56,7 @@ void kill_processes_of(const std::string& job_name) {
 [[noreturn]] void guard(int pipe, const GuardedJob& job) {
     sigset_t all;
     ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // ctrl-C must end only the launcher
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // the helper must survive the launcher
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "weft-guardian");
     // The helper must not hold the launcher's other files open.
