@@ -25,10 +25,10 @@ namespace {
 using base::monotonic_ns;
 
 /// Activity of a rank between the start of a call and the wait for it.
-enum class Work : std::uint8_t { none, computing, sleeping };
+enum class OwnWork : std::uint8_t { none, computing, sleeping };
 
-void work_for(double us, Work work) {
-    if (work == Work::sleeping) {
+void work_for(double us, OwnWork work) {
+    if (work == OwnWork::sleeping) {
         std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
         return;
     }
@@ -43,13 +43,13 @@ class Rounds {
         : subject_(world, bytes, plan.call) {}
 
     /// Returns the median time of a round: a call, with `work_us` of work while it is in flight.
-    double median(std::uint64_t rounds, Work work, double work_us) {
+    double median(std::uint64_t rounds, OwnWork work, double work_us) {
         std::vector<double> times;
         subject_.prepare(++batch_);
         for (std::uint64_t round = 0; round < rounds; ++round) {
             subject_.align();
             const std::uint64_t start = monotonic_ns();
-            if (work == Work::none) {
+            if (work == OwnWork::none) {
                 subject_.call();
             } else {
                 Request request = subject_.start();
@@ -85,11 +85,11 @@ std::uint64_t rounds_of(const lab::MeasuringOptions& measuring, double blocking_
 Json measure_size(Team world, const BenchPlan& plan, std::uint64_t bytes) {
     constexpr std::uint64_t kFirstRounds = 3;
     Rounds rounds(world, plan, bytes);
-    const double first_us = rounds.median(kFirstRounds, Work::none, 0);
+    const double first_us = rounds.median(kFirstRounds, OwnWork::none, 0);
     const std::uint64_t count = rounds_of(plan.measuring, first_us);
-    const double blocking_us = rounds.median(count, Work::none, 0);
-    const double computing_us = rounds.median(count, Work::computing, blocking_us);
-    const double sleeping_us = rounds.median(count, Work::sleeping, blocking_us);
+    const double blocking_us = rounds.median(count, OwnWork::none, 0);
+    const double computing_us = rounds.median(count, OwnWork::computing, blocking_us);
+    const double sleeping_us = rounds.median(count, OwnWork::sleeping, blocking_us);
     // Negative if call and work together take longer than one after the other.
     const auto hidden = [&](double both_us) { return (2 * blocking_us - both_us) / blocking_us; };
     return {{"bytes", bytes},
