@@ -184,8 +184,8 @@ void add_enumerate_command(CLI::App& app, int& exit_status) {
     add_flag(*command, "--unordered", arguments->unordered,
              "with --count: count each set of factors once, in any order");
     add_flag(*command, "--up-to", arguments->up_to,
-             "for all numbers of ranks from 2: the sum of counts, or with --best how many "
-             "have a split or a merge as their cheapest schedule");
+             "for all numbers of ranks from 2 to --ranks: print the sum of counts, or with --best "
+             "for how many numbers a split or a merge is the cheapest schedule");
     add_json_flag(*command, arguments->json);
 }
 

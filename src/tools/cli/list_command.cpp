@@ -38,7 +38,7 @@ constexpr std::array kProperties{
     Property{&Properties::even_nodes, "even_nodes", "for nodes with equal numbers of ranks only"},
     Property{&Properties::one_node, "one_node", "for one node only"},
     Property{&Properties::direct, "direct", "in the memory of local peers"},
-    Property{&Properties::notation, "notation", "named by its schedule too"}};
+    Property{&Properties::notation, "notation", "also named by its schedule"}};
 
 bool has(const Algorithm& algorithm, const Property& property) {
     return property.holds == nullptr ? collectives::is_rooted(algorithm.collective)

@@ -173,14 +173,13 @@ plan::Predicted shared_time(const ProgramQuestion& question, const plan::Machine
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {
     add_option(
         command, "--processors", arguments.processors,
-        "processors of each host, on which its ranks take turns; default: those of --params, "
-        "else one for each rank");
+        "processors of each host, which its ranks share; default: those of --params, else one "
+        "for each rank");
     add_option(command, "--hosts", arguments.hosts,
                "number of machines that the nodes share; default: one for each node");
-    add_option(
-        command, "--turn-ns", arguments.turn,
-        "from one rank's turn on a processor to the next rank's, where messages cost the same "
-        "near and far");
+    add_option(command, "--turn-ns", arguments.turn,
+               "time until the next rank runs on a shared processor; only valid if near and far "
+               "messages have equal costs");
     add_flag(command, "--copy", arguments.copy,
              "the kernel copies between buffers of local peers, as with WEFT_DIRECT=copy");
 }

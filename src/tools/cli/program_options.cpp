@@ -156,7 +156,7 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     add_option(command, "--ranks", arguments.ranks, "number of ranks");
     add_option(command, "--root", arguments.root, "root of a rooted collective (0 unless given)");
     add_option(command, "--bytes", arguments.bytes,
-               "bytes of each rank's vector, or of a block of it");
+               "bytes of each rank's buffer, or of one of its blocks");
     add_option(command, "--type", arguments.type, "element type");
     add_option(command, "--counts", arguments.counts,
                "gatherv, scatterv, ...: elements of each rank's block, as in 3,0,5; default: "

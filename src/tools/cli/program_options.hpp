@@ -90,6 +90,7 @@ struct ElementCount {
 };
 [[nodiscard]] ElementCount read_elements(const std::string& bytes, const std::string& type_name);
 
+/// A call whose programs generate_one() and generate_all() return.
 struct ProgramQuestion {
     std::string collective;  ///< collective whose algorithms serve the call
     collectives::AlgorithmSpec spec;

@@ -38,10 +38,11 @@ struct TuneArguments {
 };
 
 /// Measures which library is faster in MPI programs (--mpi); returns the exit status. Jobs of
-/// peer_openmpi or peer_mpich call MPI's collectives with weft's layer preloaded. In every other
-/// job the layer passes all calls to the MPI library. The medians give ranges of sizes, which the
-/// layer reads with WEFT_MPI=auto (src/faces/mpi/choices.hpp). Without --again, collectives are not
-/// measured if the file already has them for this MPI and number of ranks.
+/// peer_openmpi or peer_mpich call MPI's collectives with weft's layer preloaded. Jobs in which the
+/// layer passes all calls to the MPI library alternate with jobs in which weft serves them. The
+/// medians give ranges of sizes, which the layer reads with WEFT_MPI=auto
+/// (src/faces/mpi/choices.hpp). Without --again, collectives are not measured if the file already
+/// has them for this MPI and number of ranks.
 [[nodiscard]] int tune_mpi(const TuneArguments& arguments,
                            const std::vector<std::string>& collectives);
 
@@ -72,9 +73,9 @@ struct TunedResult {
 };
 
 /// Measures which contender is fastest for a call. Batches of all contenders alternate, so that
-/// disturbances affect all. Later rounds leave out contenders that are clearly slower. It ends when
-/// the winner (the first contender within 2 % of the best) has not changed for some rounds, or
-/// after `seconds`. Collective: decisions come from times that are equal on all ranks.
+/// disturbances affect all. Later rounds leave out contenders that are clearly slower. The last
+/// round is that in which the winner (the first contender within 2 % of the best) has not changed
+/// for some rounds, or `seconds` are over. Collective: all ranks decide from equal times.
 [[nodiscard]] base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
                                                    std::vector<Contender> contenders,
                                                    double seconds);

@@ -438,7 +438,7 @@ void add_tune_command(CLI::App& app, int& exit_status) {
         app, exit_status, "tune", "measure which algorithms are quickest, for WEFT_TUNING", &tune,
         "weft tune");
     add_option(*command, "collectives", arguments->collectives,
-               "what to tune; all with equal blocks unless given")
+               "collectives to tune; default: all with equal blocks")
         .one_of(names_of_collectives());
     add_option(*command, "--output", arguments->output,
                "the file of results; results that it already has are kept and not measured again")

@@ -80,8 +80,8 @@ class Tournament {
         return {};
     }
 
-    /// Runs a batch of each contender. Each round begins with another contender, and every other
-    /// round is in reverse order, so that no contender always follows the same one.
+    /// Runs a batch of each contender. Each round begins with another contender, and odd rounds are
+    /// in reverse order, so that no contender always follows the same one.
     void play_round(Subject& subject) {
         const std::size_t count = result_.contenders.size();
         for (std::size_t i = 0; i < count; ++i) {

@@ -56,7 +56,7 @@ class LaunchedJob {
     void start_rank(Rank rank, const SpawnOptions& spawning);
     static void wrap(const Wrapper& wrapper, SpawnOptions& own);
     void make_pipes(Rank rank, SpawnOptions& own, base::FileDescriptor (&pipe_ends)[2]);
-    /// index: of the rank, of `outputs_` or of `writers_`, as `source` says.
+    /// index: the rank, or an index of `outputs_` or `writers_`, depending on `source`.
     void watch_file(int file, Source source, std::size_t index);
     [[nodiscard]] bool try_to_watch(int file, Source source, std::size_t index);
     void end_left_processes();

@@ -125,8 +125,8 @@ struct Fitting {
     double batch_ns = 1;
 };
 
-/// Returns the number of calls, at most `most`, that take `target_ns`. The fastest of three tries
-/// counts, because a disturbed try would make the batches too short.
+/// Returns a batch that takes about `target_ns`, of at most `most` calls. The fastest of three
+/// tries counts, because a disturbed try would make the batches too short.
 template <MeasuringSubject S>
 Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
     for (std::uint64_t calls = 1;; calls *= 4) {
