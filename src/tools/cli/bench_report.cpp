@@ -31,7 +31,7 @@ struct BandwidthFactors {
 BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     const double n = ranks;
     const double others = (n - 1) / n;
-    // A v-collective has the factors of the collective with equal blocks: its --bytes is the mean.
+    // A v-collective has the factors of the one with equal blocks: --bytes is the mean block.
     const bool has_v = collective.ends_with('v');
     const std::string_view name = has_v ? collective.substr(0, collective.size() - 1) : collective;
     if (name == "allreduce") return {1, 2 * others};

@@ -118,7 +118,7 @@ void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
 /// the cost per byte. The intercept is the time to wait (measured with symmetric memory, which is
 /// not exposed), to expose, and of the step.
 void add_parameters(Json& parameters, const NearCopies& copies) {
-    // In a job of several nodes, each wait may also poll the network.
+    // In a job of several nodes, the waits include polls of the network.
     const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
     const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
     parameters["expose_ns"] = copies.expose_us ? expose_ns : plan::nanoseconds(plan::kExpose);

@@ -235,7 +235,7 @@ lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
 }
 
 /// Returns the time per call of `calls` calls after a barrier: the median if `calls` is 1, else a
-/// low percentile, because a job of one node does not poll the network.
+/// low percentile, to exclude polls of the network, which a job of one node does not make.
 double PutMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
     const std::vector<double> times = times_us(
         repetitions_,

@@ -86,7 +86,7 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-/// Replaces mpirun's -np by -n. -host becomes --host, which the parser rejects: it would read -h.
+/// Replaces mpirun's -np by -n, and -host by --host, because the parser would read -host as -h.
 void read_as_mpirun(std::vector<std::string>& words) {
     for (std::string& word : words) {
         if (word == "--np" || word.starts_with("--np=")) word.replace(0, 4, "--ranks");
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     CLI::App app("weft: one-sided collectives on libfabric", "weft");
     app.set_help_flag("-h,--help", "print this help and exit");
     app.set_version_flag("--version", weft::tools::version_line(), "print the version and exit");
-    // Not 1, 1: the parser would report a missing command, even if an unknown word was given.
+    // A missing command is reported below. With (1, 1) the parser would not report an unknown word.
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
     weft::tools::add_run_command(app, program, exit_status);

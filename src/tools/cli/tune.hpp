@@ -73,9 +73,9 @@ struct TunedResult {
 };
 
 /// Measures which contender is fastest for a call. Batches of all contenders alternate, so that
-/// disturbances affect all. Later rounds leave out contenders that are clearly slower. The last
-/// round is that in which the winner (the first contender within 2 % of the best) has not changed
-/// for some rounds, or `seconds` are over. Collective: all ranks decide from equal times.
+/// disturbances affect all. Later rounds leave out contenders that are clearly slower. Rounds
+/// end when the winner (the first contender within 2 % of the best) has not changed for some time,
+/// or after `seconds`. Collective: all ranks decide from equal times.
 [[nodiscard]] base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
                                                    std::vector<Contender> contenders,
                                                    double seconds);

@@ -104,7 +104,7 @@ class Tournament {
         ++result_.rounds;
     }
 
-    /// The winner is the first contender within kEqual of the best: the model prefers it.
+    /// The winner is the first contender within kEqual of the best; it has the least prediction.
     void judge() {
         double best = std::numeric_limits<double>::infinity();
         for (const Contender& contender : result_.contenders)
