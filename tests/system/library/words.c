@@ -104,7 +104,7 @@ static void floats(void) {
                      next_rank()));
     CHECK(old == f && was == d);
     REFUSED(weft_atomic(world, WEFT_ATOMIC_ADD, WEFT_DOUBLE, &board->real, &d, NULL, NULL, 0),
-            "floating point");
+            "floating-point");
     complete_puts();
 }
 
