@@ -51,7 +51,7 @@ int run_rank(const Words&) {
         if (refusal<throws_text>(rpc, peer, 1).find("x is the reason") == std::string::npos)
             status = 4;
         if (refusal<throws_text>(rpc, peer, 100000).find("xxx") == std::string::npos) status = 5;
-        if (refusal<throws_number>(rpc, peer, 1).find("no std::exception") == std::string::npos)
+        if (refusal<throws_number>(rpc, peer, 1).find("not a std::exception") == std::string::npos)
             status = 6;
         if (rpc.call<filled>(peer, 9).get() != filled(9)) status = 7;  // the peer still answers
         world.barrier();
