@@ -63,7 +63,7 @@ class GreedyWindow : public WideWindow {
     bool is_returned(run::Epoch epoch) override { return WideWindow::is_returned(epoch - 1); }
 };
 
-/// Gives credit for twice as many calls as are complete.
+/// Reports twice the number of completed calls as credit.
 class DoublingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;

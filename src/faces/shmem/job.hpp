@@ -177,7 +177,7 @@ inline weft_team* stream_of(shmem_ctx_t context) {
     return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
 }
 
-/// Returns the team of a handle; nullptr for invalid handles, or if there is no job.
+/// Returns the team of a handle; nullptr for invalid handles and outside of a job.
 const weft_shmem_team* find_team(shmem_team_t team);
 /// Makes the predefined teams when the job starts; end_teams() forgets all teams.
 void make_predefined_teams();

@@ -8,7 +8,7 @@
 namespace weft::plan {
 
 void Reads::add(const Access& read, const Order& order) {
-    // Of two reads in one lane, keep the one that ends later. A put's read that no flush has ended
+    // Keep the later end of two reads in one lane. A put's read that no flush has ended
     // ends after any current action of the lane.
     const auto merge = [&](Access& kept) {
         const bool lasts = kept.kind == Access::EndKind::until_flush && !order.has_ended(kept) &&

@@ -4,8 +4,9 @@
 //
 // usage: traffic OPERATIONS [SEED [word | message]]
 //
-// Idea     All ranks draw the same operations. Each executes those of which it is the origin, and
-//          applies all of them to its model. After each round its memory must equal the model.
+// Idea     All ranks draw the same operations. Each rank executes the operations whose origin it
+//          is, and applies all operations to its model. After each round its memory must equal the
+//          model.
 // Why      The result must not depend on the timing of the ranks. So in each round, a word is
 //          either written by one rank with fences of one handle, or changed by commutative
 //          operations, or only read. Messages between two ranks arrive in order: handlers make a

@@ -91,7 +91,7 @@ TEST(FitTest, ParametersAreWrittenForOtherCommands) {
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),
               object["parameters"]["near_issue_ns"].get<double>());
-    // To one or two local and remote peers; blocking or not; issued and delivered.
+    // Puts to one and two peers, local and remote, blocking and not; each has two times.
     ASSERT_EQ(object["multicasts"].size(), 8U);
     for (const lab::Json& multicast : object["multicasts"]) {
         EXPECT_EQ(multicast["times"].size(), 2U);
