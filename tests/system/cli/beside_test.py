@@ -70,7 +70,7 @@ class Compare(unittest.TestCase):
         self.assertIn("peer_mpich is missing; where the library", done.stderr)
         two = ("bench", "put-rate", "-n", "2")
         check_refusals(self, (((*two, "--compare", "openmpi"), "--compare: put-rate is not timed"),
-                              (("bench", "allreduce", "--compare", "openmpi"), "give -n"),
+                              (("bench", "allreduce", "--compare", "openmpi"), "needs -n"),
                               (("bench", "allreduce", "-n", "2", "--compare", "openmpj"), "did you mean 'openmpi'?"),
                               (("bench", "allreduce", "-n", "2", "--compare", "openmpi", "--osu"), "--osu")))
 
