@@ -16,8 +16,8 @@ void append(Bytes& out, const void* data, std::size_t bytes) {
 
 /// Head of a published mapping verdict.
 struct MappingHead {
-    std::uint64_t bytes = 0;  ///< of the verdict
-    std::int64_t error = 0;   ///< errno of the kernel's copies
+    std::uint64_t bytes = 0;  ///< size of the verdict
+    std::int64_t error = 0;   ///< errno of kernel copies; 0: success
 };
 
 }  // namespace
@@ -65,12 +65,13 @@ base::Result<MappingCard> mapping_card_from(std::span<const std::byte> bytes, Ra
     const auto rest = bytes.subspan(sizeof head);
     auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
     if (!verdict) return verdict.failure();
-    // Ranks are ascending and include its own, so the last one is the largest.
+    // `mapped` is ascending and contains at least the publisher, so back() is its largest rank.
     if (verdict->rank != rank || verdict->mapped.back() >= size)
-        return base::fail(Status::environment,
-                          "the mapping verdict of rank {} is that of rank {}, and names ranks up "
-                          "to {} of {}",
-                          rank, verdict->rank, verdict->mapped.back(), size);
+        return base::fail(
+            Status::environment,
+            "the mapping verdict of rank {} names rank {} as its publisher, and ranks "
+            "up to {} of {}",
+            rank, verdict->rank, verdict->mapped.back(), size);
     return MappingCard{*std::move(verdict), head.error, rest.subspan(head.bytes)};
 }
 

@@ -20,14 +20,14 @@
 
 namespace weft::run {
 
-/// Facts about a rank. Sent as bytes.
+/// Facts about a rank. Sent as bytes between ranks, so all ranks need an equal layout of it.
 struct RankFacts {
-    static constexpr std::uint64_t kVersion = 1;  ///< of all data that ranks exchange
+    static constexpr std::uint64_t kVersion = 1;  ///< version of the format of exchanged data
 
     link::SegmentCard segment;
-    cpu_set_t cpus{};
+    cpu_set_t cpus{};  ///< processors that the rank may use
     std::uint64_t version = kVersion;
-    std::uint64_t probe = 0;  ///< address of a word that holds the segment's nonce
+    std::uint64_t probe = 0;  ///< address in the rank's process of a copy of its segment's nonce
     HostFacts host;
 };
 static_assert(std::is_trivially_copyable_v<RankFacts>);
@@ -40,15 +40,15 @@ struct BusinessCard : RankFacts {
 [[nodiscard]] base::Result<BusinessCard> business_card_from(std::span<const std::byte> bytes,
                                                             Rank rank);
 
-/// Record that a rank publishes before the second fence: the ranks that it has mapped, whether the
-/// kernel copies from all of them, and its network address (empty without a network).
+/// Record that a rank publishes before the second fence.
 struct MappingCard {
-    link::MapVerdict verdict;
-    std::int64_t copy_error = 0;  ///< errno of the kernel's copies from these ranks; 0: success
-    std::span<const std::byte> address;
+    link::MapVerdict verdict;            ///< the ranks that this rank has mapped
+    std::int64_t copy_error = 0;         ///< errno of kernel copies from mapped ranks; 0: success
+    std::span<const std::byte> address;  ///< network address; empty without a network
 };
 [[nodiscard]] std::vector<std::byte> to_bytes(const MappingCard& card);
-/// Returns the card. Its address points into `bytes`. `size` is the size of the job.
+/// Returns the card that `rank` published. The address in it points into `bytes`. `size` is the
+/// number of ranks in the job.
 [[nodiscard]] base::Result<MappingCard> mapping_card_from(std::span<const std::byte> bytes,
                                                           Rank rank, Rank size);
 

@@ -57,7 +57,7 @@ void log_memory(const base::Log& log, const SegmentLayout& layout, const Descrip
                     SegmentLayout::kTeams, layout.region_bytes / kMebibyte, registered));
 }
 
-std::string ways(const std::array<std::uint64_t, base::kAccessMethods>& bytes) {
+std::string access_text(const std::array<std::uint64_t, base::kAccessMethods>& bytes) {
     return fmt::format("{} bytes in place and {} by the kernel", base::in_place(bytes),
                        bytes[static_cast<std::size_t>(base::AccessMethod::copied)]);
 }
@@ -122,7 +122,7 @@ void log_settings(const base::Log& log, const base::Settings& settings) {
 
 }  // namespace
 
-Description describe(const Job& job, const base::Settings& settings, bool asks_network) {
+Description describe(const Job& job, const base::Settings& settings, bool with_survey) {
     Description description{
         .job = job,
         .ranks_per_node = count_by_node(job),
@@ -132,7 +132,7 @@ Description describe(const Job& job, const base::Settings& settings, bool asks_n
     if (job.wire->memory().direct() != nullptr)
         description.adoption_off = job.wire->memory().direct()->adoption_off();
     if (job.wire->port() != nullptr) description.port = job.wire->port()->facts();
-    if (!asks_network) return description;
+    if (!with_survey) return description;
     const Rank ranks = job.bootstrap->size();
     auto survey = link::load_survey({.provider = settings.provider,
                                      .address = settings.fabric_address,
@@ -177,8 +177,8 @@ void log_start(const base::Log& log, const Job& job, const base::Settings& setti
 void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
     const link::DirectMemory* const direct = job.wire->memory().direct();
     if (direct == nullptr || !log.writes_shared_line(job.bootstrap->rank() == 0)) return;
-    log.info(fmt::format("buffers of local peers: read {}, wrote {}", ways(moved.read),
-                         ways(moved.written)));
+    log.info(fmt::format("buffers of local peers: read {}, wrote {}", access_text(moved.read),
+                         access_text(moved.written)));
     log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));
     const auto& windows = direct->window_counters();
     log.info(fmt::format("objects of local peers: {} mapped, {} not mappable, {} uses without room",
@@ -186,8 +186,8 @@ void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
 }
 
 std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::DirectMemory* direct) {
-    const auto of = [](const auto& ways, base::AccessMethod way) {
-        return ways[static_cast<std::size_t>(way)];
+    const auto count = [](const auto& counts, base::AccessMethod method) {
+        return counts[static_cast<std::size_t>(method)];
     };
     link::RemappedMemory::Counters remapped;
     link::PeerWindows::Counters windows;
@@ -198,12 +198,12 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
     const std::uint64_t refused =
         std::accumulate(remapped.refusals.begin(), remapped.refusals.end(), std::uint64_t{0});
     return {{{"read", "in place"}, base::in_place(moved.read)},
-            {{"read", "by kernel"}, of(moved.read, base::AccessMethod::copied)},
+            {{"read", "by kernel"}, count(moved.read, base::AccessMethod::copied)},
             {{"written", "in place"}, base::in_place(moved.written)},
-            {{"written", "by kernel"}, of(moved.written, base::AccessMethod::copied)},
-            {{"buffers", "segment"}, of(moved.buffers, base::AccessMethod::segment)},
-            {{"buffers", "adopted"}, of(moved.buffers, base::AccessMethod::adopted)},
-            {{"buffers", "by kernel"}, of(moved.buffers, base::AccessMethod::copied)},
+            {{"written", "by kernel"}, count(moved.written, base::AccessMethod::copied)},
+            {{"buffers", "segment"}, count(moved.buffers, base::AccessMethod::segment)},
+            {{"buffers", "adopted"}, count(moved.buffers, base::AccessMethod::adopted)},
+            {{"buffers", "by kernel"}, count(moved.buffers, base::AccessMethod::copied)},
             {{"adop-", "tions"}, remapped.adoptions},
             {{"adopted", "bytes now"}, remapped.adopted_bytes},
             {{"given", "back"}, remapped.given_back},  // remapped, then private at a fork
@@ -211,7 +211,7 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
             {{"", "refused"}, refused},
             {{"objects", "mapped"}, windows.mapped},
             {{"objects", "not"}, windows.refused + windows.passed_over},
-            {{"buffers", "bounced"}, of(moved.buffers, base::AccessMethod::bounced)}};
+            {{"buffers", "bounced"}, count(moved.buffers, base::AccessMethod::bounced)}};
 }
 
 }  // namespace weft::run

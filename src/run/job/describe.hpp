@@ -26,33 +26,33 @@ namespace weft::run {
 struct Description {
     const Job& job;
     std::vector<Rank> ranks_per_node;
-    std::string_view waiting;      ///< of ranks on the first rank's host: "spin" or "yield"
-    std::string_view addresses;    ///< of mappings on its node: "equal" or "offset"
-    std::string adoption_off;      ///< reason why pages are never remapped, if they could be
-    std::string mapping_problems;  ///< empty: none
+    std::string_view waiting;      ///< how ranks of the first rank's host wait: "spin" or "yield"
+    std::string_view addresses;    ///< addresses of mappings on rank 0's node: "equal" or "offset"
+    std::string adoption_off;      ///< reason why buffers are never remapped; empty: they may be
+    std::string mapping_problems;  ///< failed mappings of peers; empty: none
 
-    /// Network of the job, or the one that it would have on several nodes.
+    /// Network that the job uses, or would use if it had several nodes.
     std::optional<link::FabricSurvey> survey;
-    std::string survey_problem;             ///< reason why `survey` is missing
-    std::optional<link::FabricFacts> port;  ///< of the open port; nothing if all ranks share memory
+    std::string survey_problem;  ///< reason why `survey` is missing
+    std::optional<link::FabricFacts>
+        port;  ///< facts of the open port; empty if all ranks share memory
 };
 
-/// Behaviour of a job over a provider that this machine may not have.
+/// Network choices for a provider that this machine may not have.
 struct ProviderDescription {
     link::FabricSurvey survey;
-    const link::Profile* profile = nullptr;
+    const link::Profile* profile = nullptr;  ///< never null in a result
 };
-/// Describes a provider. Fails, with the names of known ones, if it has no profile.
+/// Describes a provider. If it has no profile, fails with the names of providers that have one.
 [[nodiscard]] base::Result<ProviderDescription> describe_provider(const base::Settings& settings,
                                                                   std::string_view provider);
 
-/// `asks_network` adds the survey, which takes a third of a second.
+/// Returns the facts. `with_survey` adds the survey of networks, which takes a third of a second.
 [[nodiscard]] Description describe(const Job& job, const base::Settings& settings,
-                                   bool asks_network);
+                                   bool with_survey);
 
 /// Logs unknown settings, the facts of the job and their reasons: at most ten lines with
-/// WEFT_LOG=info. If a network joins the nodes, this takes a third of a second, because the network
-/// is asked for its reasons.
+/// WEFT_LOG=info. If a network joins the nodes, the survey of networks adds a third of a second.
 void log_start(const base::Log& log, const Job& job, const base::Settings& settings,
                const ReduceTable& kernels);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine_progress.hpp - drives the engine for callers that do not wait.
 //
-// Idea     The application calls drive(). A thread (WEFT_PROGRESS) may drive between its calls.
-//          Waits drive the engine themselves.
+// Idea     The application calls drive(). With WEFT_PROGRESS, a thread also drives the engine
+//          between calls of the application. Blocking calls drive the engine themselves.
 // Holds    After close(), drive() has no effect.
 // Next     run/execute/progress_thread.hpp, run/execute/turn.hpp.
 #pragma once
@@ -25,31 +25,34 @@ class EngineProgress {
     EngineProgress(const EngineProgress&) = delete;
     EngineProgress& operator=(const EngineProgress&) = delete;
 
-    /// Drives everything once.
+    /// Polls the engine once.
     void drive();
-    /// Drives everything in some calls only, for calls that need no progress.
+    /// Polls the engine in every 32nd call, and only if peers may send requests. For functions that
+    /// need no progress themselves, such as local loads.
     void drive_now_and_then() {
         constexpr unsigned kDriveEvery = 32;
         if (!is_asked()) return;
-        // Concurrent threads may lose some counts.
+        // Not an atomic addition: concurrent threads may lose some counts, which only delays
+        // drive().
         const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
         calls_.store(calls, std::memory_order_relaxed);
         if (calls % kDriveEvery == 0) drive();
     }
-    /// Returns true if peers may send requests. Then even a rank that only loads and stores must
-    /// drive the engine from time to time.
+    /// Returns true if peers may send requests. Then a rank must drive the engine from time to
+    /// time, even if it only loads from and stores to local memory.
     [[nodiscard]] bool is_asked() const { return is_asked_.load(std::memory_order_relaxed); }
-    /// Tells that peers may send requests from now on.
+    /// Makes is_asked() return true from now on.
     void expect_requests() { is_asked_.store(true, std::memory_order_relaxed); }
 
-    /// Makes waits call the function, and not sleep. nullptr ends that.
+    /// Makes blocking calls call `function` while they wait, instead of sleeping. nullptr removes
+    /// it.
     void set_external(void (*function)(void* argument), void* argument);
 
-    /// Starts the thread. The engine must be shared.
+    /// Starts the progress thread. The engine must be locked for several threads.
     void start_thread();
-    /// Wakes the thread, because a call was started whose caller does not wait.
+    /// Wakes the progress thread, if it exists, to complete a call whose caller does not wait.
     void wake_thread();
-    /// Ends the thread.
+    /// Ends the thread, if it exists.
     void close();
 
   private:
@@ -58,7 +61,7 @@ class EngineProgress {
     ExternalProgress& external_;  ///< owned by the engine
     std::atomic<bool> is_asked_;
     std::atomic<unsigned> calls_{0};
-    bool closed_ = false;
+    bool closed_ = false;  ///< close() was called
     std::unique_ptr<RealProgressThread> thread_;
 };
 

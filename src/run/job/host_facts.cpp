@@ -13,8 +13,9 @@ namespace weft::run {
 
 namespace {
 
-/// Stores the limit of a group if it is lower than the current one.
-void narrow(CpuQuota& quota, const std::string& folder, double time, double period) {
+/// Stores the limit of the group at `folder`, `time` in each `period`, if it is lower than the
+/// current limit.
+void apply_limit(CpuQuota& quota, const std::string& folder, double time, double period) {
     if (!(time > 0) || !(period > 0)) return;
     const double thousandths = std::clamp(time / period * 1000, 1.0, 4e9);
     if (quota.limited() && thousandths >= quota.thousandths) return;
@@ -24,29 +25,31 @@ void narrow(CpuQuota& quota, const std::string& folder, double time, double peri
     quota.group = base::mix(status.st_dev) + base::mix(status.st_ino + 1);
 }
 
-/// Reads a limit of version 2, such as "max 100000" or "50000 100000", in microseconds.
-void look_at_unified(CpuQuota& quota, const std::string& folder) {
+/// Reads a limit of cgroup version 2: time and period in microseconds, such as "max 100000" or
+/// "50000 100000".
+void read_version_2(CpuQuota& quota, const std::string& folder) {
     std::ifstream file(folder + "/cpu.max");
     std::string time;
     double period = 0;
     if (!(file >> time >> period) || time == "max") return;
-    narrow(quota, folder, std::strtod(time.c_str(), nullptr), period);
+    apply_limit(quota, folder, std::strtod(time.c_str(), nullptr), period);
 }
 
-/// Reads a limit of version 1; -1 means no limit.
-void look_at_separate(CpuQuota& quota, const std::string& folder) {
+/// Reads a limit of cgroup version 1, in microseconds. A time of -1 means no limit.
+void read_version_1(CpuQuota& quota, const std::string& folder) {
     double time = 0;
     double period = 0;
     std::ifstream(folder + "/cpu.cfs_quota_us") >> time;
     std::ifstream(folder + "/cpu.cfs_period_us") >> period;
-    narrow(quota, folder, time, period);
+    apply_limit(quota, folder, time, period);
 }
 
-/// Visits the groups up to the root. A container may not see its own path, only the root.
-template <class Look>
-void climb(CpuQuota& quota, const std::string& root, std::string path, Look look) {
+/// Calls `read` for the group at `path` and for its parents up to `root`. In a container, often
+/// only `root` exists.
+template <class Read>
+void read_groups(CpuQuota& quota, const std::string& root, std::string path, Read read) {
     while (true) {
-        look(quota, root + path);
+        read(quota, root + path);
         const std::size_t slash = path.rfind('/');
         if (slash == std::string::npos) return;
         path.resize(slash);
@@ -62,17 +65,18 @@ bool lists(const std::string& controllers, const std::string& wanted) {
 CpuQuota cpu_quota(const std::string& groups_file, const std::string& root) {
     CpuQuota quota;
     std::ifstream file(groups_file);
-    for (std::string line; std::getline(file, line);) {  // NUMBER:CONTROLLERS:PATH
+    for (std::string line;
+         std::getline(file, line);) {  // NUMBER:CONTROLLERS:PATH; version 2 has no controllers
         const std::size_t first = line.find(':');
         const std::size_t second = line.find(':', first + 1);
         if (first == std::string::npos || second == std::string::npos) continue;
         const std::string controllers = line.substr(first + 1, second - first - 1);
         std::string path = line.substr(second + 1);
         if (path == "/") path.clear();
-        if (controllers.empty()) climb(quota, root, path, look_at_unified);
+        if (controllers.empty()) read_groups(quota, root, path, read_version_2);
         if (lists(controllers, "cpu")) {
-            climb(quota, root + '/' + controllers, path, look_at_separate);
-            if (controllers != "cpu") climb(quota, root + "/cpu", path, look_at_separate);
+            read_groups(quota, root + '/' + controllers, path, read_version_1);
+            if (controllers != "cpu") read_groups(quota, root + "/cpu", path, read_version_1);
         }
     }
     return quota;
@@ -102,12 +106,12 @@ void HostCount::add(const cpu_set_t& cpus_of_rank, const CpuQuota& quota) {
 }
 
 int HostCount::processors() const {
-    const int seen = std::max(1, CPU_COUNT(&cpus));
-    if (limited_ranks < ranks) return seen;
+    const int visible = std::max(1, CPU_COUNT(&cpus));
+    if (limited_ranks < ranks) return visible;
     std::uint64_t thousandths = 0;
     for (const auto& [group, each] : quotas) thousandths += each;
     return static_cast<int>(
-        std::clamp<std::uint64_t>(thousandths / 1000, 1, static_cast<std::uint64_t>(seen)));
+        std::clamp<std::uint64_t>(thousandths / 1000, 1, static_cast<std::uint64_t>(visible)));
 }
 
 bool HostCount::limited() const {
@@ -130,11 +134,11 @@ std::optional<int> processor_for(std::span<const cpu_set_t> allowed, std::size_t
 
 void move_to(int processor) noexcept {
     cpu_set_t before;
-    cpu_set_t there;
-    CPU_ZERO(&there);
-    CPU_SET(processor, &there);
+    cpu_set_t target;
+    CPU_ZERO(&target);
+    CPU_SET(processor, &target);
     if (sched_getaffinity(0, sizeof before, &before) != 0) return;
-    if (sched_setaffinity(0, sizeof there, &there) != 0) return;
+    if (sched_setaffinity(0, sizeof target, &target) != 0) return;
     static_cast<void>(sched_setaffinity(0, sizeof before, &before));
 }
 

@@ -2,12 +2,13 @@
 // host_facts.hpp - facts about a rank's host (network, addresses, processor time), and the
 // processor on which each rank starts (docs/decisions/0016-how-ranks-wait.md).
 //
-// Idea     The facts are published on a rank's card. So all ranks decide from the same facts which
-//          of them share a network, and how many processors the ranks of a host have.
+// Idea     Each rank publishes the facts on its card. All ranks derive the same results from the
+//          cards: which ranks share a network, and how many processors each host's ranks may use.
 // Why      A container with a quota sees all processors of its host. If its ranks spin, their waits
 //          use up the quota, and the container is stopped for the rest of the period (100 ms).
 // Holds    Ranks are not bound: the scheduler may move them later, so two jobs on a host do not
-//          collide. If there are more ranks than processors, neighbours share one evenly.
+//          compete for the same processors. If a host has more ranks than processors, neighbouring
+//          ranks start on one processor, in groups of nearly equal size.
 #pragma once
 
 #include <sched.h>
@@ -27,55 +28,58 @@ namespace weft::run {
 struct CpuQuota {
     /// Identifies the group with the limit; equal for ranks that share it.
     std::uint64_t group = 0;
-    std::uint32_t thousandths = 0;  ///< of one processor; 0: no limit
-    std::uint32_t reserved = 0;
+    std::uint32_t thousandths = 0;  ///< limit in thousandths of a processor; 0: no limit
+    std::uint32_t reserved = 0;     ///< no padding, because the bytes are sent
 
     [[nodiscard]] bool limited() const { return thousandths != 0; }
 };
 
-/// Returns the lowest limit of this process's groups, up to the root, in version 2 and version 1.
-/// Only tests pass other paths.
+/// Returns the lowest limit of this process's control groups and their parents, from both versions
+/// of the cgroup file system. Only tests pass other paths.
 [[nodiscard]] CpuQuota cpu_quota(const std::string& groups_file = "/proc/self/cgroup",
                                  const std::string& root = "/sys/fs/cgroup");
 
-/// Sent as bytes.
+/// Facts about a rank's host. Sent as bytes.
 struct HostFacts {
     static constexpr std::uint32_t kAddressesMax = 8;
 
-    std::uint64_t network = 0;  ///< see link::network_identity(); unique within a running kernel
+    std::uint64_t network = 0;  ///< link::network_identity(); unique within a running kernel
     CpuQuota quota;
     std::uint32_t address_count = 0;
     std::uint32_t reserved = 0;
     link::HostAddress addresses[kAddressesMax] = {};
 
-    /// Combines the network with the kernel's boot id: several hosts may have equal networks.
+    /// Returns the addresses with a network identity that is unique among hosts: `network` is
+    /// combined with the kernel's boot id, because two hosts may have equal values of `network`.
     [[nodiscard]] link::HostOnNetwork on_network(std::uint64_t boot) const;
 };
 static_assert(std::is_trivially_copyable_v<HostFacts>);
 
+/// Reads the facts about this process's host.
 [[nodiscard]] HostFacts read_host_facts();
 
-/// The ranks of one running kernel.
+/// Counts the ranks of one host (running kernel) and their processors.
 struct HostCount {
     int ranks = 0;
-    int limited_ranks = 0;
-    cpu_set_t cpus{};
+    int limited_ranks = 0;                          ///< ranks that have a quota
+    cpu_set_t cpus{};                               ///< processors that at least one rank may use
     std::map<std::uint64_t, std::uint32_t> quotas;  ///< by group, in thousandths of a processor
 
     void add(const cpu_set_t& cpus_of_rank, const CpuQuota& quota);
     /// Returns the number of processors that the ranks may use, at least 1. If all ranks have
-    /// quotas, returns no more than these allow.
+    /// quotas, the result is limited to the sum of the quotas.
     [[nodiscard]] int processors() const;
-    /// Returns true if the quotas limit the processors.
+    /// Returns true if the quotas allow less than `cpus`.
     [[nodiscard]] bool limited() const;
 };
 
-/// Returns the processor for the rank at `index` of a host, from the processors that each rank may
-/// use. Returns nothing if these differ.
+/// Returns the processor on which the rank at `index` starts. `allowed` has the processors that
+/// each rank of the host may use. Returns nothing if the ranks may use different ones.
 [[nodiscard]] std::optional<int> processor_for(std::span<const cpu_set_t> allowed,
                                                std::size_t index);
 
-/// Moves the calling thread once, and restores its affinity, if the system permits.
+/// Moves the calling thread to a processor, and then restores its affinity. Does nothing if the
+/// system forbids it.
 void move_to(int processor) noexcept;
 
 }  // namespace weft::run

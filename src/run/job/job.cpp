@@ -25,7 +25,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Returns the virtual node of a rank: the launcher's, or its block of a regrouping.
+/// Returns the virtual node of a rank. WEFT_NODES divides the ranks into that many consecutive
+/// blocks of nearly equal size. Without it, the launcher's node id is used.
 std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
     if (settings.nodes != 0) {
         const auto nodes = static_cast<Rank>(settings.nodes);
@@ -55,8 +56,8 @@ base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank 
     return {};
 }
 
-/// Returns a text about everything that must be equal on all ranks. Unless ranks are regrouped, a
-/// launcher must give a node to all ranks or to none.
+/// Returns a text of all settings that must be equal on all ranks. Without WEFT_NODES, a launcher
+/// must set a node id for all ranks or for none, so the text also tells whether this rank has one.
 std::string agreement_of(const base::Settings& settings) {
     std::string text = base::agreement_text(settings);
     if (settings.nodes == 0)
@@ -64,7 +65,7 @@ std::string agreement_of(const base::Settings& settings) {
     return text;
 }
 
-/// Returns a text about the ranks that `me` and `other` have mapped.
+/// Lists the ranks that `me` and `other` could map, for an error message.
 std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Rank me, Rank other) {
     std::string text;
     for (const link::MapVerdict& verdict : verdicts) {
@@ -75,7 +76,7 @@ std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Ra
     return text;
 }
 
-/// The steps of joining, in order. Each sets a part of the job.
+/// Joins a job step by step. Each step sets a part of `job_`.
 class Joiner {
   public:
     Joiner(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap,
@@ -91,7 +92,7 @@ class Joiner {
         job_.sigterm_report->set_stage("start-up: joining the job");
         std::optional<StartWatch> watch;
         if (job_.bootstrap == nullptr && link::rank_by_environment() &&
-            !link::started_by_own_launcher())  // that launcher names the missing rank itself
+            !link::started_by_own_launcher())  // weft run names the missing rank itself
             watch.emplace(*job_.sigterm_report, *link::rank_by_environment());
         std::uint64_t begun_ns = base::monotonic_ns();
         if (job_.bootstrap == nullptr) {
@@ -103,7 +104,7 @@ class Joiner {
         me_ = job_.bootstrap->rank();
         size_ = job_.bootstrap->size();
         job_.sigterm_report->set_rank(me_);
-        // A program started without a launcher may have settings that are meant for jobs.
+        // A job of one rank ignores WEFT_NODES: the variable may be meant for jobs with a launcher.
         if (size_ > 1 && settings_.nodes > static_cast<std::uint64_t>(size_))
             return base::fail(Status::argument,
                               "rank {}: start-up: WEFT_NODES={}: expected 1 to {} (the ranks of "
@@ -124,15 +125,15 @@ class Joiner {
             job_.sigterm_report->set_stage(stage);
             if (auto done = (this->*step)(); !done) {
                 auto why = done.failure().within(fmt::format("rank {}: start-up", me_));
-                if (const std::string who = watch ? watch->missing() : ""; !who.empty())
-                    why.text += "; " + who;
+                if (const std::string missing = watch ? watch->missing() : ""; !missing.empty())
+                    why.text += "; " + missing;
                 job_.bootstrap->give_up(why.text);
                 return why;
             }
             end_phase(name, begun_ns);
         }
         make_wire();
-        take_place();
+        move_to_own_processor();
         job_.sigterm_report->set_stage(nullptr);
         return std::move(job_);
     }
@@ -145,9 +146,10 @@ class Joiner {
     }
 
     [[nodiscard]] SegmentLayout layout() const { return {size_, settings_}; }
+    /// Returns true if WEFT_DIRECT forbids access to other ranks' buffers.
     [[nodiscard]] bool stages() const { return settings_.direct == base::DirectChoice::stage; }
 
-    /// Checks that sizes and numbers of cells fit the integers that hold them.
+    /// Checks that the settings' sizes are within the limits of the integer types used for offsets.
     [[nodiscard]] base::Result<void> check_sizes() const {
         constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
         constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;
@@ -168,7 +170,7 @@ class Joiner {
         return {};
     }
 
-    /// Publishes this rank's record. Returns the records of all ranks.
+    /// Publishes this rank's record under a name. Returns the records of all ranks, by rank.
     base::Result<std::vector<Bytes>> exchange(const char* name, const Bytes& mine) {
         if (auto done = job_.bootstrap->publish(name, mine); !done) return done.failure();
         std::vector<Bytes> records;
@@ -207,11 +209,12 @@ class Joiner {
         return check_agreement(cards_, me_);
     }
 
-    /// Counts nodes, hosts, and the processors of each host, from the cards alone.
+    /// Counts nodes, hosts, and the processors of each host, from the cards only, so the counts are
+    /// equal on all ranks.
     void count_host() {
-        using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
-        std::map<Place, int> nodes;
-        std::map<std::uint64_t, HostCount> hosts;  // by running kernel
+        using NodeKey = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
+        std::map<NodeKey, int> nodes;              // numbers in the order of their first ranks
+        std::map<std::uint64_t, HostCount> hosts;  // by boot id of the running kernel
         for (const BusinessCard& card : cards_) {
             const int number = static_cast<int>(nodes.size());
             job_.node_of_rank.push_back(
@@ -223,24 +226,25 @@ class Joiner {
         job_.hosts = static_cast<int>(hosts.size());
         for (auto& [host, counted] : hosts) {
             const int processors = counted.processors();
-            if (std::int64_t{counted.ranks} * job_.crowd_processors <=
-                std::int64_t{job_.crowd_ranks} * processors)
+            if (std::int64_t{counted.ranks} * job_.busiest_host_processors <=
+                std::int64_t{job_.busiest_host_ranks} * processors)
                 continue;
-            job_.crowd_ranks = counted.ranks;
-            job_.crowd_processors = processors;
+            job_.busiest_host_ranks = counted.ranks;
+            job_.busiest_host_processors = processors;
         }
         const BusinessCard& mine = card_of(me_);
         const HostCount& own = hosts[mine.segment.boot];
         job_.host_ranks = own.ranks;
         job_.host_cpus = own.processors();
         job_.limited_time = own.limited();
-        // Containers of one machine may have separate networks. Then they connect like hosts.
+        // Containers on one machine may have separate network stacks. Then they connect as separate
+        // hosts do.
         one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const BusinessCard& card) {
                         return card.host.network == mine.host.network;
                     });
     }
 
-    /// Returns the address of this rank that all others can reach.
+    /// Returns this rank's network address that all ranks can reach, or an empty text.
     [[nodiscard]] std::string own_address() const {
         std::vector<link::HostOnNetwork> ranks;
         for (const BusinessCard& card : cards_) {
@@ -249,9 +253,10 @@ class Joiner {
         return link::choose_address(ranks, static_cast<std::size_t>(me_));
     }
 
-    /// Moves this rank to its own processor. Done before ranks wait for each other often.
-    void take_place() {
-        std::vector<cpu_set_t> allowed;  // of the ranks on this host
+    /// Moves this rank to its own processor. The scheduler might otherwise let two ranks that wait
+    /// for each other share a processor.
+    void move_to_own_processor() {
+        std::vector<cpu_set_t> allowed;  // processors allowed for each rank on this host
         std::size_t mine = 0;
         for (const BusinessCard& card : cards_) {
             if (&card == &card_of(me_)) mine = allowed.size();
@@ -269,7 +274,7 @@ class Joiner {
         return {};
     }
 
-    /// Returns the process numbers of other ranks in this rank's pid namespace.
+    /// Returns the process ids of other ranks in this rank's pid namespace.
     [[nodiscard]] std::vector<std::int32_t> processes_of_peers() const {
         std::vector<std::int32_t> processes;
         for (const BusinessCard& card : cards_)
@@ -278,21 +283,21 @@ class Joiner {
         return processes;
     }
 
-    /// Delays a failure that another rank's end may have caused: the launcher sees that end first.
-    [[nodiscard]] static base::Failure after_its_cause(base::Failure failure) {
+    /// Delays a failure of status `peer`. It may be a consequence of another rank's end, and the
+    /// launcher should detect that end first.
+    [[nodiscard]] static base::Failure after_cause(base::Failure failure) {
         if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
         return failure;
     }
 
-    /// Opens the network if some rank is not a candidate of this node, by its card. A candidate
-    /// that could not be mapped appears only in the verdicts, and is reported then.
+    /// Opens the network unless this rank has mapped the segments of all ranks.
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
         job_.one_host = one_host_;
         job_.own_address = own_address();
-        std::function<base::Result<void>()> meet;
-        if (job_.nodes > 1)  // then all ranks have a network
-            meet = [this] { return job_.bootstrap->publish("weft.ready", {}); };
+        std::function<base::Result<void>()> announce;
+        if (job_.nodes > 1)  // then every rank opens the network and publishes
+            announce = [this] { return job_.bootstrap->publish("weft.ready", {}); };
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
                                      .sections = layout().sections(),
@@ -304,10 +309,10 @@ class Joiner {
                                      .rank = me_,
                                      .size = size_,
                                      .processes = processes_of_peers(),
-                                     .meet = std::move(meet),
+                                     .meet = std::move(announce),
                                      .one_host = one_host_,
                                      .notify = settings_.notify});
-        if (!port) return after_its_cause(port.failure());
+        if (!port) return after_cause(port.failure());
         port_ = std::move(*port);
         for (const auto& [offset, bytes] : layout().usual_memory(0))
             if (auto done = port_->use_memory(offset, bytes); !done) return done;
@@ -333,12 +338,13 @@ class Joiner {
                     card.segment.pid,
                     reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
                     card.segment.nonce))
-                return errno != 0 ? errno : EINVAL;  // the copy had other contents
+                return errno != 0 ? errno : EINVAL;  // the copy succeeded with wrong contents
         }
         return 0;
     }
 
-    /// Returns the reason why local ranks cannot access each other's buffers, or an empty text.
+    /// Returns the reason why `peers`, the ranks of this node, cannot access each other's buffers,
+    /// or an empty text. `errors` has the errno of each rank's copies.
     [[nodiscard]] std::string direct_problem(const std::vector<Rank>& peers,
                                              const std::vector<int>& errors) const {
         if (peers.size() < 2) return "";
@@ -351,10 +357,12 @@ class Joiner {
         return "";
     }
 
+    /// Determines the node from the verdicts of all ranks, and passes the addresses of remote ranks
+    /// to the network.
     base::Result<void> settle(const std::vector<Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
         std::vector<std::span<const std::byte>> addresses;
-        std::vector<int> errors;  ///< errno of copies
+        std::vector<int> errors;  // errno of kernel copies, by rank
         for (const Bytes& record : published) {
             auto card = mapping_card_from(record, static_cast<Rank>(verdicts.size()), size_);
             if (!card) return card.failure();
@@ -374,7 +382,7 @@ class Joiner {
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())
                 return base::fail(Status::environment,
-                                  "by their cards ranks {} and {} are on one node, but not all of "
+                                  "ranks {} and {} are on one node by their cards, but not all of "
                                   "its ranks could map each other: {}\n{}",
                                   me_, rank, mapping_difference(verdicts, me_, rank),
                                   job_.node_map->problems());
@@ -383,18 +391,19 @@ class Joiner {
         return forget_file();
     }
 
-    /// Removes the files of endpoints, for providers that use files. All ranks have mapped them, so
-    /// no file remains if a rank is killed later.
+    /// Removes the file of this rank's endpoint, for providers that use files. First waits until
+    /// all ranks have mapped the files. After that, a killed rank leaves no file behind.
     base::Result<void> forget_file() {
         if (!port_ || !port_->facts().endpoint_file) return {};
-        if (auto done = connect_files(); !done) return after_its_cause(done.failure());
+        if (auto done = connect_files(); !done) return after_cause(done.failure());
         if (auto done = job_.bootstrap->publish("weft.mapped", {}); !done) return done;
         port_->forget_file();
         return {};
     }
 
     /// Connects to all remote peers. Some releases of the provider map a peer's file at the first
-    /// write to it, which needs the peer's progress. Every rank is here, or in the next exchange.
+    /// write to the peer, and need the peer's progress for it. So this rank makes progress until
+    /// all ranks have entered the fence.
     base::Result<void> connect_files() {
         std::array<std::uint64_t, 1> none{};
         const auto drive = [&] {
@@ -412,7 +421,7 @@ class Joiner {
         return {};
     }
 
-    /// Returns true if every rank has mapped all ranks that are on its node by their cards.
+    /// Returns true if every rank has mapped all ranks whose cards name its node.
     [[nodiscard]] bool all_map_their_nodes(std::span<const link::MapVerdict> verdicts) const {
         std::vector<std::size_t> ranks(static_cast<std::size_t>(job_.nodes));
         for (const int node : job_.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
@@ -458,7 +467,7 @@ class Joiner {
     Rank size_ = 1;
     bool one_host_ = true;
     std::unique_ptr<link::Segment> segment_;
-    std::uint64_t probe_ = 0;  ///< word that local peers copy as a test
+    std::uint64_t probe_ = 0;  ///< word that local peers copy to test kernel copies
     std::vector<BusinessCard> cards_;
     std::unique_ptr<link::FabricPort> port_;
 };

@@ -3,13 +3,13 @@
 //
 // Idea     The parts of a segment, in order: header, mailboxes, one-sided area; for each team
 //          region, a word that counts members that have left the team; active messages; a fixed
-//          table of team regions; room for copies of buffers that local peers cannot map; heap.
-// Why      A network may pin registered memory. So a segment is registered in sections, at their
-//          first use: the part that every rank needs; for each team, the first cells of its banks
-//          and its bulk banks, and its other cells only if a call needs them; and parts of the
-//          heap. Sections stay registered, because regions and the heap are reused.
-// Holds    The layout depends on the size of the job and the settings alone, so an offset has one
-//          meaning on all ranks.
+//          table of team regions; space for copies of buffers that local peers cannot map; heap.
+// Why      A network may pin registered memory, so each section of a segment is registered at its
+//          first use. Sections are: the part that every rank needs; for each team, the cells and
+//          bulk banks that all calls use; for each team, the cells that only some calls need; parts
+//          of the heap. Sections stay registered, because regions and the heap are reused.
+// Holds    The layout depends only on the number of ranks and the settings, so an offset has the
+//          same meaning on all ranks.
 #pragma once
 
 #include <algorithm>
@@ -27,27 +27,30 @@
 namespace weft::run {
 
 struct SegmentLayout {
-    /// Offset of the keys of sections, which peers read: after the header of the segment.
+    /// Offset of the table of the sections' network keys, which peers read. The header of the
+    /// segment ends before it.
     static constexpr std::uint64_t kSectionKeys = 1024;
-    static constexpr std::uint64_t kHeapSections = 28;
-    static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;
+    static constexpr std::uint64_t kHeapSections = 28;                        ///< limit
+    static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;  ///< bytes
 
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
-    /// Small bulk banks. For shorter payloads, a rank may run ahead by more calls. The banks
-    /// of a window should stay in the cache. Sizes above a power of two spread the banks over
-    /// the cache sets.
+    /// Small bulk banks, by size class. A rank may run ahead of its peers by the number of banks;
+    /// shorter payloads allow more banks that still fit into the cache. Sizes just above a power of
+    /// two spread the banks over the cache sets.
     static constexpr std::array<base::BankClass, base::kSmallClasses> kSmallBanks{
         {{.banks = 512, .bytes = 1024 + 64},
          {.banks = 256, .bytes = 4096 + 64},
          {.banks = 256, .bytes = 17 << 10},
          {.banks = 16, .bytes = 65 << 10}}};
-    /// On a node, calls use the small banks up to this class, with fewer bytes, for the cache.
+    /// Teams within a node use the small banks only up to this class, and its banks have at most
+    /// kNearSmallBytes. Their banks then stay in the cache.
     static constexpr std::size_t kNearClass = 2;
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
-    static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
+    static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;  ///< of regions, heap
     static constexpr std::uint32_t kBanksMin = 4;
-    /// Limit for all cells of a region. It reduces the banks, but not below kBanksMin.
+    /// Limit for the cells of a region, in bytes. Reduces the number of banks, but not below
+    /// kBanksMin.
     static constexpr std::uint64_t kCellsBytesMax = std::uint64_t{64} << 20;
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
@@ -72,7 +75,7 @@ struct SegmentLayout {
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
 
-    /// Keeps the banks that a team uses whose members share memory.
+    /// Removes from `shape` the banks that a team within a node does not use (kNearClass).
     static void keep_near_banks(base::RegionShape& shape) {
         for (std::size_t number = 0; number < base::kSmallClasses; ++number)
             if (number > kNearClass) shape.small[number] = {};
@@ -87,22 +90,24 @@ struct SegmentLayout {
         return left + team * sizeof(std::uint64_t);
     }
 
-    /// Returns the memory that any call of a team may use, without other_cells().
+    /// Returns the parts of a team's region that all its calls may use: first cells, and bulk
+    /// banks.
     [[nodiscard]] std::array<base::Extent, 2> usual_memory(std::uint32_t team) const {
         const std::uint64_t at = region(team);
         return {{{at, first_cells_bytes()}, {at + shape.bulk(0), region_bytes - shape.bulk(0)}}};
     }
+    /// Returns the cells that only calls with many slots use.
     [[nodiscard]] base::Extent other_cells(std::uint32_t team) const {
         const std::uint64_t first = first_cells_bytes();
         return {region(team) + first, shape.cell(0, shape.cells) - first};
     }
 
-    /// Returns the bytes that a network registers at start-up, not at the first use.
+    /// Returns the number of bytes that a network registers at start-up.
     [[nodiscard]] std::uint64_t registered_bytes() const {
         const std::uint64_t first = first_cells_bytes();
         return region(0) + first + region_bytes - shape.bulk(0) + first;
     }
-    /// Returns the start of each section.
+    /// Returns the offset of each section (see above), ascending. A section ends at the next one.
     [[nodiscard]] std::vector<std::uint64_t> sections() const {
         std::vector<std::uint64_t> starts{0};
         for (std::uint32_t team = 0; team < kTeams; ++team) {
@@ -118,29 +123,32 @@ struct SegmentLayout {
 
     OneSidedArea onesided;
     MessageArea messages;
-    std::uint64_t left = 0;  ///< start of the words that count members that have left
+    std::uint64_t left = 0;  ///< offset of the words that count members that have left
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
-    std::uint64_t regions = 0;  ///< start of the table of regions
-    std::uint64_t bounce = 0;   ///< start of the room for copies, which ends at the heap
-    std::uint64_t heap = 0;
-    std::uint64_t bytes = 0;  ///< of the whole segment
+    std::uint64_t regions = 0;  ///< offset of the table of regions
+    std::uint64_t bounce = 0;   ///< offset of the space for copies, which ends at the heap
+    std::uint64_t heap = 0;     ///< offset
+    std::uint64_t bytes = 0;    ///< size of the whole segment
 
   private:
     [[nodiscard]] std::uint64_t first_cells_bytes() const {
         return shape.cell(0, shape.first_cells());
     }
-    /// Returns a power of two, or for many ranks slightly more than needed.
+    /// Returns the number of cells in a bank: 4 for each rank and 16, rounded up to a power of two
+    /// or, if that is less, to a multiple of 1024.
     static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
         const std::uint32_t needed = 4 * ranks + 16;
         return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
     }
-    /// Returns room for two buffers of 2 MiB in small jobs, else 32 MiB for all ranks together.
+    /// Returns 4 MiB in jobs of up to 8 ranks (two buffers of 2 MiB). In larger jobs, all ranks
+    /// together have 32 MiB, and each rank at least 256 KiB.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
         constexpr std::uint64_t kAllRanks = std::uint64_t{32} << 20;
         return std::clamp(kAllRanks / ranks, std::uint64_t{256} << 10, std::uint64_t{4} << 20) /
                kAlignment * kAlignment;
     }
+    /// Returns the largest power of two of banks whose cells fit into kCellsBytesMax.
     static constexpr std::uint32_t banks_that_fit(std::uint32_t cells) {
         const std::uint64_t bank_bytes = cells * (base::kCellStride + sizeof(base::Cell));
         return std::bit_floor(static_cast<std::uint32_t>(

@@ -16,13 +16,14 @@ namespace weft::run {
 
 namespace {
 
-/// A JSON value that is neither object nor list, and its path, such as "choices", "3", "ranks".
+/// JSON value that is neither object nor list, as text, and its path, such as "choices", "3",
+/// "layout".
 struct Leaf {
     std::vector<std::string> path;
     std::string text;
 };
 
-/// Lists the leaves of a JSON text during parsing, without a tree.
+/// Parser callbacks that append each leaf of a JSON text to a list.
 class Leaves : public nlohmann::json_sax<nlohmann::json> {
   public:
     explicit Leaves(std::vector<Leaf>& leaves) : leaves_(leaves) {}
@@ -37,7 +38,7 @@ class Leaves : public nlohmann::json_sax<nlohmann::json> {
     bool start_object(std::size_t) override { return enter(false); }
     bool key(string_t& name) override {
         path_.back() = name;
-        return name.size() <= kKeyMax;  // each value below it has a copy
+        return name.size() <= kKeyMax;  // each leaf below this key stores a copy of it
     }
     bool end_object() override { return leave(); }
     bool start_array(std::size_t) override { return enter(true); }
@@ -66,7 +67,7 @@ class Leaves : public nlohmann::json_sax<nlohmann::json> {
         count();
         return true;
     }
-    /// Numbers the next value of a list.
+    /// Increments the index in the path, if the innermost value is a list.
     void count() {
         if (!lists_.empty() && lists_.back())
             path_.back() = fmt::format("{}", std::stoull(path_.back()) + 1);
@@ -74,9 +75,10 @@ class Leaves : public nlohmann::json_sax<nlohmann::json> {
 
     std::vector<Leaf>& leaves_;
     std::vector<std::string> path_;
-    std::vector<bool> lists_;
+    std::vector<bool> lists_;  ///< for each open value: true for a list, false for an object
 };
 
+/// Returns the leaves of a JSON object. Fails unless its key "schema" has the value `schema`.
 base::Result<std::vector<Leaf>> leaves_of(std::string_view text, std::string_view schema) {
     std::vector<Leaf> leaves;
     Leaves reader(leaves);
@@ -85,7 +87,7 @@ base::Result<std::vector<Leaf>> leaves_of(std::string_view text, std::string_vie
         return leaf.path == std::vector<std::string>{"schema"} && leaf.text == schema;
     });
     if (!whole || !fits)
-        return base::fail(Status::argument, "is no JSON object of the schema {}", schema);
+        return base::fail(Status::argument, "is not a JSON object of the schema {}", schema);
     return leaves;
 }
 
@@ -97,6 +99,7 @@ base::Result<void> read_number(const std::string& text, Number& value) {
     return {};
 }
 
+/// Sets the field of `choice` that a key names.
 base::Result<void> set(plan::TunedChoice& choice, const std::string& key, const std::string& text) {
     if (key == "collective") choice.of.collective = text;
     if (key == "layout") choice.of.layout = text;
@@ -125,19 +128,20 @@ base::Result<void> check(const plan::TunedChoice& choice) {
 
 base::Result<void> set_cost(plan::MeasuredCosts& costs, std::string_view key,
                             std::string_view value) {
-    const auto done = costs.set(key, value);  // other keys are for other readers
+    const auto done = costs.set(key, value);  // ignores unknown keys
     if (!done) return done.failure().within(key);
     return {};
 }
 
-/// Returns an FNV-1a hash, to detect different contents.
+/// Returns an FNV-1a hash, to compare contents between ranks.
 std::uint64_t digest_of(std::string_view text) {
     std::uint64_t digest = 0xcbf29ce484222325;
     for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return digest;
 }
 
-/// Reads the file that a variable names, and adds a line about its contents to `agreed`.
+/// Reads the file at `path`, the value of an environment variable. Adds a line with its size and
+/// digest to `agreed`.
 base::Result<std::string> read_agreed(const char* variable, const std::string& path,
                                       std::string& agreed) {
     auto text = base::read_file(path, kMeasuredBytesMax, base::Pipes::refused);
@@ -158,7 +162,7 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
         std::size_t number = 0;
         const auto counted = read_number(leaf.path[1], number);
         if (!counted || number >= leaves->size())
-            return base::fail(Status::argument, "choices: '{}' is no place in a list",
+            return base::fail(Status::argument, "choices: '{}' is not an index of the list",
                               leaf.path[1]);
         if (number >= choices.size()) choices.resize(number + 1);
         if (auto done = set(choices[number], leaf.path[2], leaf.text); !done)
@@ -214,7 +218,7 @@ link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs) {
                                       {&adoption.window_page, &prices.window_page_ns}})
         if (*cost) *price = nanoseconds(**cost);
     if (!costs.has_kernel_copies()) return prices;
-    // Remapping saves the cost of the kernel's copies beyond copies in place.
+    // Remapping saves the difference between a copy by the kernel and a direct copy.
     const plan::Machine machine = costs.over(plan::usual_memory());
     prices.copy_ns = nanoseconds(std::max<plan::Time>(0, machine.kernel_copy - machine.mapped));
     prices.copied_byte_fs = static_cast<std::uint64_t>(

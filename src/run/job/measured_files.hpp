@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measured_files.hpp - reads files about the machine: costs (WEFT_PARAMETERS, from `weft fit`) and
-// choices of algorithms (WEFT_TUNING, from `weft tune`).
+// measured_files.hpp - reads files with measurements of the machine: costs (WEFT_PARAMETERS, from
+// `weft fit`) and choices of algorithms (WEFT_TUNING, from `weft tune`).
 //
-// Holds    All ranks decide by the contents of the files, so start-up compares them. The names of
-//          the files may differ.
+// Holds    Decisions from the files must be equal on all ranks, so start-up compares the contents.
+//          File names may differ.
 // Next     plan/select/measured_costs.hpp, plan/select/tuning.hpp; docs/selection.md.
 #pragma once
 
@@ -22,25 +22,27 @@ namespace weft::run {
 inline constexpr std::string_view kTuningSchema = "weft-tuning-1";
 inline constexpr std::string_view kParametersSchema = "weft-parameters-1";
 
-inline constexpr std::size_t kMeasuredBytesMax = std::size_t{64} << 20;  ///< of a file
+inline constexpr std::size_t kMeasuredBytesMax = std::size_t{64} << 20;  ///< limit for a file
 
 struct MeasuredFiles {
     plan::MeasuredCosts costs;
     plan::Tuning tuning;
 };
 
-/// Reads the files that the settings name. Adds a summary of their contents to the settings, for
-/// the comparison between ranks.
+/// Reads the files that the settings name; without a name, the result has the defaults. Adds sizes
+/// and digests of the files to `settings.agreed_files`, for the comparison between ranks.
 [[nodiscard]] base::Result<MeasuredFiles> read_measured_files(base::Settings& settings);
 
-/// Returns prices of remapping from these costs. Missing ones are those of the reference machine.
+/// Returns the costs of remapping buffers. A cost that `costs` lacks has the reference machine's
+/// value.
 [[nodiscard]] link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs);
 
-/// Parses the text of a tuning file. `name` appears in the reasons of choices.
+/// Parses the text of a tuning file. `name` is quoted in the reasons of choices that use the file.
 [[nodiscard]] base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name);
+/// Reads and parses the tuning file at `path`.
 [[nodiscard]] base::Result<plan::Tuning> read_tuning(const std::string& path);
 
-/// Parses parameters, in JSON or as lines `key value`. Ignores keys of other readers.
+/// Parses parameters, in JSON or as lines `key value`. Ignores keys that are not costs.
 [[nodiscard]] base::Result<plan::MeasuredCosts> parse_costs(std::string_view text);
 
 }  // namespace weft::run

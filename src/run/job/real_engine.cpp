@@ -6,7 +6,7 @@
 namespace weft::run {
 
 static_assert(Network<link::Wire> && Driver<RealEngine>);
-// Each request may close a batch, and one is open.
+// Each request in flight may close a batch of writes, and one more batch is open.
 static_assert(OneSidedArea::kSlotsMax < link::WriteCounts::kBatches);
 
 template class Engine<link::Wire>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // real_engine.hpp - the engine over the real wire, compiled in real_engine.cpp.
 //
-// Why      Other headers only use the engine's name. So a change inside the engine recompiles the
-//          rooms of run, but not the public interfaces.
+// Why      Other headers only declare the classes of this file. So a change inside the engine
+//          recompiles files of src/run, but not those of src/api.
 // Next     run/execute/engine.hpp.
 #pragma once
 
@@ -29,10 +29,11 @@ class RealMessages final : public Messages<link::Wire> {
     using Messages::Messages;
 };
 
-/// Completes all puts and gets of this rank, here and at its peers.
+/// Waits until all puts and gets of this rank are complete, locally and at its peers.
 [[nodiscard]] base::Result<void> settle(RealEngine& engine, RealOneSided& onesided);
 
-/// Prepares memory at an offset of this rank's segment for peers. A network registers it.
+/// Makes `bytes` bytes at an offset of this rank's segment accessible to remote peers: registers
+/// them with the network.
 [[nodiscard]] base::Result<void> prepare_memory(RealEngine& engine, link::Wire& wire,
                                                 std::uint64_t offset, std::uint64_t bytes);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report.cpp - the handler of SIGTERM and its data.
 //
-// Holds    The handler calls only functions that are safe in signal handlers. Places are never
-//          freed, so it may read them at any time. A forked child that inherits the handler ends by
-//          the signal without a report.
+// Holds    The handler calls only async-signal-safe functions. Entries are never freed, so it may
+//          read them at any time. A forked child inherits the handler; the signal then ends the
+//          child without a report.
 #include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -26,32 +26,32 @@
 
 namespace weft::run {
 
-struct SigtermReport::Place {
+struct SigtermReport::Entry {
     static constexpr std::size_t kDetailMax = 256;
-    std::atomic<bool> taken{false};   ///< used by a runtime
-    std::atomic<bool> speaks{false};  ///< the handler answers for it
+    std::atomic<bool> taken{false};    ///< used by a runtime
+    std::atomic<bool> enabled{false};  ///< the handler reports this runtime
     std::atomic<Rank> rank{-1};
-    std::atomic<int> file{-1};  ///< a separate log file; -1: none
+    std::atomic<int> file{-1};  ///< descriptor of a log file; -1: none
     std::atomic<const char*> stage{nullptr};
-    std::atomic<const char*> detail{nullptr};  ///< one of the two texts, or null
+    std::atomic<const char*> detail{nullptr};  ///< start of one of `details`, or null
     std::array<std::array<char, kDetailMax>, 2> details;
     StatusRequest status_request;
 };
 
 namespace {
 
-constexpr std::size_t kPlaces = 16;
-/// A second signal after this time ends the process at once.
+constexpr std::size_t kEntries = 16;
+/// Ignores further signals for this time after the first. A later signal ends the process.
 constexpr std::uint64_t kRepeatedNs = 1'000'000'000;
 
-/// Process-wide data.
+/// Process-wide data of the handler.
 struct HandlerMemory {
-    std::array<SigtermReport::Place, kPlaces> places;
-    std::atomic<pid_t> owner{0};
-    std::atomic<std::uint64_t> asked_ns{0};  ///< time of the signal
-    std::atomic<int> unanswered{0};
-    std::mutex mutex;  ///< for the two below
-    int speakers = 0;
+    std::array<SigtermReport::Entry, kEntries> entries;
+    std::atomic<pid_t> owner{0};  ///< process that installed the handler, not a forked child
+    std::atomic<std::uint64_t> asked_ns{0};  ///< time of the first signal; 0: none
+    std::atomic<int> unanswered{0};          ///< runtimes that must still answer
+    std::mutex mutex;                        ///< protects the two members below
+    int enabled_entries = 0;
     bool installed = false;
 };
 
@@ -62,7 +62,7 @@ HandlerMemory& memory() {
 
 constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
-constexpr int kPausePerLook = 20;  ///< ratio of pause to check
+constexpr int kPausePerCheck = 20;  ///< pause / processor time of a check
 
 void write_to(int file, std::string_view text) noexcept {
     // A failure cannot be reported anywhere.
@@ -70,7 +70,7 @@ void write_to(int file, std::string_view text) noexcept {
         const auto written = ::write(file, text.data(), text.size());
 }
 
-/// A short line, built without allocation.
+/// Output line of at most 512 bytes, built without allocation.
 class SignalSafeLine {
   public:
     SignalSafeLine& operator<<(std::string_view text) noexcept {
@@ -120,31 +120,32 @@ void handle(int) {
     } else if (!all.asked_ns.compare_exchange_strong(before, now)) {
         if (now - before > kRepeatedNs) die_on_return();
     } else {
-        // Counts the handler itself, so that no answer is the last one meanwhile.
+        // Starts at 1 for the handler itself: no engine's answer ends the process before the loop
+        // does.
         all.unanswered = 1;
-        bool somebody_waits = false;
+        bool has_wait = false;
         Rank rank = -1;
         int file = -1;
-        for (SigtermReport::Place& place : all.places) {
-            if (!place.speaks) continue;
-            rank = place.rank;
-            file = place.file;
-            const char* const stage = place.stage;
+        for (SigtermReport::Entry& entry : all.entries) {
+            if (!entry.enabled) continue;
+            rank = entry.rank;
+            file = entry.file;
+            const char* const stage = entry.stage;
             if (stage != nullptr) {
                 SignalSafeLine line;
                 line << "weft: rank " << rank << ": " << stage;
                 // Acquire: pairs with the release in set_detail().
-                const char* const detail = place.detail.load(std::memory_order_acquire);
+                const char* const detail = entry.detail.load(std::memory_order_acquire);
                 if (detail != nullptr) line << "; " << detail;
                 line.write(file);
-                somebody_waits = true;
-            } else if (place.status_request.inside) {
+                has_wait = true;
+            } else if (entry.status_request.inside) {
                 ++all.unanswered;
-                place.status_request.pending = true;
-                somebody_waits = true;
+                entry.status_request.pending = true;
+                has_wait = true;
             }
         }
-        if (!somebody_waits)
+        if (!has_wait)
             (SignalSafeLine() << "weft: rank " << rank
                               << ": in the application, outside any weft call")
                 .write(file);
@@ -153,7 +154,7 @@ void handle(int) {
     errno = saved_error;
 }
 
-/// Installs the handler over the default action. The caller holds the mutex.
+/// Installs the handler if the action is the default. The caller holds the mutex.
 void install(HandlerMemory& all) {
     struct sigaction found = {};
     ::sigaction(SIGTERM, nullptr, &found);
@@ -176,75 +177,75 @@ void uninstall(HandlerMemory& all) {
 
 }  // namespace
 
-SigtermReport::SigtermReport(bool speaks) {
-    if (!speaks) return;
+SigtermReport::SigtermReport(bool enabled) {
+    if (!enabled) return;
     HandlerMemory& all = memory();
     const std::lock_guard held(all.mutex);
-    for (Place& place : all.places) {
-        if (place.taken) continue;
-        place.taken = true;
-        place.rank = -1;
-        place.stage = nullptr;
-        place.detail = nullptr;
-        place.status_request.inside = 0;
-        place.status_request.pending = false;
-        place_ = &place;
+    for (Entry& entry : all.entries) {
+        if (entry.taken) continue;
+        entry.taken = true;
+        entry.rank = -1;
+        entry.stage = nullptr;
+        entry.detail = nullptr;
+        entry.status_request.inside = 0;
+        entry.status_request.pending = false;
+        entry_ = &entry;
         break;
     }
-    if (place_ == nullptr) return;
-    if (all.speakers++ == 0 || !all.installed) install(all);
-    place_->speaks = true;
+    if (entry_ == nullptr) return;
+    if (all.enabled_entries++ == 0 || !all.installed) install(all);
+    entry_->enabled = true;
 }
 
 SigtermReport::~SigtermReport() {
     retire();
     set_file(-1);
-    if (place_ != nullptr) place_->taken = false;
+    if (entry_ != nullptr) entry_->taken = false;
 }
 
 void SigtermReport::retire() {
-    if (place_ == nullptr || !place_->speaks) return;
+    if (entry_ == nullptr || !entry_->enabled) return;
     HandlerMemory& all = memory();
     const std::lock_guard held(all.mutex);
-    place_->speaks = false;
-    if (--all.speakers == 0 && all.installed) uninstall(all);
+    entry_->enabled = false;
+    if (--all.enabled_entries == 0 && all.installed) uninstall(all);
 }
 
 void SigtermReport::set_rank(Rank rank) noexcept {
-    if (place_ != nullptr) place_->rank = rank;
+    if (entry_ != nullptr) entry_->rank = rank;
 }
 
 void SigtermReport::set_file(int file) noexcept {
-    if (place_ == nullptr) return;
+    if (entry_ == nullptr) return;
     const int own = file < 0 ? -1 : ::fcntl(file, F_DUPFD_CLOEXEC, 0);
-    const int before = place_->file.exchange(own);
+    const int before = entry_->file.exchange(own);
     if (before >= 0) ::close(before);
 }
 
 void SigtermReport::set_stage(const char* stage) noexcept {
-    if (place_ != nullptr) place_->stage = stage;
+    if (entry_ != nullptr) entry_->stage = stage;
 }
 
-/// Writes to the text that the handler does not use now.
+/// Writes the text that the handler cannot be reading, then publishes it.
 void SigtermReport::set_detail(std::string_view detail) noexcept {
-    if (place_ == nullptr) return;
-    auto& text = place_->details[place_->detail == place_->details[0].data() ? 1 : 0];
+    if (entry_ == nullptr) return;
+    auto& text = entry_->details[entry_->detail == entry_->details[0].data() ? 1 : 0];
     text[detail.copy(text.data(), text.size() - 1)] = '\0';
     // Release: pairs with the acquire in the handler.
-    place_->detail.store(detail.empty() ? nullptr : text.data(), std::memory_order_release);
+    entry_->detail.store(detail.empty() ? nullptr : text.data(), std::memory_order_release);
 }
 
 void SigtermReport::answer(std::string_view line) {
     base::write_line(line);
-    if (place_ != nullptr) write_to(place_->file, std::string(line) + "\n");
+    if (entry_ != nullptr) write_to(entry_->file, std::string(line) + "\n");
     if (--memory().unanswered > 0) return;
     restore_default();
     ::kill(::getpid(), SIGTERM);
-    while (true) ::pause();  // another thread may handle the signal
+    while (true) ::pause();  // the signal may be delivered to another thread first
 }
 
 StatusRequest& SigtermReport::status_request() noexcept {
-    return place_ != nullptr ? place_->status_request : unheard_;
+    return entry_ != nullptr ? entry_->status_request : unused_request_;
 }
 
 StartWatch::StartWatch(SigtermReport& report, Rank me)
@@ -266,8 +267,8 @@ StartWatch::~StartWatch() {
     report_.set_detail("");
 }
 
-/// Checks the ranks repeatedly. Many ranks check many processes, so each rank pauses for a multiple
-/// of the time of a check.
+/// Checks the ranks repeatedly. With many ranks on a node, a check takes long, and all ranks check.
+/// So each rank pauses for 20 times the processor time of its check.
 void StartWatch::watch(const std::stop_token& stop) noexcept {
     try {
         std::unique_lock lock(mutex_);
@@ -278,7 +279,7 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
             missing_ = node_.missing();
             report_.set_detail(missing_);
             pause =
-                std::clamp(kPausePerLook * (base::processor_time() - begun), kPauseMin, kPauseMax);
+                std::clamp(kPausePerCheck * (base::processor_time() - begun), kPauseMin, kPauseMax);
         }
     } catch (const std::exception&) {  // no memory: no more checks
     }

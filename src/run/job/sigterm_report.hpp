@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sigterm_report.hpp - report of a rank that receives SIGTERM, and detection of ranks that end
-// during start-up (docs/decisions/0023-sigterm-report.md).
+// sigterm_report.hpp - report of a rank's state when it receives SIGTERM, and detection of ranks
+// that end during start-up (docs/decisions/0023-sigterm-report.md).
 //
 // Why      A launcher may discard the output of ranks that it ends (mpirun of Open MPI 5 does), so
 //          the lines are also written to the log file.
-// Holds    The handler replaces only the default action, and is removed with the last runtime. Each
-//          line is one write, so lines of ranks never mix. The handler's data is the only
-//          process-wide state in the library.
+// Holds    The handler is installed only over the default action, and removed with the last
+//          runtime. Each line is one write, so lines of different ranks never mix. The handler's
+//          data is the only process-wide state in the library.
 #pragma once
 
 #include <condition_variable>
@@ -22,52 +22,55 @@
 
 namespace weft::run {
 
-/// State of one runtime for the handler.
+/// State of one runtime that the handler reads.
 class SigtermReport {
   public:
-    /// If `speaks` is false, the handler does not report this runtime.
-    explicit SigtermReport(bool speaks = true);
+    /// If `enabled` is false, the handler does not report this runtime.
+    explicit SigtermReport(bool enabled = true);
     ~SigtermReport();
     SigtermReport(const SigtermReport&) = delete;
     SigtermReport& operator=(const SigtermReport&) = delete;
 
     void set_rank(Rank rank) noexcept;
-    /// Also writes the lines to this open file, which may be closed after the call; < 0: no file.
+    /// Makes the handler also write its lines to this open file, by a duplicate of the descriptor.
+    /// A negative value ends that.
     void set_file(int file) noexcept;
-    /// Sets the reason of a wait outside of the engine, a string literal. Null: no such wait.
+    /// Sets what this rank waits for outside of the engine, as a string literal. Null: it does not
+    /// wait.
     void set_stage(const char* stage) noexcept;
-    /// Adds details about the wait in this stage. Empty: none.
+    /// Sets details that the report adds to the stage. Empty: none.
     void set_detail(std::string_view detail) noexcept;
-    /// Prints the engine's answer. Ends the process unless another runtime must still answer.
+    /// Prints the engine's answer to status_request(). Ends the process unless another runtime must
+    /// still answer.
     void answer(std::string_view line);
-    /// Ends the reports about this runtime.
+    /// Makes the handler ignore this runtime.
     void retire();
 
+    /// Returns the object by which the handler requests an answer from the engine.
     [[nodiscard]] StatusRequest& status_request() noexcept;
 
-    struct Place;  ///< in process-wide memory
+    struct Entry;  ///< data of a runtime in process-wide memory
 
   private:
-    Place* place_ = nullptr;  ///< null: no reports, or too many runtimes
-    StatusRequest unheard_;
+    Entry* entry_ = nullptr;        ///< null: no reports, or too many runtimes
+    StatusRequest unused_request_;  ///< without an entry: never set by the handler
 };
 
-/// Detects ranks of this node that end while a job starts, with a thread that takes no signals. A
-/// short start-up is not checked.
-///
-/// A launcher may end a job without naming the rank that caused it. Open MPI's often does so if a
-/// rank ends before all have joined. It sends SIGTERM a second later, and kills two milliseconds
-/// after that. This is too late for a check, also because other ranks end at that time. If PMIx
-/// ends the wait instead, as under Slurm, it does not name the cause.
+/// Detects ranks of this node that end while a job starts. A thread that blocks all signals checks
+/// them, for the first time after 50 ms. A launcher may end a job without naming the rank that
+/// caused it. mpirun of Open MPI often does so if a rank ends before all have joined: a second
+/// later it sends SIGTERM, and kills the ranks 2 ms after that. The handler has no time to check
+/// ranks, and other ranks end at the same time. Under Slurm, PMIx ends the wait, without the cause.
 class StartWatch {
   public:
-    /// `me` is this rank, by the environment of its launcher. The report must outlive this object.
+    /// `me` is this rank, from the environment of its launcher. The report must outlive this
+    /// object.
     StartWatch(SigtermReport& report, Rank me);
     ~StartWatch();
     StartWatch(const StartWatch&) = delete;
     StartWatch& operator=(const StartWatch&) = delete;
 
-    /// Returns a text about missing ranks at the last check, or an empty one.
+    /// Returns a text about the ranks that had ended at the last check; empty if there were none.
     [[nodiscard]] std::string missing();
 
   private:
@@ -75,9 +78,9 @@ class StartWatch {
 
     SigtermReport& report_;
     link::RankProcesses node_;
-    std::mutex mutex_;  ///< for the members below, and for the thread's sleep
+    std::mutex mutex_;  ///< protects missing_; also used by sleep_
     std::string missing_;
-    std::condition_variable_any sleep_;
+    std::condition_variable_any sleep_;  ///< never notified: the stop of thread_ ends its wait
     std::jthread thread_;
 };
 

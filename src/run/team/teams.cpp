@@ -42,8 +42,8 @@ int nodes_of(const Job& job, const std::vector<Rank>& job_ranks) {
 plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& job_ranks) {
     const Job& job = services.job;
     plan::Machine machine = services.measured.costs.over(machine_over(job.provider));
-    machine.host_ranks = job.crowd_ranks;
-    machine.host_processors = job.crowd_processors;
+    machine.host_ranks = job.busiest_host_ranks;
+    machine.host_processors = job.busiest_host_processors;
     const bool direct = nodes_of(job, job_ranks) == 1 ? job.direct : job.direct_everywhere;
     const link::FabricPort* const port = job.wire->port();
     machine.lands = port != nullptr && port->facts().notify.large != link::Notify::counter;

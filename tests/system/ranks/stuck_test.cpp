@@ -241,7 +241,7 @@ TEST(DifferentMappingsTest, TheJobStopsAndNamesBothRanks) {
     EXPECT_LT(outcome.seconds, 10);
     EXPECT_TRUE(std::regex_search(
         outcome.errors,
-        std::regex("by their cards ranks [0-2] and [0-2] are on one node, but not all of its ranks "
+        std::regex("ranks [0-2] and [0-2] are on one node by their cards, but not all of its ranks "
                    "could map each other: rank [0-2] could map ranks [0-2 ]+, rank [0-2] could map "
                    "ranks [0-2 ]+")))
         << outcome.errors;

@@ -17,7 +17,7 @@ TEST(PlacesInTuning, KeysOfAnObjectAreNotListIndices) {
             R"({{"schema": "weft-tuning-1", "choices": {{"{}": {{"algorithm": "ring"}}}}}})", key);
         const auto tuning = run::parse_tuning(text, "file.json");
         ASSERT_FALSE(tuning.ok()) << key;
-        EXPECT_NE(tuning.failure().text.find("is no place in a list"), std::string::npos)
+        EXPECT_NE(tuning.failure().text.find("is not an index of the list"), std::string::npos)
             << tuning.failure().text;
     }
 }
@@ -29,7 +29,7 @@ TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
         std::string(1 << 20, ' '));
     const auto tuning = run::parse_tuning(text, "file.json");
     ASSERT_FALSE(tuning.ok());
-    EXPECT_EQ(tuning.failure().text, "choices: '900000' is no place in a list");
+    EXPECT_EQ(tuning.failure().text, "choices: '900000' is not an index of the list");
 }
 
 /// Each value of a list stored a copy of the list's key.
