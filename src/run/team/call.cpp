@@ -23,7 +23,7 @@ bool is_known(Collective collective) {
     return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
 }
 
-/// Fails unless type and operation exist. Casts can make invalid values.
+/// Fails unless type and operation are valid. A cast from an integer can make invalid ones.
 base::Result<void> check_elements(const Call& call) {
     if (const UserOperation* const user = user_of(call)) {
         constexpr std::size_t kElementMax = std::size_t{1} << 30;
@@ -36,12 +36,12 @@ base::Result<void> check_elements(const Call& call) {
         return {};
     }
     if (call.type == Type::user)
-        return base::fail(Status::argument, "type: it is `user`, without a user operation");
+        return base::fail(Status::argument, "type: `user` needs a user operation");
     if (static_cast<int>(call.type) >= kBuiltinTypes)
         return base::fail(Status::argument, "type: {} is not an element type",
                           static_cast<int>(call.type));
     if (call.op == Op::user)
-        return base::fail(Status::argument, "op: it is `user`, without a user operation");
+        return base::fail(Status::argument, "op: `user` needs a user operation");
     if (static_cast<int>(call.op) >= kBuiltinOps)
         return base::fail(Status::argument, "op: {} is not an operation",
                           static_cast<int>(call.op));
@@ -92,7 +92,7 @@ Call with_own_arrays(const Call& call) {
     for (const auto* list : lists) words += list->size();
     if (words == 0) return own;
     const auto copies = std::make_shared<Copies>(Copies{call.user, {}});
-    copies->words.reserve(words);  // keeps spans into it valid
+    copies->words.reserve(words);  // insertions then keep the spans valid
     for (auto* list : lists) {
         const std::size_t first = copies->words.size();
         copies->words.insert(copies->words.end(), list->begin(), list->end());
@@ -124,7 +124,7 @@ base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
 }
 
 bool is_exact(const Call& call) {
-    if (call.user != nullptr) return false;  // unknown for a user operation
+    if (call.user != nullptr) return false;  // not known for user operations
     const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
     return !rounds || (call.op != Op::sum && call.op != Op::prod);
 }
@@ -238,20 +238,20 @@ base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
     std::erase_if(order, [&](std::size_t rank) { return blocks.counts[rank] == 0; });
     std::ranges::stable_sort(order, {}, [&](std::size_t rank) { return starts[rank]; });
     Extents extents;
-    std::size_t farthest = 0;  // rank whose block ends last
+    std::size_t last_rank = 0;  // rank whose block ends last in the last extent
     for (const std::size_t rank : order) {
         const Extent extent{starts[rank] * element_bytes, blocks.counts[rank] * element_bytes};
         if (extents.empty() || extent.offset > extents.back().end()) {
             extents.push_back(extent);
-            farthest = rank;
+            last_rank = rank;
             continue;
         }
         Extent& last = extents.back();
         if (extent.offset < last.end() && !may_overlap)
             return base::fail(Status::argument,
                               "{}: the blocks of ranks {} and {} overlap: both hold element {}",
-                              what, farthest, rank, starts[rank]);
-        if (extent.end() > last.end()) farthest = rank;
+                              what, last_rank, rank, starts[rank]);
+        if (extent.end() > last.end()) last_rank = rank;
         last.bytes = std::max(last.end(), extent.end()) - last.offset;
     }
     return extents;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a call of the public interface, as the runtime reads it.
 //
-// Idea     weft::Call is the only form of a call, from the interfaces to its plan. This file
-//          derives its properties: the size of an element, the validity of its arguments, the key
-//          of its plan, and the text and hash by which ranks detect disagreements.
-//          The arrays of a call belong to the caller and are compared in place. So a call with the
-//          counts and displacements of the previous one finds its plan without a copy.
+// Idea     The interfaces and the runtime pass a call as weft::Call. This file derives its
+//          properties: element size, validity of its arguments, key of its plan, and the text and
+//          hash by which ranks detect that they made different calls. The arrays of a call belong
+//          to the caller and are compared in place. So a call that repeats the previous counts and
+//          displacements finds its plan without copying them.
 // Next     plan.hpp for binding, and for the checks of memory.
 #pragma once
 
@@ -32,35 +32,37 @@ using collectives::traits_of;
 
 // --- blocks of calls with counts ---
 
-/// Compares by content.
+/// Returns true if counts and displacements have equal contents.
 [[nodiscard]] inline bool equal(const Blocks& a, const Blocks& b) {
     return std::ranges::equal(a.counts, b.counts) &&
            std::ranges::equal(a.displacements, b.displacements);
 }
 
-/// Fails unless there is one count for each rank, displacements for none or for each rank, and no
-/// overflow. `what` is "in" or "out".
+/// Fails unless `blocks` has a count for each rank and either no displacements or one for each
+/// rank. Also fails if a byte offset overflows 63 bits. `what`, "in" or "out", begins the message.
 [[nodiscard]] base::Result<void> check_blocks(const Blocks& blocks, std::string_view what,
                                               Rank size, std::uint64_t element_bytes);
 
-/// Returns "3,0,5", or the first counts and a digest of all.
+/// Returns up to 8 counts as "3,0,5"; for longer lists, the first 8 and a digest of all.
 [[nodiscard]] std::string to_text(std::span<const std::size_t> counts);
 
 /// Returns the start of each block, in elements.
 [[nodiscard]] std::vector<std::uint64_t> starts_of(const Blocks& blocks);
 
-/// Extents from the start of a buffer, in order of offset, not empty. Adjacent blocks are merged.
+/// Parts of a buffer in bytes, in order of offset. No extent is empty; adjacent blocks are merged.
 using Extents = std::vector<Extent>;
-/// Returns the extents of blocks. Fails if blocks overlap although they must not; the failure names
-/// `what` and the ranks.
+/// Returns the extents of blocks. Unless `may_overlap`, fails if two blocks overlap; the message
+/// names `what` ("in" or "out") and the ranks of both blocks.
 [[nodiscard]] base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
                                                std::uint64_t element_bytes, bool may_overlap);
-/// Returns true if the extents, from starts `a` and `b`, share a byte.
+/// Returns true if extents `of_a` of the buffer at `a` and extents `of_b` of the buffer at `b`
+/// share a byte.
 [[nodiscard]] bool overlap(const std::byte* a, const Extents& of_a, const std::byte* b,
                            const Extents& of_b);
 
 // --- calls ---
 
+/// Returns the user's operation, or nullptr for a built-in operation.
 [[nodiscard]] inline const UserOperation* user_of(const Call& call) {
     return static_cast<const UserOperation*>(call.user.get());
 }
@@ -69,28 +71,28 @@ using Extents = std::vector<Extent>;
     return static_cast<std::uint32_t>(user != nullptr ? user->element_bytes
                                                       : base::size_of(call.type));
 }
-/// Returns the counts of a call that has the same counts on all ranks.
+/// Returns the counts of a collective whose counts are equal on all ranks, such as allgatherv.
 [[nodiscard]] inline std::span<const std::size_t> counts_of(const Call& call) {
     return traits_of(call.collective).has_input_counts() ? call.in_blocks.counts
                                                          : call.out_blocks.counts;
 }
 
-/// Returns true if a call, if valid, has a built-in operation and no counts.
+/// Returns true if the call has no user operation and no counts. The call may be invalid.
 [[nodiscard]] inline bool is_plain(const Call& call) {
     return call.user == nullptr && call.collective < collectives::kFirstWithCounts &&
            call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
 }
 
-/// Returns true if the scalar arguments of two calls of one collective are equal, without their
-/// memory. Not one expression: the compiler would then compare several arguments as one word, which
-/// it first had to write to memory.
+/// Returns true if the scalar arguments of two calls are equal. Ignores collective and buffers.
+/// Separate statements: from one expression, the compiler makes a comparison of whole words, for
+/// which it first writes the arguments to memory.
 [[nodiscard]] [[gnu::always_inline]] inline bool equal_scalars(const Call& a, const Call& b) {
     if (a.count != b.count) return false;
     if (a.type != b.type) return false;
     if (a.op != b.op) return false;
     return a.root == b.root;
 }
-/// Returns true if all arguments but the memory are equal; arrays are compared by content.
+/// Returns true if all arguments except the buffers are equal. Arrays are compared by content.
 [[nodiscard]] inline bool have_equal_plans(const Call& a, const Call& b) {
     return a.collective == b.collective && equal_scalars(a, b) && a.user == b.user &&
            equal(a.in_blocks, b.in_blocks) && equal(a.out_blocks, b.out_blocks);
@@ -98,22 +100,24 @@ using Extents = std::vector<Extent>;
 /// Returns a hash of everything that have_equal_plans() compares.
 [[nodiscard]] std::uint64_t plan_key(const Call& call);
 
-/// Returns a call that owns copies of its arrays. Copies of the call share them.
+/// Returns the call with its own copies of the arrays. Copies of the returned call share the
+/// arrays.
 [[nodiscard]] Call with_own_arrays(const Call& call);
 
-/// Returns the call without the arrays that only the root reads, unless this rank is the root.
+/// Returns the call as `rank` sees it: in a rooted call, ranks other than the root have no arrays.
 [[nodiscard]] Call as_seen(Call call, Rank rank);
 
-/// Checks a call that as_seen() returned, without its memory. A failure names the argument.
+/// Checks all arguments except the buffers, of a call that as_seen() returned. A failure names the
+/// invalid argument.
 [[nodiscard]] base::Result<void> check_arguments(const Call& call, Rank rank, Rank size);
 
-/// Returns true if the result does not depend on the order of the operands.
+/// Returns true if the result does not depend on the order of the operands. False if unknown.
 [[nodiscard]] bool is_exact(const Call& call);
 
-/// Reason of a call: the user made it, or another call of the interface consists of it.
+/// Origin of a call: the user, or another function of the library that makes collective calls.
 enum class Purpose : std::uint8_t {
-    itself,
-    inserted,
+    itself,    ///< the user's call
+    inserted,  ///< barrier that the bank rule inserts before a call
     finalize,
     alloc,
     free,
@@ -121,14 +125,15 @@ enum class Purpose : std::uint8_t {
     team_free,
     register_memory,
     unregister_memory,
-    observing,
+    observing,  ///< collects reports on rank 0, or prepares an offloaded call
 };
-/// Returns the name of the interface call that consists of this call; empty for Purpose::itself.
+/// Returns the name of the function that makes the call; empty for Purpose::itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);
 
-/// Returns a text about the call, without arguments that only some ranks know.
+/// Returns a text about the call that is equal on all ranks, without arguments that differ.
 [[nodiscard]] std::string describe(const Call& call, std::string_view spec);
-/// Returns a hash of everything that ranks must agree about. Never the hash of a verdict.
+/// Returns a hash of everything that must be equal on all ranks. Never returns Inquiry::kVerdict,
+/// which marks a watchdog's message.
 [[nodiscard]] base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes);
 
 }  // namespace weft::run

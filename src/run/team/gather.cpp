@@ -9,7 +9,7 @@
 namespace weft::run {
 
 base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks) {
-    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // of all ranks, on rank 0: 4 GiB
+    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // 4 GiB on rank 0 for all texts
     if (words < mine)
         return base::fail(Status::peer,
                           "the longest text of a rank has {} words, this rank's has {}", words,
@@ -22,7 +22,7 @@ base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank r
     return {};
 }
 
-/// Sends each text with its length in front, padded to the longest.
+/// Sends each text as words: its length in bytes, then the text, padded to the longest one.
 base::Result<std::vector<std::string>> gather_texts(Team& team, const std::string& mine) {
     const std::uint64_t length = mine.size();
     const std::uint64_t needed = (length + 2 * sizeof length - 1) / sizeof length;
@@ -52,6 +52,8 @@ base::Result<std::vector<std::string>> gather_texts(Team& team, const std::strin
     return texts;
 }
 
+/// Broadcasts a token and returns, on rank 0, each rank's clock when the token arrived, in ns. On
+/// other ranks, the list is empty.
 static base::Result<std::vector<std::uint64_t>> gather_arrivals(Team& team) {
     std::uint64_t token = 0;
     if (const base::Failure* const why =

@@ -14,15 +14,16 @@ namespace weft::run {
 
 class Team;
 
-/// Returns the texts of all members by rank on rank 0, and nothing on others. Collective.
+/// Collects the members' texts. Returns them by rank on rank 0, and an empty list on other ranks.
+/// Collective.
 [[nodiscard]] base::Result<std::vector<std::string>> gather_texts(Team& team,
                                                                   const std::string& mine);
 
-/// Checks the agreed number of words of the longest text, including its length. This rank's text
-/// has `mine` words.
+/// Checks `words`, the maximum over all ranks of the words of a text with its length. Fails if it
+/// is less than this rank's number, `mine`, or if rank 0 would need more than 4 GiB for all texts.
 [[nodiscard]] base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks);
 
-/// Returns the exchanges of the world for reports.
+/// Returns the functions by which the reports of a job exchange data on the world team.
 [[nodiscard]] JobExchange exchange_of(Team& world);
 
 }  // namespace weft::run

@@ -23,10 +23,12 @@ namespace weft::run {
 
 namespace {
 
-/// For programs that are not synchronizing.
-constexpr std::uint64_t kBanksThatMeet = 8;
+/// Number of banks if a barrier must precede each reuse of bank 0. More banks need fewer barriers,
+/// but more memory.
+constexpr std::uint64_t kBanksWithBarrier = 8;
+/// Size of a record with the length of an endpoint address and the address.
 constexpr std::size_t kCardBytes = 640;
-constexpr std::align_val_t kMemoryAlignment{4096};
+constexpr std::align_val_t kMemoryAlignment{4096};  // a page, the unit of registration
 
 }  // namespace
 
@@ -46,9 +48,10 @@ base::Result<std::string_view> usual_offload(Collective collective) {
         default:
             break;
     }
-    return base::fail(Status::unsupported,
-                      "{} is not offloaded: barrier, broadcast and allreduce are",
-                      traits_of(collective).name);
+    return base::fail(
+        Status::unsupported,
+        "{} is not offloaded; offloaded collectives are barrier, broadcast and allreduce",
+        traits_of(collective).name);
 }
 
 void OffloadedCall::Free::operator()(std::byte* memory) const {
@@ -58,7 +61,7 @@ void OffloadedCall::Free::operator()(std::byte* memory) const {
 base::Result<std::unique_ptr<OffloadedCall>> OffloadedCall::create(Team& team, const Call& call,
                                                                    const OffloadOptions& options) {
     std::unique_ptr<OffloadedCall> made(new OffloadedCall(team, call, options));
-    // These checks are equal on all members.
+    // All members pass equal arguments, so this check fails on all or on none.
     if (auto done = made->check_call(); !done) return done.failure();
     for (const auto step : {&OffloadedCall::open_port, &OffloadedCall::make_plan,
                             &OffloadedCall::make_memory, &OffloadedCall::meet_peers}) {
@@ -68,14 +71,15 @@ base::Result<std::unique_ptr<OffloadedCall>> OffloadedCall::create(Team& team, c
     return made;
 }
 
-/// Fails on all members if it has failed on one.
+/// Returns success if a step succeeded on all members. Else returns this rank's failure or, if the
+/// step succeeded here, that another rank failed.
 base::Result<void> OffloadedCall::agree(const base::Result<void>& mine) {
-    std::int32_t well = mine.ok() ? 1 : 0;
-    if (const base::Failure* const why =
-            team_.run(Call::allreduce(&well, &well, 1, Type::int32, Op::min), Purpose::observing))
+    std::int32_t succeeded = mine.ok() ? 1 : 0;
+    if (const base::Failure* const why = team_.run(
+            Call::allreduce(&succeeded, &succeeded, 1, Type::int32, Op::min), Purpose::observing))
         return *why;
     if (!mine) return mine.failure();
-    if (well == 0)
+    if (succeeded == 0)
         return base::fail(Status::unsupported, "another rank of the team cannot offload this call");
     return {};
 }
@@ -89,14 +93,15 @@ base::Result<void> OffloadedCall::check_call() {
     if (!has_data) call_.count = 0;
     if (has_data && (call_.count == 0 || call_.user != nullptr || base::size_of(call_.type) == 0))
         return base::fail(Status::unsupported,
-                          "calls of some elements of a built-in type are offloaded");
+                          "only calls of at least one element of a built-in type are offloaded");
     element_bytes_ = has_data ? static_cast<std::uint32_t>(base::size_of(call_.type)) : 1;
     elements_ = reduces ? offload_elements(call_.type, call_.op) : OffloadElements{call_.type};
     if (reduces && !elements_.are_combined(call_.op))
-        return base::fail(Status::unsupported,
-                          "{} of {} is not offloaded: sum, prod, min, max, band, bor and bxor of "
-                          "integers, float and double are",
-                          base::name_of(call_.op), base::name_of(call_.type));
+        return base::fail(
+            Status::unsupported,
+            "{} of {} is not offloaded; offloaded are sum, prod, min, max, band, bor and "
+            "bxor of integers, float and double",
+            base::name_of(call_.op), base::name_of(call_.type));
     const auto spec = collectives::parse_spec(algorithm_);
     if (!spec) return spec.failure();
     const auto algorithm = collectives::find_algorithm(traits_of(call_.collective).name, *spec);
@@ -115,7 +120,7 @@ base::Result<void> OffloadedCall::open_port() {
     if (provider.empty()) provider = job.nodes_linked() ? job.provider : settings.provider;
     if (provider.empty())
         return base::fail(Status::unsupported,
-                          "the ranks share memory and use no network: WEFT_PROVIDER names one");
+                          "no network: all ranks share memory, so set WEFT_PROVIDER to a provider");
     const bool reduces = traits_of(call_.collective).reduces();
     auto port = link::load_triggered({.fabric = {.provider = std::move(provider),
                                                  .address = settings.fabric_address,
@@ -146,8 +151,8 @@ base::Result<void> OffloadedCall::make_plan() {
     };
     const auto own = program_of(team_.rank());
     if (!own) return own.failure();
-    meets_ = !own->synchronizing && team_.size() > 1;
-    if (meets_) banks_ = kBanksThatMeet;
+    needs_barrier_ = !own->synchronizing && team_.size() > 1;
+    if (needs_barrier_) banks_ = kBanksWithBarrier;
     plan::Offloader offloader(program_of, {.elements = call_.count,
                                            .element_bytes = element_bytes_,
                                            .any_order = elements_.any_order,
@@ -168,7 +173,7 @@ base::Result<void> OffloadedCall::make_memory() {
     const std::uint64_t bytes = bank_bytes_ * banks_;
     memory_.reset(static_cast<std::byte*>(::operator new(bytes, kMemoryAlignment, std::nothrow)));
     if (memory_ == nullptr)
-        return base::fail(Status::memory, "no memory to offload from ({} bytes)", bytes);
+        return base::fail(Status::memory, "cannot allocate {} bytes for offloaded calls", bytes);
     std::memset(memory_.get(), 0, bytes);
     for (std::uint64_t bank = 0; bank < banks_; ++bank) fill(bank);
     return port_->expose({memory_.get(), bytes},
@@ -178,7 +183,8 @@ base::Result<void> OffloadedCall::make_memory() {
 base::Result<void> OffloadedCall::meet_peers() {
     const auto card = port_->address();
     if (card.size() > kCardBytes - sizeof(std::uint64_t))
-        return base::fail(Status::unsupported, "an endpoint address of {} bytes", card.size());
+        return base::fail(Status::unsupported, "the endpoint address has {} bytes, at most {}",
+                          card.size(), kCardBytes - sizeof(std::uint64_t));
     std::vector<std::byte> mine(kCardBytes);
     const std::uint64_t bytes = card.size();
     std::memcpy(mine.data(), &bytes, sizeof bytes);
@@ -194,7 +200,8 @@ base::Result<void> OffloadedCall::meet_peers() {
         std::uint64_t length = 0;
         std::memcpy(&length, from, sizeof length);
         if (length > kCardBytes - sizeof length)
-            return base::fail(Status::peer, "rank {} sent an address of {} bytes", peer, length);
+            return base::fail(Status::peer, "rank {} sent an address of {} bytes, at most {}", peer,
+                              length, kCardBytes - sizeof length);
         if (auto done = port_->set_peer(peer, {from + sizeof length, length}); !done) return done;
         if (auto done = port_->connect(peer); !done) return done;
     }
@@ -202,13 +209,14 @@ base::Result<void> OffloadedCall::meet_peers() {
 }
 
 void OffloadedCall::fill(std::uint64_t bank) {
-    for (const plan::OffloadCopy& place : plan_.fills)
-        elements_.fill(in_bank(bank, place.offset), place.count, call_.op);
+    for (const plan::OffloadCopy& copy : plan_.fills)
+        elements_.fill(in_bank(bank, copy.offset), copy.count, call_.op);
 }
 
 base::Result<void> OffloadedCall::start(const void* in, void* out) {
-    if (running_) return base::fail(Status::argument, "the last offloaded call is not over");
-    if (meets_ && calls_ != 0 && calls_ % banks_ == 0) {
+    if (running_)
+        return base::fail(Status::argument, "the previous offloaded call is not complete");
+    if (needs_barrier_ && calls_ != 0 && calls_ % banks_ == 0) {
         if (const auto* const why = team_.run(Call::barrier(), Purpose::inserted)) return *why;
     }
     ++calls_;
@@ -223,11 +231,11 @@ base::Result<void> OffloadedCall::start(const void* in, void* out) {
     }
     std::atomic_thread_fence(std::memory_order_release);
     port_->begin();
-    return queue_some();
+    return queue_next();
 }
 
-/// Queues descriptors, limited by the budget.
-base::Result<void> OffloadedCall::queue_some() {
+/// Queues the next descriptors of the call, at most options_.budget of them.
+base::Result<void> OffloadedCall::queue_next() {
     first_ = next_;
     const std::size_t budget = options_.budget != 0 ? options_.budget : plan_.descriptors.size();
     const std::size_t end = std::min(first_ + budget, plan_.descriptors.size());
@@ -280,7 +288,7 @@ base::Result<bool> OffloadedCall::test() {
     if (!running_) return true;
     if (!queued_are_done()) return false;
     if (next_ < plan_.descriptors.size()) {
-        if (auto done = queue_some(); !done) return done.failure();
+        if (auto done = queue_next(); !done) return done.failure();
         return false;
     }
     for (plan::OffloadStage stage = 1; stage <= plan_.stages(); ++stage)
@@ -300,8 +308,8 @@ void OffloadedCall::take_result() {
     running_ = false;
 }
 
-/// Returns a text about the first incomplete stage.
-std::string OffloadedCall::what_is_missing() {
+/// Returns a text about the first incomplete stage, for the log.
+std::string OffloadedCall::describe_wait() {
     const std::string call = fmt::format("rank {}: offloaded {} {} number {}", team_.rank(),
                                          traits_of(call_.collective).name, algorithm_, calls_);
     for (plan::OffloadStage stage = 1; stage <= plan_.stages(); ++stage) {
@@ -318,29 +326,29 @@ std::string OffloadedCall::what_is_missing() {
 
 base::Result<void> OffloadedCall::wait() {
     constexpr unsigned kProgressEvery = 16;
-    constexpr unsigned kLookForFailuresEvery = 256;
-    constexpr unsigned kTurnsAwake = 32;
-    constexpr auto kNap = std::chrono::microseconds(20);
+    constexpr unsigned kCheckFailuresEvery = 256;
+    constexpr unsigned kYieldsBeforeSleep = 32;
+    constexpr auto kSleep = std::chrono::microseconds(20);
     const std::uint64_t patience_ns = team_.services().settings.timeout_ns;
     std::uint64_t report_ns = base::monotonic_ns() + patience_ns;
     for (unsigned turn = 1;; ++turn) {
-        const auto over = test();
-        if (!over) return over.failure();
-        if (*over) return {};
-        // Peers may need this rank's progress for calls that are not offloaded.
+        const auto done = test();
+        if (!done) return done.failure();
+        if (*done) return {};
+        // Peers may be in calls that are not offloaded and need this rank's progress.
         if (turn % kProgressEvery == 0) team_.services().progress.drive();
-        if (turn % kLookForFailuresEvery == 0) {
-            if (auto fine = check_failures(); !fine) return fine;
+        if (turn % kCheckFailuresEvery == 0) {
+            if (auto checked = check_failures(); !checked) return checked;
             if (patience_ns != 0 && base::monotonic_ns() >= report_ns) {
-                team_.services().log.warn(what_is_missing());
+                team_.services().log.warn(describe_wait());
                 report_ns += patience_ns;
             }
         }
-        // The thread that runs the call may need this processor.
-        if (turn < kTurnsAwake)
+        // The provider's thread that executes descriptors may need this processor.
+        if (turn < kYieldsBeforeSleep)
             std::this_thread::yield();
         else
-            std::this_thread::sleep_for(kNap);
+            std::this_thread::sleep_for(kSleep);
     }
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload.hpp - a call that the network runs: its ranks start it, and need not take part later.
+// offload.hpp - collective call that the network executes: after its start, no rank needs to make
+// progress.
 //
-// Idea     The programs of the call become descriptors (plan/offload). When a rank starts its part,
-//          they are queued at a separate endpoint (link/fabric/triggered.hpp). From then on the
-//          rank may sleep; its peers still finish.
-// Why      A peer may write data of the next call while this call is not complete here, so there
-//          are banks. A synchronizing program has two: no rank starts the call after next before
-//          all have entered the next. Other programs have several, and a barrier before the first
-//          bank is reused.
-// Holds    One call at a time. Every message uses the network, also between local ranks. The
-//          initial contents of a bank are written when a call ends, before a peer can use
-//          the bank again.
+// Idea     Each rank's program becomes a list of descriptors (plan/offload). When a rank starts the
+//          call, it queues its descriptors at a separate endpoint (link/fabric/triggered.hpp).
+//          After that the rank may sleep, and its peers still complete the call.
+// Why      A peer may write data of the next call while this call is incomplete here, so calls use
+//          banks in turn. A synchronizing program needs two banks: no rank completes call N + 1,
+//          and starts N + 2 in the bank of N, before all ranks have started N + 1. Other programs
+//          use eight banks, and a barrier before bank 0 is reused.
+// Holds    An object runs one call at a time. All messages use the network, even between local
+//          ranks. When a call ends, this rank resets the contents of its bank, before a peer can
+//          use the bank again.
 // Next     docs/offload.md.
 #pragma once
 
@@ -33,32 +34,34 @@ class Team;
 
 struct OffloadOptions {
     std::string algorithm;   ///< a spec; empty: usual_offload()
-    std::size_t budget = 0;  ///< descriptors queued at a time; 0: all of a call
-    std::string provider;    ///< empty: the job's provider
+    std::size_t budget = 0;  ///< most descriptors queued at a time; 0: all of a call
+    std::string provider;    ///< empty: the job's, or else that of WEFT_PROVIDER
 };
 
-/// Tells whether calls can be offloaded over a provider, and the reason, from its profile alone.
+/// Whether a provider can offload calls according to its profile, and the reason.
 struct OffloadVerdict {
     bool promised = false;
     std::string why;
 };
 [[nodiscard]] OffloadVerdict judge_offload(std::string_view provider);
 
-/// Returns the default algorithm. Fails if the collective has none.
+/// Returns the default algorithm for offloading. Fails if the collective cannot be offloaded.
 [[nodiscard]] base::Result<std::string_view> usual_offload(Collective collective);
 
 class OffloadedCall {
   public:
-    /// Prepares a call. Collective: all members pass the same call; its buffers are ignored. A
-    /// failure occurs on all members.
+    /// Prepares a call, whose buffers are ignored. Collective: all members pass equal arguments. If
+    /// it fails on one member, it fails on all.
     [[nodiscard]] static base::Result<std::unique_ptr<OffloadedCall>> create(
         Team& team, const Call& call, const OffloadOptions& options);
 
-    /// Queues this rank's part, usually without waiting. If the program is not synchronizing, every
-    /// eighth call begins with a barrier.
+    /// Starts the call on these buffers, usually without waiting. If the program is not
+    /// synchronizing, every eighth call begins with a barrier.
     [[nodiscard]] base::Result<void> start(const void* in, void* out);
-    /// Returns true if the call is complete here. The result is then in the output.
+    /// Returns true if the call is complete on this rank; then `out` has the result. Also queues
+    /// further descriptors if the budget allows.
     [[nodiscard]] base::Result<bool> test();
+    /// Calls test() until it returns true. Logs a wait that exceeds WEFT_TIMEOUT.
     [[nodiscard]] base::Result<void> wait();
 
     [[nodiscard]] const plan::OffloadPlan& plan() const { return plan_; }
@@ -85,19 +88,22 @@ class OffloadedCall {
         return memory_.get() + bank * bank_bytes_ + offset;
     }
     [[nodiscard]] std::uint64_t bank() const { return (calls_ - 1) % banks_; }
-    /// Counter 0 counts completions that belong to no stage.
+    /// Returns the counter of a stage in the current bank. Counter 0 counts completions that no
+    /// stage waits for.
     [[nodiscard]] std::uint32_t counter(plan::OffloadStage stage) const {
         return static_cast<std::uint32_t>(1 + (stage - 1) * banks_ + bank());
     }
+    /// Returns the counter's value when the stage of this call is complete. Counters are never
+    /// reset.
     [[nodiscard]] std::uint64_t threshold(plan::OffloadStage stage) const {
         return ((calls_ - 1) / banks_ + 1) * plan_.events[stage - 1];
     }
     [[nodiscard]] bool complete(plan::OffloadStage stage);
     void fill(std::uint64_t bank);
-    [[nodiscard]] base::Result<void> queue_some();
+    [[nodiscard]] base::Result<void> queue_next();
     [[nodiscard]] bool queued_are_done();
     [[nodiscard]] base::Result<void> check_failures();
-    [[nodiscard]] std::string what_is_missing();
+    [[nodiscard]] std::string describe_wait();
     void take_result();
 
     Team& team_;
@@ -107,20 +113,20 @@ class OffloadedCall {
     std::uint32_t element_bytes_ = 1;
     std::string algorithm_;
     plan::OffloadPlan plan_;
-    std::uint64_t banks_ = 2;
-    bool meets_ = false;            ///< needs a barrier before banks are reused
+    std::uint64_t banks_ = 2;       ///< number of banks
+    bool needs_barrier_ = false;    ///< a barrier must precede the reuse of bank 0
     std::uint64_t bank_bytes_ = 0;  ///< equal on all members
     std::unique_ptr<std::byte, Free> memory_;
     std::unique_ptr<link::TriggeredPort> port_;  ///< destroyed before the memory
 
-    std::uint64_t calls_ = 0;
+    std::uint64_t calls_ = 0;  ///< calls started so far
     bool running_ = false;
     void* out_ = nullptr;
-    std::size_t first_ = 0;          ///< first of the last queued descriptors
+    std::size_t first_ = 0;          ///< first descriptor of the last batch that was queued
     std::size_t next_ = 0;           ///< next descriptor to queue
-    std::uint64_t completions_ = 0;  ///< target of counter 0
-    std::uint64_t queued_ = 0;
-    std::uint64_t entries_ = 0;
+    std::uint64_t completions_ = 0;  ///< expected value of counter 0
+    std::uint64_t queued_ = 0;       ///< descriptors in all calls
+    std::uint64_t entries_ = 0;      ///< calls of this rank into the network
 };
 
 }  // namespace weft::run

@@ -49,7 +49,7 @@ T identity_of(Op op) {
         default:
             break;
     }
-    // The sum of -0.0 and another zero has the sign of the other zero.
+    // Sums start from -0.0: -0.0 + x equals x even for x = -0.0, unlike +0.0 + x.
     if constexpr (std::is_floating_point_v<T>) return -T{0};
     return T{0};
 }
@@ -62,7 +62,8 @@ void fill_with(std::byte* to, std::uint64_t count, Op op) {
 }
 
 using Fill = void (*)(std::byte*, std::uint64_t, Op);
-/// Returns nullptr if the network does not combine such elements.
+/// Returns the function that writes identity elements of `type`, or nullptr if the network does not
+/// combine that type.
 Fill fill_of(Type type) {
     switch (type) {
         case Type::int8:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload_elements.hpp - the elements of a reduction, as the network combines them.
+// offload_elements.hpp - converts elements of a reduction to and from the form that the network
+// combines.
 //
-// Idea     Networks combine integers exactly and in any order. In their floating-point minima and
-//          maxima, unlike in weft's, a NaN does not win, and -0.0 is not less than +0.0. So these
-//          are computed on integers with the same order, the keys.
+// Idea     Networks combine integers exactly and in any order. Their floating-point minimum and
+//          maximum differ from weft's: they ignore a NaN, and treat -0.0 and +0.0 as equal. So weft
+//          maps floating-point numbers to integers of the same order, the *keys*, for min and max.
 #pragma once
 
 #include <bit>
@@ -17,22 +18,25 @@
 namespace weft::run {
 
 struct OffloadElements {
-    Type type = Type::int64;
-    bool keyed = false;      ///< elements are converted to keys before, and back after
-    bool any_order = false;  ///< the result does not depend on the order of operands
+    Type type = Type::int64;  ///< element type that the network combines
+    bool keyed = false;       ///< the elements are keys of floating-point numbers
+    bool any_order = false;   ///< every order of operands gives an equal result
 
-    /// Returns true if the network combines such elements.
+    /// Returns true if `op` on these elements can be offloaded.
     [[nodiscard]] bool are_combined(Op op) const;
-    /// Writes elements that change no result.
+    /// Fills `to` with the identity element of `op`.
     void fill(std::byte* to, std::uint64_t count, Op op) const;
-    /// Copies the caller's elements to memory of the network.
+    /// Copies the caller's elements to memory that the network combines; converts them to keys if
+    /// `keyed`.
     void store(std::byte* to, const std::byte* from, std::uint64_t count, Op op) const;
-    /// Copies results back.
+    /// Copies results to the caller's memory; converts them from keys if `keyed`.
     void load(std::byte* to, const std::byte* from, std::uint64_t count) const;
 };
+/// Returns the form in which the network combines elements of `type` with `op`.
 [[nodiscard]] OffloadElements offload_elements(Type type, Op op);
 
-/// Returns a key in the order of the numbers, with -0.0 before +0.0. The key of a NaN wins.
+/// Returns an integer; keys have the order of the numbers, with -0.0 before +0.0. The key of a NaN
+/// is the result of every minimum (for Op::min) or maximum.
 template <class Key, class Float>
 [[nodiscard]] Key key_of(Float value, Op op) {
     if (std::isnan(value))
@@ -40,6 +44,7 @@ template <class Key, class Float>
     const Key bits = std::bit_cast<Key>(value);
     return bits < 0 ? bits ^ std::numeric_limits<Key>::max() : bits;
 }
+/// Inverts key_of(). The key of a NaN becomes a NaN.
 template <class Key, class Float>
 [[nodiscard]] Float value_of(Key key) {
     return std::bit_cast<Float>(key < 0 ? key ^ std::numeric_limits<Key>::max() : key);

@@ -16,6 +16,7 @@ namespace weft::run {
 
 namespace {
 
+/// Returns start + bytes; null stays null.
 const std::byte* after(const std::byte* start, std::uint64_t bytes) {
     const auto address = reinterpret_cast<std::uintptr_t>(start);
     return reinterpret_cast<const std::byte*>(address == 0 ? 0 : address + bytes);
@@ -26,6 +27,7 @@ Extents extent(std::uint64_t bytes) {
     return bytes == 0 ? Extents() : Extents{{0, bytes}};
 }
 
+/// Returns the bytes of these units.
 Extent extent_of(const BoundProgram& bound, plan::UnitRange units) {
     const plan::Partition& partition = bound.partition;
     if (units.count == 0 || bound.elements == 0) return {};
@@ -33,13 +35,13 @@ Extent extent_of(const BoundProgram& bound, plan::UnitRange units) {
             partition.size(units.first, units.count) * bound.element_bytes};
 }
 
-/// Returns the starts of blocks, or nothing if the blocks are consecutive.
+/// Returns the starts of blocks in elements, or an empty list if the blocks are consecutive.
 std::vector<std::uint64_t> scattered_starts(const Blocks& blocks) {
     std::vector<std::uint64_t> starts = starts_of(blocks);
     return starts == starts_of({.counts = blocks.counts}) ? std::vector<std::uint64_t>() : starts;
 }
 
-/// Returns the elements of a call's buffer, as far as all ranks know them.
+/// Returns the number of elements in a call's whole buffer, or 0 if it differs between ranks.
 std::uint64_t vector_elements(const Call& call, Rank size) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     if (traits.has_pairwise_counts()) return 0;
@@ -50,6 +52,7 @@ std::uint64_t vector_elements(const Call& call, Rank size) {
     return traits.blocks() ? call.count * static_cast<std::uint64_t>(size) : call.count;
 }
 
+/// Returns the memory of a call with counts. Fails if output blocks overlap.
 base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     const Blocks& in = call.in_blocks;
@@ -101,14 +104,15 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
         return collectives::generate(collective, spec, request);
     };
     if (!collectives::delivers_directly(spec)) return program_in_segments(generate, options);
-    // Direct delivery needs one segment, unless other payloads need slots and have too few.
+    // A program with direct delivery has one segment. If its other payloads do not fit into the
+    // slots, deliver all payloads through slots.
     auto program = generate(1);
     if (!program || fits_as_a_whole(*program, options)) return program;
     return program_of(context, call, collectives::into_slots(spec), options);
 }
 
-/// Returns true if local peers access each other's buffers in this algorithm. All ranks then refuse
-/// it, even those whose programs expose nothing.
+/// Returns true if local peers access each other's buffers in this algorithm. The result is equal
+/// on all ranks, even if a rank's own program exposes no buffer.
 bool needs_direct(const PlanContext& context, const Call& call,
                   const collectives::AlgorithmSpec& spec) {
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
@@ -116,14 +120,14 @@ bool needs_direct(const PlanContext& context, const Call& call,
     return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
 }
 
-/// Returns the spec for this call. With counts, only a block's rank knows its place, so
-/// payloads need slots.
+/// Returns the spec for this call. In a call with counts, only the receiver knows the displacements
+/// of its blocks, so payloads need slots.
 collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
     return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
                                                    : spec;
 }
 
-// --- calls whose counts only the two ends of each message know ---
+// --- calls whose counts are known only to the sender and the receiver of each message ---
 
 /// Messages that a rank sends or receives, and their starts in the caller's memory, in elements.
 struct Messages {
@@ -137,7 +141,8 @@ struct Messages {
     }
 };
 
-/// `own_block` adds the single message of a non-root rank in a rooted call.
+/// Returns the messages of `blocks`. `own_block` adds a message of call.count elements to or from
+/// the root, because such buffers of a rooted call have no counts.
 Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     Messages messages;
     const std::vector<std::uint64_t> starts = starts_of(blocks);
@@ -147,8 +152,8 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     return messages;
 }
 
-/// Chooses the messages that are read in place. Both ends decide equally, from the count and from
-/// whether they share a node.
+/// Marks the messages that the receiver reads in place. Sender and receiver decide equally, from
+/// the count and from whether they share a node.
 void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
     const std::uint64_t least = mapped_bytes_min(context.machine);
     for (collectives::Message& message : messages.list) {
@@ -200,7 +205,7 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
                                                        .sent = sent.list,
                                                        .received = received.list});
     if (!program) return program.failure();
-    // By block of the program: first the sent messages, then the received ones.
+    // The blocks of the program are first the sent messages, then the received ones.
     const std::size_t blocks = sent.starts.size() + received.starts.size();
     received.starts.insert(received.starts.begin(), sent.starts.size(), 0);
     sent.starts.resize(blocks);
@@ -224,7 +229,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     const collectives::AlgorithmSpec puts = collectives::with_local_puts(even, spec);
     auto program = program_of(context, call, direct ? spec : puts, options);
     if (!program) return program.failure();
-    // Exposed blocks need more flags. If these do not fit, use puts as between nodes.
+    // Exposed blocks need more flags. If a bank has too few cells, use puts as between nodes.
     if (direct && std::uint64_t{program->slots} * program->depth > options.shape.cells)
         program = program_of(context, call, puts, options);
     if (!program) return program.failure();
@@ -241,16 +246,19 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     return bind(*std::move(program), options);
 }
 
+/// Returns the reduction kernel of a call. Without a reduction, the result has only a size. `rank`
+/// is only named in the message.
 base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, Rank rank) {
     const Reducer other{.user = user_of(call), .element_bytes = element_bytes(call)};
     if (!traits_of(call.collective).reduces() || other.user != nullptr) return other;
     const Reducer reducer = kernels.reducer(call.type, call.op);
     if (reducer.kernel != nullptr) return reducer;
     return base::fail(
-        Status::argument, "op: {} does not exist for {}, which has {} (asked for by rank {})",
+        Status::argument, "op: {} does not exist for {}, which has {} (requested by rank {})",
         base::name_of(call.op), base::name_of(call.type), operations_of(call.type), rank);
 }
 
+/// Sets the members of a plan whose `call` and `purpose` are set.
 base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTable& kernels,
                         const ChosenAlgorithm& algorithm) {
     const Call& call = plan.call;
@@ -274,7 +282,7 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", algorithm.text));
     plan.program = *std::move(bound);
     if (plan.purpose != Purpose::itself) plan.program.program.collective = name_of(plan.purpose);
-    if (traits.has_pairwise_counts()) return {};  // the blocks hold the starts
+    if (traits.has_pairwise_counts()) return {};  // `blocks` describes the memory
     const plan::Contract& contract = collectives::contract(traits_of(traits.even).name);
     plan.input = extent_of(plan.program, contract.input_of(plan.program.program));
     plan.output = extent_of(plan.program, contract.output_of(plan.program.program));
@@ -302,7 +310,7 @@ base::Result<plan::Program> program_in_segments(
     if (segments == first) return program;
     program = generate(segments);
     if (!program) return program;
-    // Blocks that the uncut program moves together may need their own slots when cut.
+    // With more segments, blocks that had shared a put may need separate slots.
     const std::uint32_t more = segments_needed(*program, segments, options);
     return more <= segments ? program : generate(more);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan.hpp - everything that a call is bound to: its program, its kernel, and its memory.
+// plan.hpp - plan of a call: its program, its reduction kernel, and the checks of its memory.
 //
-// Idea     A plan is made once for calls that differ in their memory only. A program is
-//          generated at most a few times: the number of segments of a long buffer follows from
-//          the program with two.
-// Holds    A plan keeps the data of its call: arrays of counts, and the user's operation. So no
-//          other operation can have the same address while the plan lives.
+// Idea     A plan is made once for calls that differ only in their buffers. A program is generated
+//          at most three times: the number of segments of a long buffer is computed from the
+//          program with two segments.
+// Holds    A plan owns the arrays of counts of its call, and shares the user's operation. So no
+//          other operation can have that operation's address while the plan lives.
 // Next     plan_cache.hpp for the owner of plans; run/bind/bind.hpp for programs and sizes.
 #pragma once
 
@@ -29,38 +29,38 @@ namespace weft::run {
 
 struct BindOptions;
 
-/// An algorithm, parsed and as text.
+/// Algorithm of a call, parsed and as text.
 struct ChosenAlgorithm {
     collectives::AlgorithmSpec spec;
     std::string text;
-    std::string reason;  ///< reason of the choice, for users
+    std::string reason;  ///< why it was chosen, for the log
 };
 
 /// Properties of a team that its plans depend on.
 struct PlanContext {
     Rank rank = 0;
     Rank size = 1;
-    int nodes = 1;                         ///< nodes of the team
+    int nodes = 1;                         ///< number of nodes with members
     plan::Layout layout;                   ///< nodes of the members; equal on all ranks
-    plan::Machine machine;                 ///< costs of puts here; equal on all ranks
-    const plan::Tuning* tuning = nullptr;  ///< measured choices; equal on all ranks
-    std::string provider;                  ///< of the network
-    std::vector<bool> near;                ///< by team rank: shares memory with this rank
+    plan::Machine machine;                 ///< costs of puts; equal on all ranks
+    const plan::Tuning* tuning = nullptr;  ///< measured choices, equal on all ranks; may be null
+    std::string provider;                  ///< network provider, or "none"
+    std::vector<bool> near;  ///< by team rank: true if it shares memory with this rank
     base::RegionShape region;
-    std::string name;                ///< of the team, in the log
-    const base::Log* log = nullptr;  ///< may be null
+    std::string name;                ///< name of the team in the log
+    const base::Log* log = nullptr;  ///< nullptr: no log
 };
 
 /// Memory that a call with counts reads and writes, relative to the caller's pointers.
 struct BlockMemory {
     Extents input;
     Extents output;
-    std::uint64_t own_in = 0;  ///< start of the own block in the caller's input, in bytes
-    std::uint64_t own_out = 0;
+    std::uint64_t own_in = 0;   ///< offset of this rank's block in the input, in bytes
+    std::uint64_t own_out = 0;  ///< the same in the output
 };
 
-/// Blocks and method of an exchange with the neighbors of a stencil. The exchange is an alltoallv
-/// without counts; its `count` is that of each block.
+/// Blocks and method of an exchange with the neighbors of a stencil. The Call of such an exchange
+/// is an alltoallv without counts; its `count` is the number of elements in each block.
 struct Neighborhood {
     std::shared_ptr<const collectives::Stencil> stencil;
     collectives::NeighborData data = collectives::NeighborData::own;
@@ -75,21 +75,23 @@ struct Plan {
     Purpose purpose = Purpose::itself;
     BoundProgram program;
     Reducer reducer;
-    Extent input;  ///< part of the whole buffer that the caller's pointer refers to, in bytes
+    Extent input;  ///< part of the whole buffer at which the caller's pointer points, in bytes
     Extent output;
-    std::unique_ptr<const BlockMemory> blocks;  ///< of calls with counts
-    Neighborhood neighborhood;                  ///< without a stencil: call of all members
-    mutable Epoch used = -1;                    ///< no later call of the team has used it
+    std::unique_ptr<const BlockMemory> blocks;  ///< nullptr: call without counts
+    Neighborhood neighborhood;                  ///< its stencil is null for other calls
+    mutable Epoch used = -1;                    ///< last call that may have used it
 
     /// Returns the approximate size of the plan in memory, in bytes.
     [[nodiscard]] std::size_t bytes() const;
-    /// Returns true if this is the plan of the call.
+    /// Returns true if the call may use this plan: only its buffers may differ.
     [[nodiscard]] bool serves(const Call& other) const { return have_equal_plans(call, other); }
-    /// Returns the starts of the whole buffers, from the caller's pointers. Null stays null.
+    /// Returns the addresses of the whole buffers, computed from the caller's pointers. Null stays
+    /// null.
     [[nodiscard]] Registers registers(const Call& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }
-    /// Returns true if a call may use this memory: it is not null, and no input is overwritten.
+    /// Returns true if a call may use these buffers: those that it needs are not null, and input
+    /// and output are equal or do not overlap.
     [[nodiscard]] bool accepts(const Registers& memory) const {
         if (blocks != nullptr) return accepts_blocks(memory);
         if (memory.input == memory.output && memory.input != nullptr) return true;
@@ -100,7 +102,7 @@ struct Plan {
         return input.bytes == 0 || output.bytes == 0 || in >= out + output.bytes ||
                out >= in + input.bytes;
     }
-    /// Returns the reason why accepts() returned false.
+    /// Returns the reason for which accepts() returned false.
     [[nodiscard]] base::Failure refusal(const Registers& memory) const;
 
   private:
@@ -111,9 +113,9 @@ struct Plan {
     [[nodiscard]] bool accepts_blocks(const Registers& memory) const;
 };
 
-/// Makes the plan of a call whose arguments have been checked. Ranks may read published data of
-/// local peers in place, except in the last call of a team. A peer's region may serve another team
-/// before a late reader has finished.
+/// Makes the plan of a call whose arguments have been checked. Local peers may read published data
+/// in the owner's region, except in the barrier that frees the team (Purpose::team_free): after it,
+/// the owner's region may belong to another team before a peer has read it.
 [[nodiscard]] base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
                                                             const ReduceTable& kernels,
                                                             const Call& call,
@@ -125,15 +127,15 @@ struct Plan {
                                                             const Call& call,
                                                             const Neighborhood& neighborhood);
 
-/// Returns the program with the number of segments that the team's put targets need. Most buffers
-/// need one. For a long buffer, a program of two segments gives the number.
+/// Returns the program with the number of segments that the team's put targets require. `generate`
+/// makes a program with a given number of segments.
 [[nodiscard]] base::Result<plan::Program> program_in_segments(
     const std::function<base::Result<plan::Program>(std::uint32_t segments)>& generate,
     const BindOptions& options);
 
-/// Returns the size above which reading a message in place, with a notice, is faster than copying
-/// it to a put target and back. Equal on all ranks. Returns the largest number if ranks cannot
-/// read in place.
+/// Returns the least message size, in bytes, for which reading the sender's buffer in place is
+/// faster than copies to a put target and from it. Equal on all ranks. Returns the largest integer
+/// if ranks cannot read in place.
 [[nodiscard]] std::uint64_t mapped_bytes_min(const plan::Machine& machine);
 
 }  // namespace weft::run

@@ -21,10 +21,10 @@ PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
     : context_(std::move(context)),
       chooser_(context_.machine, context_.size, context_.tuning, context_.provider),
       kernels_(kernels) {
-    for (const base::ForcedAlgorithm& one : forced) {
-        if (const auto* const traits = collectives::find_collective(one.name))
-            environment_[index_of(traits->collective)] =
-                parse_algorithm(one.spec, base::algorithm_variable(one.name) + " sets it");
+    for (const base::ForcedAlgorithm& variable : forced) {
+        if (const auto* const traits = collectives::find_collective(variable.name))
+            environment_[index_of(traits->collective)] = parse_algorithm(
+                variable.spec, base::algorithm_variable(variable.name) + " sets it");
     }
     forced_ = environment_;
 }
@@ -35,9 +35,9 @@ base::Result<void> PlanCache::force(Collective collective, std::string_view spec
         forced = environment_[index_of(collective)];
         return {};
     }
-    auto parsed = parse_algorithm(spec, "the program sets it");
+    auto parsed = parse_algorithm(spec, "the program forces it");
     if (!parsed) return parsed.failure();
-    if (auto there = check_algorithm(collective, *parsed); !there) return there.failure();
+    if (auto checked = check_algorithm(collective, *parsed); !checked) return checked.failure();
     forced = *std::move(parsed);
     return {};
 }
@@ -78,7 +78,7 @@ base::Result<const Plan*> PlanCache::keep(std::uint64_t key,
                                           std::string_view reason) {
     if (!made) return made.failure();
     bytes_ += (*made)->bytes();
-    if (context_.log != nullptr && context_.log->writes_shared_line(context_.rank == 0))
+    if (context_.log != nullptr && context_.log->writes_shared_line(/*first=*/context_.rank == 0))
         context_.log->info(
             fmt::format("{}: {}: {}", context_.name, (*made)->program.description, reason));
     return plans_.emplace(key, *std::move(made))->second.get();
@@ -89,9 +89,9 @@ base::Result<const Plan*> PlanCache::inserted_barrier() {
     return own_plan(inserted_barrier_, Purpose::inserted, barrier, chooser_.choose(barrier));
 }
 
-base::Result<const Plan*> PlanCache::last_barrier() {
+base::Result<const Plan*> PlanCache::team_free_barrier() {
     const Call barrier = Call::barrier();
-    return own_plan(last_barrier_, Purpose::team_free, barrier, choose(barrier));
+    return own_plan(team_free_barrier_, Purpose::team_free, barrier, choose(barrier));
 }
 
 base::Result<const Plan*> PlanCache::own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
@@ -122,6 +122,7 @@ void PlanCache::retire(Epoch before) {
         bytes_ -= plan.bytes();
         return true;
     });
+    // If most plans are in use, doubling the limit avoids a retire() in every call.
     bytes_most_ = std::max(kBytes, 2 * bytes_);
 }
 

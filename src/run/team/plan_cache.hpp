@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan_cache.hpp - the plans of a team: chosen, made and kept.
+// plan_cache.hpp - chooses, makes and keeps the plans of a team.
 //
-// Idea     For a call without a plan, the cache checks its arguments, takes a forced or a predicted
-//          algorithm, makes the plan (plan.hpp) and keeps it.
-// Holds    A plan stays while calls in flight or inquiries about old calls may refer to it.
-//          Counts, roots and users' operations may be new in each call. So if there are many
-//          plans, those that were not used for longest are dropped. Each rank decides this alone,
-//          because a plan that is made again is equal. All other decisions depend only on
-//          arguments that all ranks know.
+// Idea     For a call without a plan, the cache checks the arguments, chooses the forced or the
+//          predicted algorithm, makes the plan (plan.hpp) and keeps it.
+// Holds    A plan stays while calls in flight, or watchdogs' inquiries about old calls, may refer
+//          to it. Counts, roots and users' operations may be new in each call, so the cache drops
+//          the least recently used plans when it is full. Each rank drops plans independently,
+//          because a plan that is made again is equal. All other decisions depend only on arguments
+//          that are equal on all ranks.
 // Next     choice.hpp for the choice; team.hpp for calls that find their plan without this cache.
 #pragma once
 
@@ -32,54 +32,60 @@ class PlanCache {
     PlanCache(PlanContext context, const ReduceTable& kernels,
               std::vector<base::ForcedAlgorithm> forced);
 
-    /// Returns the plan of a call, valid until retire() drops it. A failure names
-    /// the invalid argument.
+    /// Returns the plan of a call, made at first use and valid until retire() drops it. Fails if an
+    /// argument is invalid, and names it.
     [[nodiscard]] base::Result<const Plan*> find(const Call& call,
                                                  Purpose purpose = Purpose::itself);
     [[nodiscard]] base::Result<const Plan*> find(const Call& call,
                                                  const Neighborhood& neighborhood);
 
-    /// Returns the barrier that the bank rule inserts, always with the library's choice.
+    /// Returns the plan of the barrier that the bank rule inserts. Always uses the predicted
+    /// algorithm.
     [[nodiscard]] base::Result<const Plan*> inserted_barrier();
-    /// Returns the barrier that ends the team. Every member waits in its own region.
-    [[nodiscard]] base::Result<const Plan*> last_barrier();
+    /// Returns the plan of the barrier that frees the team. Every member waits only for its own
+    /// region.
+    [[nodiscard]] base::Result<const Plan*> team_free_barrier();
 
-    /// Makes later calls of this collective use a spec. An empty spec restores the environment's
-    /// choice, or else the predicted one. Plans in use stay. Must be equal on all ranks.
+    /// Makes later calls of this collective use the algorithm `spec`, which must be equal on all
+    /// ranks. An empty spec restores the algorithm of the environment variable, or without one, of
+    /// the prediction. Calls in flight keep their plans.
     base::Result<void> force(Collective collective, std::string_view spec);
 
-    /// Returns true if plans use so much memory that retire() should be called.
-    [[nodiscard]] bool crowded() const { return bytes_ >= bytes_most_; }
-    /// Drops plans not used since epoch `before`, except the most recently used half.
+    /// Returns true if plans use so much memory that the caller should call retire().
+    [[nodiscard]] bool is_full() const { return bytes_ >= bytes_most_; }
+    /// Drops plans that were last used before epoch `before`, but keeps the most recently used
+    /// half.
     void retire(Epoch before);
     [[nodiscard]] std::size_t size() const { return plans_.size(); }
 
-    /// Returns true with WEFT_LOG=trace. Then each call must be looked up here, to log a line.
+    /// Returns true with WEFT_LOG=trace. Then the team calls find() and trace() for every call,
+    /// even a repeated one.
     [[nodiscard]] bool traces() const {
         return context_.log != nullptr && context_.log->wants(base::LogLevel::trace);
     }
-    /// Logs a line about a call.
+    /// With WEFT_LOG=trace, logs a line about a call of this plan.
     void trace(const Plan& plan) const;
 
     /// Returns the algorithm that a call would use.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
     /// Returns the costs of puts between the team's members.
     [[nodiscard]] const plan::Machine& machine() const { return context_.machine; }
-    /// Returns all algorithms that the call could use, by predicted time.
+    /// Returns all algorithms that the call could use, ordered by predicted time.
     [[nodiscard]] base::Result<plan::Choice> rank(const Call& call) const {
         return chooser_.rank_all(call);
     }
 
   private:
-    /// A forced algorithm. A failure is returned by each call that it is forced on.
+    /// Forced algorithm of a collective, or none. If the spec is invalid, each call returns this
+    /// failure.
     using Forced = std::optional<base::Result<ChosenAlgorithm>>;
-    /// Limit below which no plan is dropped.
+    /// Size of all plans, in bytes, below which no plan is dropped.
     static constexpr std::size_t kBytes = std::size_t{2} << 20;
 
-    /// Adds a plan that has been made, and logs `reason`.
+    /// Adds a new plan, and logs it with `reason`. Returns it, or the failure of `made`.
     base::Result<const Plan*> keep(std::uint64_t key, base::Result<std::unique_ptr<Plan>> made,
                                    std::string_view reason);
-    /// Makes a plan at the first call, and keeps it while the team lives.
+    /// Returns `held`. At the first call, makes that plan, which lives as long as the team.
     base::Result<const Plan*> own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
                                        const Call& call,
                                        base::Result<const ChosenAlgorithm*> algorithm);
@@ -87,14 +93,15 @@ class PlanCache {
     PlanContext context_;
     Chooser chooser_;
     ReduceTable kernels_;
-    /// Set by WEFT_<COLLECTIVE>.
+    /// Algorithms that WEFT_<COLLECTIVE> variables force, by collective.
     std::array<Forced, collectives::kCollectives.size()> environment_;
+    /// Algorithms that are forced now, by collective.
     std::array<Forced, collectives::kCollectives.size()> forced_;
     std::unordered_multimap<std::uint64_t, std::unique_ptr<Plan>> plans_;  ///< by plan_key()
     std::unique_ptr<Plan> inserted_barrier_;
-    std::unique_ptr<Plan> last_barrier_;
-    std::size_t bytes_ = 0;  ///< size of all plans_
-    std::size_t bytes_most_ = kBytes;
+    std::unique_ptr<Plan> team_free_barrier_;
+    std::size_t bytes_ = 0;            ///< size of all plans_
+    std::size_t bytes_most_ = kBytes;  ///< is_full() from this size on
 };
 
 }  // namespace weft::run

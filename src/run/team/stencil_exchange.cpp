@@ -23,7 +23,7 @@ base::Result<void> check_type(Type type) {
     return base::fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
 }
 
-/// Returns a text about everything that ranks must agree about.
+/// Returns a text of all arguments that must be equal on all ranks.
 std::string describe(const Call& call, const collectives::Stencil& stencil,
                      const plan::Program& program) {
     std::string offsets;
@@ -36,7 +36,7 @@ std::string describe(const Call& call, const collectives::Stencil& stencil,
         stencil.offsets().size(), call_hash(offsets, 0));
 }
 
-/// Returns the memory of the blocks that have a neighbor.
+/// Returns the memory of blocks of `bytes` bytes whose neighbor exists.
 BlockMemory block_memory(const Neighborhood& of, Rank rank, std::uint64_t bytes) {
     BlockMemory memory;
     for (std::uint32_t i = 0; i < of.stencil->offsets().size(); ++i) {
@@ -58,9 +58,10 @@ base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> ex
     constexpr std::size_t kDimensionsMax = 8;
     constexpr int kReachMax = 8;
     if (extents.empty() || extents.size() > kDimensionsMax || periodic.size() != extents.size())
-        return base::fail(Status::argument,
-                          "grid: expected 1 to {} extents, and `periodic` for each of them",
-                          kDimensionsMax);
+        return base::fail(
+            Status::argument,
+            "grid: expected 1 to {} extents, and a value of `periodic` for each of them",
+            kDimensionsMax);
     if (reach < 1 || reach > kReachMax)
         return base::fail(Status::argument, "reach is {}, expected 1..{}", reach, kReachMax);
     const auto dimensions = static_cast<int>(extents.size());
@@ -74,7 +75,9 @@ base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> ex
                           dimensions, reach, kBlocksMax);
     collectives::Grid grid(std::move(extents), std::move(periodic));
     if (!grid.is_valid() || grid.ranks() != ranks)
-        return base::fail(Status::argument, "extents: they are not those of {} ranks", ranks);
+        return base::fail(
+            Status::argument,
+            "extents: expected positive numbers with the product {}, the number of ranks", ranks);
     auto offsets = star ? collectives::star_offsets(dimensions, reach)
                         : collectives::box_offsets(dimensions, reach);
     return collectives::Stencil::make(std::move(grid), std::move(offsets));
@@ -126,8 +129,9 @@ base::Result<void> StencilExchange::run(Data data, const void* in, void* out, st
                                         Type type) {
     if (auto checked = check_type(type); !checked) return checked;
     if (count == 0) return base::Done{};
-    const bool alone = std::ranges::all_of(neighbors_, [](Rank r) { return r == plan::kNoRank; });
-    if ((in == nullptr || out == nullptr) && !alone)
+    const bool has_no_neighbor =
+        std::ranges::all_of(neighbors_, [](Rank r) { return r == plan::kNoRank; });
+    if ((in == nullptr || out == nullptr) && !has_no_neighbor)
         return base::fail(Status::argument, "{} is null, expected blocks of {} elements",
                           in == nullptr ? "in" : "out", count);
     constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
@@ -154,10 +158,10 @@ base::Result<StencilExchange::Way> StencilExchange::way_of(Data data, std::size_
 
 base::Result<StencilExchange::Way> StencilExchange::choose(Data data, std::uint64_t block_bytes) {
     if (forced_) return *forced_;
-    const std::pair asked(data, std::bit_ceil(std::max<std::uint64_t>(1, block_bytes)));
-    if (const auto known = chosen_.find(asked); known != chosen_.end()) return known->second;
-    const auto way = quicker_way(team_.plans().machine(), *stencil_, data, asked.second);
-    if (way) chosen_[asked] = *way;
+    const std::pair key(data, std::bit_ceil(std::max<std::uint64_t>(1, block_bytes)));
+    if (const auto known = chosen_.find(key); known != chosen_.end()) return known->second;
+    const auto way = quicker_way(team_.plans().machine(), *stencil_, data, key.second);
+    if (way) chosen_[key] = *way;
     return way;
 }
 
@@ -171,7 +175,7 @@ base::Result<NeighborWay> quicker_way(const plan::Machine& machine,
     for (const NeighborWay way : {NeighborWay::direct, NeighborWay::combined}) {
         plan::Candidate candidate{.algorithm = way == NeighborWay::direct ? "direct" : "combined"};
         candidate.stages = [](Rank) -> base::Result<plan::Stages> {
-            return base::fail(Status::unsupported, "neighbors do not go stage by stage");
+            return base::fail(Status::unsupported, "a neighbor exchange has no stages");
         };
         candidate.program = [&, way](Rank, Rank rank) -> base::Result<plan::Program> {
             return collectives::generate_neighbors({.stencil = &stencil,

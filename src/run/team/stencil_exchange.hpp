@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil_exchange.hpp - exchanges of blocks with the neighbors of a stencil, by the method that is
-// predicted to be faster.
+// stencil_exchange.hpp - exchanges blocks with the neighbors of a stencil, by the method with the
+// lower predicted time.
 //
-// Idea     The generator of collectives/neighborhood makes the program of a call: direct, with a
-//          message to each neighbor, or combined, one dimension after another. The team keeps the
-//          plan, so a call that repeats an earlier one only looks it up.
+// Idea     The generator in collectives/neighborhood has two methods. *Direct* sends a message to
+//          each neighbor. *Combined* exchanges larger messages in one dimension after another. The
+//          team keeps the plan, so a repeated call only looks it up.
 // Holds    Grid, offsets, count, type and method are equal on all members, so the choice needs no
 //          communication.
 // Next     plan_cache.hpp for plans; collectives/neighborhood/exchange.hpp for the programs.
@@ -22,14 +22,15 @@
 
 namespace weft::run {
 
-/// Returns the box, or star, around each rank of a grid with `ranks` ranks. Fails if the arguments
-/// do not fit.
+/// Returns the stencil that contains all ranks within `reach` of each rank: in a star, along one
+/// dimension; in a box, in all directions. Fails unless the grid has `ranks` ranks, 1 to 8
+/// dimensions, and a reach of 1 to 8.
 [[nodiscard]] base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> extents,
                                                               std::vector<bool> periodic, bool star,
                                                               int reach);
 
-/// Returns the method with the lower predicted time for blocks of this size. Returns direct if
-/// there are too many ranks for a prediction.
+/// Returns the method with the lower predicted time for blocks of this size. With too many ranks
+/// for a prediction, returns NeighborWay::direct.
 [[nodiscard]] base::Result<collectives::NeighborWay> quicker_way(
     const plan::Machine& machine, const collectives::Stencil& stencil,
     collectives::NeighborData data, std::uint64_t block_bytes);
@@ -39,19 +40,20 @@ class StencilExchange {
     using Data = collectives::NeighborData;
     using Way = collectives::NeighborWay;
 
-    /// The grid has a rank for each member. The team must outlive this object.
+    /// The grid must have as many ranks as the team. The team must outlive this object.
     StencilExchange(Team& team, collectives::Stencil stencil);
 
-    /// Receives a block of `count` elements from each neighbor, in the order of the offsets. Writes
-    /// nothing for a missing neighbor. Collective.
+    /// Sends a block of `count` elements to each neighbor, and receives one from each into `out`,
+    /// in the order of the offsets. The block of a missing neighbor is not written. Collective.
     [[nodiscard]] base::Result<void> run(Data data, const void* in, void* out, std::size_t count,
                                          Type type);
-    /// Forces a method. Without one, the predicted method is used.
+    /// Forces a method, or restores the predicted method if `way` is empty.
     void force(std::optional<Way> way) { forced_ = way; }
-    /// Returns the method of such a call.
+    /// Returns the method that run() would use.
     [[nodiscard]] base::Result<Way> way_of(Data data, std::size_t count, Type type);
 
-    /// Returns, for each block, the member at that offset, or kNoRank.
+    /// Returns the neighbor of each block as a team rank, or plan::kNoRank if the grid ends before
+    /// it.
     [[nodiscard]] const std::vector<Rank>& neighbors() const { return neighbors_; }
 
   private:
@@ -60,7 +62,8 @@ class StencilExchange {
     Team& team_;
     std::shared_ptr<const collectives::Stencil> stencil_;
     std::vector<Rank> neighbors_;
-    std::optional<Way> forced_;
+    std::optional<Way> forced_;  ///< empty: predicted method
+    /// Predicted methods, by data and block size in bytes, rounded up to a power of two.
     std::map<std::pair<Data, std::uint64_t>, Way> chosen_;
 };
 

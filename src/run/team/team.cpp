@@ -51,7 +51,8 @@ const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     return &failure_;
 }
 
-/// Most calls repeat the last one of their collective with other memory.
+/// Most calls repeat the last call of their collective with other buffers, so its plan is tried
+/// first.
 const Plan* Team::find_plan(const Call& call, Purpose purpose, Registers& memory) {
     const auto collective = static_cast<std::size_t>(call.collective);
     if (purpose != Purpose::itself) return accepted(look_up(call, purpose), call, memory);
@@ -84,7 +85,7 @@ const Plan* Team::look_up(const Call& call, Purpose purpose, const Neighborhood*
         failure_ = state_->failure;
         return nullptr;
     }
-    if (plans_.crowded()) make_room();
+    if (plans_.is_full()) drop_old_plans();
     const auto plan = neighborhood != nullptr ? plans_.find(call, *neighborhood)
                                               : plans_.find(as_seen(call, rank()), purpose);
     if (!plan) {
@@ -93,12 +94,12 @@ const Plan* Team::look_up(const Call& call, Purpose purpose, const Neighborhood*
     }
     const plan::Program& program = (*plan)->program.program;
     prepare_cells(program.slots * program.depth);
-    (*plan)->used = state_->cells->next() + 1;  // a barrier may be inserted before it
+    (*plan)->used = state_->cells->next() + 1;  // + 1: a barrier may be inserted
     return *plan;
 }
 
-/// Prepares the team's cells before the first call that needs `cells` cells of a bank. If that
-/// fails, every later call fails.
+/// Registers the team's cells with the network before the first call that needs `cells` cells of a
+/// bank. If that fails, this call and all later calls fail.
 void Team::prepare_cells(std::uint32_t cells) {
     if (nodes_ == 1 || cells <= services_.layout.shape.first_cells()) return;
     const auto [offset, bytes] = services_.layout.other_cells(id());
@@ -107,16 +108,16 @@ void Team::prepare_cells(std::uint32_t cells) {
         wire.fail(done.failure().within(fmt::format("cells of team {}", id())));
 }
 
-/// Forgets the plan of the last call of a collective, which was in use up to here.
+/// Forgets the last call of a collective, and marks its plan as used until now.
 void Team::forget_last(Collective collective) {
     LastCall& last = last_[static_cast<std::size_t>(collective)];
     if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
     last = {};
 }
 
-/// Drops plans that are not in use. Counts, roots and operations may be new in each call.
-void Team::make_room() {
-    const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
+/// Drops plans that are not in use (see PlanCache).
+void Team::drop_old_plans() {
+    const Turn::Hold hold = engine_.take_turn();  // the progress thread may be completing calls
     for (const LastCall& last : last_)
         if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
     plans_.retire(state_->forgotten_before());
@@ -144,8 +145,8 @@ base::Result<void> Team::check_idle() const {
     return base::fail(Status::argument, "team {}: released while calls are in flight", id());
 }
 
-base::Result<void> Team::run_last_barrier() {
-    const auto barrier = plans_.last_barrier();
+base::Result<void> Team::run_free_barrier() {
+    const auto barrier = plans_.team_free_barrier();
     if (!barrier) return barrier.failure();
     prepare_cells((*barrier)->program.program.slots);
     if (const base::Failure* const why = run(**barrier, Registers())) return *why;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// team.hpp - the calls that a team of ranks makes together.
+// team.hpp - collective calls of a team.
 //
-// Idea     A call is compared with the last one of its collective. If all arguments are equal, the
-//          last checks are still valid. If more than its memory differs, its plan is looked up or
-//          made. The plan is passed to the engine. Blocking calls may take the engine's fused path.
-//          Started calls return an operation that any later call drives.
-// Holds    Arguments are checked before a call is numbered, so a refused call changes nothing. All
+// Idea     A call is compared with the last call of its collective. If all arguments are equal, it
+//          reuses plan and checks. If only the buffers differ, it reuses the plan. Otherwise, its
+//          plan is looked up or made. The engine executes the plan. A blocking call may use the
+//          engine's fused path. A started call returns an operation, and later calls drive it.
+// Holds    Arguments are checked before a call gets its epoch, so a refused call has no effect. All
 //          members make their calls in the same order.
 // Next     plan.hpp for plans; run/execute/engine.hpp for their execution; teams.hpp for a rank's
 //          teams.
@@ -32,7 +32,7 @@ namespace weft::run {
 class RealEngine;
 class RealOneSided;
 
-/// Parts of a runtime that teams use.
+/// Parts of a runtime that teams use. The runtime owns them.
 struct TeamServices {
     const base::Settings& settings;
     const base::Log& log;
@@ -46,19 +46,19 @@ struct TeamServices {
     EngineProgress& progress;
 };
 
-/// How this rank stops using a team; see Teams.
+/// State of a team that this rank has stopped using; see Teams.
 struct Departure {
-    /// This rank makes no more calls, but has not left. A later split of a team with all members
-    /// ends the team, once all of them have abandoned it and have no call in flight. Read by
-    /// threads that make teams.
+    /// This rank makes no more calls, but has not left. Once all members have abandoned the team
+    /// and have no call in flight, the next split of a team that contains all members ends this
+    /// team. Atomic, because threads that split teams read it.
     std::atomic<bool> abandoned{false};
-    bool left = false;       ///< this rank does not wait for the other members
-    bool announced = false;  ///< all members are notified that this rank has left
+    bool left = false;       ///< this rank has left without a barrier
+    bool announced = false;  ///< this rank has notified all members that it left
 };
 
 class Team {
   public:
-    /// `serial` is unique among this rank's teams, past ones included.
+    /// `serial`: see serial(). `id` is the number of the team's region.
     Team(const TeamServices& services, std::uint64_t serial, std::uint32_t id,
          std::vector<Rank> job_ranks, base::Tick first_tick, PlanContext context);
 
@@ -73,15 +73,17 @@ class Team {
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
-    /// The plan of the last call of a collective. If that was a plain call, also its memory.
+    /// Plan of the last call of a collective. If that was a plain call (is_plain()), also its
+    /// buffers.
     struct LastCall {
-        const Plan* plan = nullptr;  ///< nullptr: no such call
-        const void* in = nullptr;
+        const Plan* plan = nullptr;  ///< nullptr: no call to compare with
+        const void* in = nullptr;    ///< the caller's pointers
         void* out = nullptr;
         Registers memory;
-        bool is_ready = false;  ///< the plan accepts this memory
+        bool is_ready = false;  ///< buffers are set, and the plan accepts them
     };
-    /// Returns the last call if it had these arguments, else nullptr. `call` may be invalid.
+    /// Returns the last call if all its arguments equal those of `call`, else nullptr. `call` may
+    /// be invalid.
     [[nodiscard]] const LastCall* repeated(const Call& call) const {
         if (!is_plain(call)) return nullptr;
         const LastCall& last = last_[static_cast<std::size_t>(call.collective)];
@@ -91,39 +93,41 @@ class Team {
         if (last.in != call.in || last.out != call.out) return nullptr;
         return equal_scalars(last.plan->call, call) ? &last : nullptr;
     }
-    /// Makes one blocking call. Returns nullptr, or the reason why it failed, valid until the next
-    /// call. If the call is part of another call of the interface, ranks identify it by `purpose`.
+    /// Makes a blocking call. Returns nullptr on success, else the failure, valid until the next
+    /// call. `purpose` names another function of the library that makes the call.
     [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::itself);
-    /// Makes one exchange with the neighbors of a stencil.
+    /// Makes a blocking exchange with the neighbors of a stencil.
     [[nodiscard]] const base::Failure* run(const Call& call, const Neighborhood& neighborhood);
-    /// Makes the same call again.
+    /// Repeats a call that repeated() returned.
     [[nodiscard]] const base::Failure* run(const LastCall& last) {
         return run(*last.plan, last.memory);
     }
 
-    /// Starts a call without waiting. The caller owns the operation until
-    /// StartedCalls::release().
+    /// Starts a call without waiting. The caller owns the operation until it calls
+    /// StartedCalls::finish() or release().
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
     /// Makes the plan of a call that will be started repeatedly. Returns the call with its own
-    /// arrays. Numbers nothing.
+    /// arrays. Does not use an epoch.
     [[nodiscard]] base::Result<Call> prepare(const Call& call);
 
     [[nodiscard]] bool failed() const { return state_->failed; }
     [[nodiscard]] Departure& departure() { return departure_; }
-    /// Fails if a call is in flight. Waits for local peers that read copies of buffers
-    /// of ended calls.
+    /// Fails if a call is in flight. First waits until local peers have read the copies of buffers
+    /// that ended calls exposed.
     [[nodiscard]] base::Result<void> check_idle() const;
-    /// Runs the last barrier of the team. Every member waits in its own region, which is not
-    /// reused before.
-    [[nodiscard]] base::Result<void> run_last_barrier();
+    /// Runs the barrier that frees the team. Every member waits only for its own region, which is
+    /// not reused before it returns.
+    [[nodiscard]] base::Result<void> run_free_barrier();
 
-    /// Returns the number of the next block that is allocated on the team.
+    /// Returns the number of the team's next allocation or registration, from 1; equal on all
+    /// members.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
-    /// Returns a number that is unique among this rank's teams, past ones included. It
-    /// differs between ranks.
+    /// Returns a number that is unique among this rank's current and past teams. It may differ
+    /// between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
+    /// Forces an algorithm; see PlanCache::force().
     base::Result<void> force(Collective collective, std::string_view spec) {
         forget_last(collective);
         return plans_.force(collective, spec);
@@ -131,17 +135,18 @@ class Team {
     [[nodiscard]] const PlanCache& plans() const { return plans_; }
 
   private:
-    /// Returns the plan of the next call, if possible that of the last call, and sets
-    /// `memory`. If it returns nullptr, failure_ has the reason.
+    /// Returns the plan of a call, from the last call if possible, and sets `memory` to its
+    /// buffers. Returns nullptr on failure; then failure_ has the reason.
     [[nodiscard]] const Plan* find_plan(const Call& call, Purpose purpose, Registers& memory);
+    /// Returns the plan from the cache, or nullptr; then failure_ has the reason.
     [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose,
                                       const Neighborhood* neighborhood = nullptr);
-    /// Sets `memory`. Returns the plan if it accepts that memory, else nullptr.
+    /// Sets `memory` to the call's buffers. Returns the plan if it accepts them, else nullptr.
     [[nodiscard]] const Plan* accepted(const Plan* plan, const Call& call, Registers& memory);
     void prepare_cells(std::uint32_t cells);
     void forget_last(Collective collective);
-    void make_room();
-    /// Runs a call whose memory the plan accepts.
+    void drop_old_plans();
+    /// Runs a call whose buffers the plan accepts.
     [[nodiscard]] const base::Failure* run(const Plan& plan, const Registers& memory);
 
     const TeamServices& services_;
@@ -149,29 +154,29 @@ class Team {
     PlanCache plans_;
     static constexpr std::size_t kCollectives = collectives::kCollectives.size();
     std::array<LastCall, kCollectives> last_{};  ///< by collective
-    Recorder* recorder_;                         ///< the runtime's, or nullptr
-    base::Failure failure_;
-    int nodes_;
+    Recorder* recorder_;                         ///< nullptr: calls are not recorded
+    base::Failure failure_;                      ///< of the last call that failed
+    int nodes_;                                  ///< number of nodes with members
     TeamState* state_ = nullptr;
     std::uint64_t serial_;
-    std::uint64_t allocations_ = 0;
+    std::uint64_t allocations_ = 0;  ///< last result of next_allocation()
     Departure departure_;
 };
 
-/// Tests and waits of calls that Team::start() has started.
+/// Tests calls that Team::start() has started, and waits for them.
 class StartedCalls {
   public:
     explicit StartedCalls(RealEngine& engine) : engine_(engine) {}
 
     [[nodiscard]] bool ended(const Operation& operation);
-    /// Returns true if the call has ended. If not, drives everything once before.
+    /// Polls the engine once unless the call has already ended. Returns true if the call has ended.
     [[nodiscard]] bool test(const Operation& operation);
     void wait(Operation& operation);
     /// Waits until the call has ended or the deadline has passed. Returns true if it has ended.
     [[nodiscard]] bool wait(Operation& operation, base::Deadline deadline);
-    /// Returns the result of an ended call. The operation must not be used after that.
+    /// Returns the result of an ended call, and releases the operation.
     [[nodiscard]] base::Result<void> finish(Operation& operation);
-    /// Ends the caller's use of the operation. The call continues.
+    /// Releases the operation: the caller must not use it any more. The call itself continues.
     void release(Operation& operation);
 
   private:

@@ -19,12 +19,13 @@ namespace weft::run {
 
 namespace {
 
-/// Limit for direct access. A step of a larger team might need more windows of peers than
-/// are kept (link/direct/peer_windows.hpp).
+/// Largest team whose members access each other's buffers. A step may use two windows for each
+/// member, and a rank keeps a limited number of windows (link/direct/peer_windows.hpp).
 constexpr std::size_t kDirectRanksMax = 100;
 static_assert(2 * kDirectRanksMax < link::PeerWindows::kWindowsMax);
 
-/// Returns "team 1 (ranks 0, 2)". Ids alone do not distinguish teams without common members.
+/// Returns a name such as "team 1 (ranks 0, 2)". Teams without common members may have equal ids,
+/// so the name also has the ranks.
 std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     constexpr std::size_t kShown = 4;
     if (job_ranks.size() <= kShown)
@@ -56,15 +57,16 @@ plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& 
     return machine;
 }
 
-/// Free regions and ticks of the members of a future team.
+/// Region and first tick that are possible on all members of a future team.
 struct Common {
-    base::Tick first_tick = 1;  ///< at first the tick of this rank; then above those of all members
-    std::uint64_t free_regions = ~std::uint64_t{0};  ///< on all members
+    base::Tick first_tick = 1;  ///< maximum of the ticks added so far and the initial one
+    std::uint64_t free_regions = ~std::uint64_t{0};  ///< bit mask: free on all members added so far
 
     void add(std::uint64_t free, base::Tick tick) {
         free_regions &= free;
         if (base::tick_distance(tick, first_tick) > 0) first_tick = tick;
     }
+    /// Returns the first free region. At least one must be free.
     [[nodiscard]] std::uint32_t id() const {
         return static_cast<std::uint32_t>(std::countr_zero(free_regions));
     }
@@ -72,13 +74,13 @@ struct Common {
 
 }  // namespace
 
-/// Contribution of each member when a team is split.
+/// Data that each member contributes when a team is split.
 struct Teams::SplitEntry {
-    std::uint64_t color = 0;  ///< color + 1; 0: no team
-    std::uint64_t key = 0;    ///< with inverted sign bit, so that unsigned order is key order
-    std::uint64_t free_regions = 0;
-    std::uint64_t tick = 0;
-    std::uint64_t abandoned = 0;  ///< places of teams that may be ended, as bits
+    std::uint64_t color = 0;  ///< color + 1; 0: the member joins no new team
+    std::uint64_t key = 0;    ///< the sign bit is inverted, so unsigned order is the order of keys
+    std::uint64_t free_regions = 0;  ///< bit mask
+    std::uint64_t tick = 0;          ///< tick_bound()
+    std::uint64_t abandoned = 0;  ///< bit mask of the ids of teams that this member has abandoned
 };
 
 Teams::Teams(const TeamServices& services, SetupLock& setup,
@@ -91,7 +93,7 @@ void Teams::add_world() {
     add(0, std::move(ranks), 1);
 }
 
-/// Adds a team of members that have agreed about its id and its first tick.
+/// Adds a team. Its members have agreed on id and first tick.
 Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick) {
     const Job& job = services_.job;
     const auto me = std::ranges::find(job_ranks, job.bootstrap->rank());
@@ -106,7 +108,7 @@ Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first
                         .log = &services_.log};
     context.layout = plan::Layout::of(context.machine.node_of);
     for (const Rank rank : job_ranks) context.near.push_back(job.wire->near(rank) != nullptr);
-    // Candidates of one node that could not map each other do not share buffers, either.
+    // Ranks whose cards name one node, but which could not map each other, cannot access buffers.
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
@@ -146,8 +148,9 @@ base::Result<Team*> Teams::create(std::vector<Rank> job_ranks, const Exchange& e
     Common common{mine.tick};
     for (const Offer& offer : offers) {
         if (offer.members != mine.members)
-            return base::fail(Status::argument,
-                              "the members of the team pass different lists of members");
+            return base::fail(
+                Status::argument,
+                "the members of the team pass different lists of members, expected equal lists");
         common.add(offer.free_regions, offer.tick);
     }
     if (common.free_regions == 0)
@@ -162,7 +165,7 @@ base::Result<std::vector<Teams::SplitEntry>> Teams::exchange(Team& parent, const
     const auto members = static_cast<std::size_t>(parent.size());
     std::vector<SplitEntry> entries(members);
     entries[static_cast<std::size_t>(parent.rank())] = mine;
-    // Each member sets its own entry; the others are zero.
+    // Each member sets only its own entry, so a bitwise or combines all entries.
     const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
     if (const base::Failure* const why = parent.run(
             Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor),
@@ -171,7 +174,8 @@ base::Result<std::vector<Teams::SplitEntry>> Teams::exchange(Team& parent, const
     return entries;
 }
 
-/// Fails on all members, even on those whose new team has a region: all see the same entries.
+/// Fails if a new team has no common free region. All members of the parent check all new teams,
+/// from equal entries, so they fail together.
 base::Result<void> Teams::check_regions(const std::vector<SplitEntry>& entries) {
     std::map<std::uint64_t, std::uint64_t> free_by_color;
     for (const SplitEntry& entry : entries) {
@@ -194,8 +198,8 @@ Teams::SplitEntry Teams::own_entry(int color, int key) {
             .tick = tick_bound()};
 }
 
-/// Exchanges the entries of a split. If members have abandoned teams within this one, first ends
-/// those that all their members have abandoned. The entries then have the free regions after that.
+/// Exchanges the entries of a split. If all members of a team within the parent have abandoned that
+/// team, first ends it, so that the entries include its region as free.
 base::Result<std::vector<Teams::SplitEntry>> Teams::gather_entries(Team& parent, int color,
                                                                    int key) {
     SplitEntry mine = own_entry(color, key);
@@ -209,8 +213,8 @@ base::Result<std::vector<Teams::SplitEntry>> Teams::gather_entries(Team& parent,
     return exchange(parent, own_entry(color, key));
 }
 
-/// Ends abandoned teams in the order of their places in the table, which is equal on all members.
-/// So no cycle of waits can arise.
+/// Ends the teams within the parent that all their members have abandoned. Ends them in the order
+/// of their ids, which is equal on all members, so no cycle of waits can arise.
 base::Result<void> Teams::end_abandoned(const Team& parent,
                                         const std::vector<SplitEntry>& entries) {
     const std::vector<Rank>& ranks = parent.state().setup.job_ranks;
@@ -248,13 +252,13 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     return &add(common.id(), std::move(ranks), common.first_tick);
 }
 
-/// The first rank of a node identifies it: all its ranks know the same group.
+/// Uses the lowest rank of the node as its color.
 base::Result<Team*> Teams::split_node(Team& parent) {
     return split(parent, services_.job.node_ranks.front(), 0);
 }
 
-/// Returns teams that this rank has abandoned, without calls in flight, whose members all
-/// belong to `team`. Ordered by their places in the table.
+/// Returns the teams that this rank has abandoned, that have no calls in flight here, and whose
+/// members all belong to `team`. Ordered by id.
 std::vector<Team*> Teams::abandoned_within(const Team& team) const {
     const std::vector<Rank>& ranks = team.state().setup.job_ranks;
     const std::set<Rank> members(ranks.begin(), ranks.end());
@@ -271,14 +275,15 @@ std::vector<Team*> Teams::abandoned_within(const Team& team) const {
     return within;
 }
 
-/// Puts of this rank to the team's memory are complete before another team can use that memory.
+/// Completes this rank's puts to the team's memory first, so that they cannot overwrite data of the
+/// next team in that region.
 base::Result<void> Teams::release(Team& team) {
     const SetupLock::Hold setup = setup_.take();
     if (auto idle = team.check_idle(); !idle) return idle;
     base::Result<void> ended;
     if (!team.failed()) {
         ended = settle(services_.engine, services_.onesided);
-        if (ended) ended = team.run_last_barrier();
+        if (ended) ended = team.run_free_barrier();
         if (ended) {
             remove(team);
             return ended;
@@ -294,34 +299,36 @@ void Teams::leave(Team& team) {
     end_left();
 }
 
-/// Ends teams that all members have left. A failed team may have puts in flight that no rank
-/// awaits. If the network keeps the order of puts between two ranks, these puts are delivered
-/// before the members' notices. Otherwise, the region stays reserved.
+/// Ends teams that all members have left. A failed team may have puts in flight that no rank waits
+/// for. If the network keeps the order of puts between two ranks, those puts are delivered before
+/// the members' notices. Otherwise, the region of the failed team stays reserved.
 void Teams::end_left() {
-    if (services_.job.wire == nullptr) return;  // finalized: later calls report it
+    if (services_.job.wire == nullptr) return;  // finalized: the caller's next step reports it
     const bool keeps_order =
         services_.job.wire->remote().completion == base::RemoteCompletion::ordered;
     std::vector<Team*> ending;
     for (const auto& team : teams_) {
         Departure& departure = team->departure();
         if (departure.abandoned && team->failed()) departure.left = true;
-        const bool lands = !team->failed() || team->nodes() == 1 || keeps_order;
-        if (departure.left && lands && services_.engine.idle(team->state()))
+        const bool is_delivered = !team->failed() || team->nodes() == 1 || keeps_order;
+        if (departure.left && is_delivered && services_.engine.idle(team->state()))
             ending.push_back(team.get());
     }
     if (ending.empty()) return;
     Turn::Hold hold = services_.engine.take_turn();
     std::erase_if(ending, [&](Team* team) { return !all_have_left(*team); });
-    if (hold.owns_lock()) hold.unlock();  // removing a team also takes the turn
+    if (hold.owns_lock()) hold.unlock();  // remove() takes the turn itself
     for (Team* team : ending) remove(*team);
 }
 
-/// Members add to a word of each other. When a rank's word has counted all members, no member uses
-/// the region. The caller holds the turn.
+/// Returns true if all members have left. A leaving rank adds 1 to a word in each member's segment,
+/// so a word that equals the team's size shows that no member uses the region. The caller holds the
+/// turn.
 bool Teams::all_have_left(Team& team) {
     const std::uint64_t word = services_.layout.left_word(team.id());
     if (!std::exchange(team.departure().announced, true)) {
-        // Puts to the team's memory are delivered before. If that fails, all calls fail.
+        // The fence delivers earlier puts to the team's memory before the notices. If it fails, all
+        // later calls fail, too.
         static_cast<void>(services_.onesided.fence());
         for (const Rank member : team.state().setup.job_ranks)
             services_.onesided.put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
@@ -338,7 +345,7 @@ bool Teams::all_have_left(Team& team) {
     return true;
 }
 
-/// Returns a tick above all ticks that this rank has used on any team.
+/// Returns a tick that is not less than the next tick of any team of this rank, current or removed.
 base::Tick Teams::tick_bound() const {
     const Turn::Hold hold = services_.engine.take_turn();
     base::Tick bound = retired_tick_;

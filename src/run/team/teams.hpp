@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.hpp - table of this rank's teams: makes and ends them.
+// teams.hpp - makes and ends the teams of this rank.
 //
-// Idea     A team uses one of the regions of the segment, the same on all members. Members agree
-//          about a free region when they make the team. Its id is the number of its region.
-// Holds    A region is free on a rank when all members have left its team. The world is the first
-//          team, and stays.
+// Idea     A team uses one of the regions of the segment, with the same number on all members. When
+//          they make the team, the members agree on a region that is free on all of them. The
+//          team's id is the number of its region.
+// Holds    A region becomes free on a rank when all members have left its team. The world is the
+//          first team, and is never removed.
 // Next     team.hpp for calls of a team; run/job/layout.hpp for regions.
 #pragma once
 
@@ -22,12 +23,12 @@
 
 namespace weft::run {
 
-/// An allgather of bytes among the members of a future team, in its order. Returns false
-/// if it failed.
+/// Allgather among the members of a future team, in team order: `bytes` bytes from each member.
+/// Returns false on failure.
 using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
 
-/// Lock for calls that make or end teams and symmetric memory, if several threads call. They
-/// agree with other ranks about free memory in several exchanges.
+/// Lock for functions that make or end teams and symmetric memory. Such a function agrees on free
+/// memory with other ranks in several exchanges, which must not mix with those of another thread.
 class SetupLock {
   public:
     using Hold = std::unique_lock<std::recursive_mutex>;
@@ -36,40 +37,42 @@ class SetupLock {
     [[nodiscard]] Hold take() { return threads_ ? Hold(mutex_) : Hold(); }
 
   private:
-    const bool threads_;  ///< several may call at once
+    const bool threads_;  ///< false: one thread calls at a time, so take() does not lock
     std::recursive_mutex mutex_;
 };
 
 class Teams {
   public:
-    /// `at_end` is called on this rank when a team ends. Call add_world() next.
+    /// `at_end` is called when a team ends on this rank. The caller must call add_world() next.
     Teams(const TeamServices& services, SetupLock& setup,
           std::function<void(const Team& team)> at_end);
 
     void add_world();
     [[nodiscard]] Team& world() { return *teams_.front(); }
 
-    /// Forms a team of members with the same color, ordered by key, then rank. Returns
-    /// nullptr if color < 0. Fails on all members if one of the new teams has no common
-    /// free region. Collective over the parent.
+    /// Makes a team of the members with equal color, ordered by key, then by rank. Returns nullptr
+    /// if color < 0. Fails on all members of the parent if one of the new teams has no region that
+    /// is free on all its members. Collective over the parent.
     [[nodiscard]] base::Result<Team*> split(Team& parent, int color, int key);
-    /// Forms a team of the members that share memory with this one, in the same order. Collective.
+    /// Makes a team of the parent's members that share memory with this rank, in the parent's
+    /// order. Collective over the parent.
     [[nodiscard]] base::Result<Team*> split_node(Team& parent);
-    /// Makes a team. Collective over its members only, which need not share another team than the
-    /// world. `job_ranks` are the members in the order of the team, including this rank, and equal
-    /// on all. Fails on all members if they have no free region in common.
+    /// Makes a team. Collective over its members only. `job_ranks` are the members in team order,
+    /// including this rank; all members pass equal lists. Fails on all members if no region is free
+    /// on all of them.
     [[nodiscard]] base::Result<Team*> create(std::vector<Rank> job_ranks, const Exchange& exchange);
 
-    /// Ends the team and frees its memory. Collective; no call may be in flight. If the
-    /// team has failed or fails now, this rank leaves it instead. Returns the failure of the last
-    /// barrier. This rank must not use the team afterwards, unless Team::check_idle() failed.
+    /// Ends the team and frees its memory. Collective; no call may be in flight. If the team has
+    /// failed, or its final barrier fails, this rank leaves the team instead; a failure of the
+    /// barrier is returned. The caller must not use the team afterwards, unless this call failed
+    /// because a call was in flight.
     [[nodiscard]] base::Result<void> release(Team& team);
-    /// Leaves a team without communication, except for a notice to its members. This rank
-    /// makes no more calls on it; calls in flight continue. Its region is free here when all
-    /// members have left.
+    /// Leaves a team with a notice to its members, without waiting for them. This rank must make no
+    /// more calls on the team; calls in flight continue. The region becomes free on this rank when
+    /// all members have left.
     void leave(Team& team);
 
-    /// Returns the regions that no team of this rank uses, as bits.
+    /// Returns a bit mask of the regions that no team of this rank uses.
     [[nodiscard]] std::uint64_t free_regions() {
         end_left();
         return ~used_regions_ & kRegionMask;
@@ -98,9 +101,9 @@ class Teams {
     SetupLock& setup_;
     std::function<void(const Team& team)> at_end_;
     std::vector<std::unique_ptr<Team>> teams_;
-    std::uint64_t used_regions_ = 0;
-    std::uint64_t serials_ = 0;
-    base::Tick retired_tick_ = 1;  ///< above the ticks of removed teams
+    std::uint64_t used_regions_ = 0;  ///< bit mask
+    std::uint64_t serials_ = 0;       ///< last Team::serial()
+    base::Tick retired_tick_ = 1;     ///< above all ticks of removed teams
 };
 
 }  // namespace weft::run

@@ -133,7 +133,7 @@ TEST(PlansWithCounts, UnusedPlansAreDropped) {
     PlanCache cache = cache_of(0, 2);
     Words counts{1, 1};
     const Call call{.collective = Collective::reduce_scatterv, .in_blocks = {.counts = counts}};
-    for (Epoch epoch = 0; !cache.crowded(); ++epoch) {
+    for (Epoch epoch = 0; !cache.is_full(); ++epoch) {
         ASSERT_LT(epoch, 5000);
         counts[1] = static_cast<std::size_t>(epoch);
         const auto plan = cache.find(call);
@@ -143,7 +143,7 @@ TEST(PlansWithCounts, UnusedPlansAreDropped) {
     counts[1] = 40;
     const Plan* const kept = *cache.find(call);
     cache.retire(40);
-    EXPECT_FALSE(cache.crowded());
+    EXPECT_FALSE(cache.is_full());
     EXPECT_EQ(*cache.find(call), kept);
     cache.retire(1000);
     EXPECT_TRUE(cache.find(call).ok());
@@ -155,7 +155,7 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
     const auto call = [](std::size_t elements) {
         return Call::allreduce(nullptr, nullptr, elements, Type::int32, Op::sum);
     };
-    for (; !cache.crowded(); ++count) {
+    for (; !cache.is_full(); ++count) {
         const auto plan = cache.find(call(count));
         ASSERT_TRUE(plan.ok()) << plan.failure().text;
         (*plan)->used = static_cast<Epoch>(count);
@@ -167,7 +167,7 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
     EXPECT_NEAR(static_cast<double>(cache.size()), static_cast<double>(before) / 2, 2);
     EXPECT_EQ(*cache.find(call(count - 1)), latest) << "a recently used plan must be kept";
     cache.retire(0);
-    EXPECT_FALSE(cache.crowded()) << "if all plans are in use, the cache may exceed its limit";
+    EXPECT_FALSE(cache.is_full()) << "if all plans are in use, the cache may exceed its limit";
 }
 
 TEST(PlansWithCounts, PlansOfTwoEndsHaveEqualCallHashes) {
