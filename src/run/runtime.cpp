@@ -13,11 +13,11 @@ namespace weft::run {
 
 namespace {
 
-/// Time that a wait continues after a peer is lost. A launcher ends the job earlier, and
-/// names that peer.
+/// Time that a wait continues after a peer is lost. Usually a launcher ends the job within this
+/// time, and names that peer.
 constexpr std::uint64_t kLingerNs = 1'000'000'000;
 
-/// Both arguments are equal on all ranks.
+/// Both arguments are equal on all ranks, so the result is, too.
 bool wants_progress_thread(base::ProgressMode mode, int nodes) {
     return mode == base::ProgressMode::thread || (mode == base::ProgressMode::remote && nodes > 1);
 }
@@ -42,8 +42,8 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     if (!measured) return refused(measured.failure());
     const auto kernels = select_isa(settings->reduce_isa);
     if (!kernels) return refused(kernels.failure());
-    // One runtime at a time: PMIx and libfabric have process-wide state, and all ranks must join in
-    // the same order.
+    // Only one thread joins at a time: PMIx and libfabric have process-wide state, and runtimes of
+    // all ranks must join in the same order.
     static std::mutex joining;
     const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
@@ -119,8 +119,8 @@ EngineOptions Runtime::engine_options() {
             .recorder = reports_.recorder()};
 }
 
-/// Destroys the wire first: closing the network still counts completions in the engine's
-/// operations.
+/// Destroys the wire before the engine: closing the network may still write completion counts into
+/// the engine's operations.
 Runtime::~Runtime() {
     progress_.close();
     job_.wire.reset();
@@ -135,13 +135,13 @@ std::uint64_t Runtime::network_writes() const {
 void Runtime::abort(int status) {
     job_.abort(status, fmt::format("rank {} has called weft_abort with status {}",
                                    job_.bootstrap->rank(), status));
-    __builtin_unreachable();  // g++ does not know this for a virtual function
+    __builtin_unreachable();  // Job::abort() does not return, but is not [[noreturn]]
 }
 
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
-    progress_.close();  // from here on, this thread drives all the time
+    progress_.close();  // from here on, only this thread drives the engine
     memory_.end = 0;
     messages_.close();
     base::Result<void> outcome = settle(*engine_, *onesided_);
@@ -153,14 +153,14 @@ base::Result<void> Runtime::finalize() {
                            memory_counts(engine_->mapped_bytes(), job_.wire->memory().direct()),
                            {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
     if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
-    job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
+    job_.sigterm_report->set_stage("finalize: waiting for all ranks to call finalize");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;
         engine_->poll();
         job_.wire->relax(failures);
     }
     if (outcome.ok()) {
-        // Peers may need this rank's progress until they have also reached this point.
+        // Peers may need this rank's progress until they have also reached this fence.
         outcome = job_.bootstrap->start_fence();
         for (unsigned failures = 0; outcome.ok() && !job_.bootstrap->fence_ended(); ++failures) {
             engine_->poll();

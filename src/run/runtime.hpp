@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// runtime.hpp - builds and owns everything: the job, the engine, the teams, the memory.
+// runtime.hpp - builds and owns all parts of a rank: the job, the engine, the teams, the memory.
 //
-// Idea     The composition root. It passes to each part only the services that this part uses. It
-//          has no globals, so several runtimes fit in one process.
-// Holds    One thread at a time drives a runtime. If several threads may call, each drives while it
-//          has the engine's turn. Destructors do not communicate; finalize() does.
+// Idea     The constructor passes to each part references to the parts that it uses. There are no
+//          globals, so several runtimes fit in one process.
+// Holds    One thread at a time drives a runtime: the thread that holds the engine's turn.
+//          Destructors do not communicate; finalize() does.
 // Next     run/job/job.hpp for start-up; run/team/team.hpp for calls; run/memory/remote_memory.hpp
 //          for one-sided calls; include/weft/weft.hpp for the user's view.
 #pragma once
@@ -34,8 +34,8 @@ struct EngineOptions;
 
 class Runtime {
   public:
-    /// Joins a job, with the settings of an environment in the form of `environ`. Without a
-    /// bootstrap, joins the launcher's job. On failure, notifies the bootstrap.
+    /// Joins a job. `environment` has the form of `environ` and contains the settings. If
+    /// `bootstrap` is null, joins the launcher's job. On failure, notifies `bootstrap`.
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap = nullptr);
     ~Runtime();
@@ -53,7 +53,8 @@ class Runtime {
     [[nodiscard]] StartedCalls& calls() { return calls_; }
     [[nodiscard]] SymmetricHeap& heap() { return heap_; }
     [[nodiscard]] RegisteredMemory& registered() { return registered_; }
-    /// Returns the one-sided calls between members of a team. A context passes its own stream.
+    /// Returns the one-sided calls between members of a team. `stream` is the stream of a context;
+    /// nullptr: the team's own.
     [[nodiscard]] RemoteMemory remote(const Team& team, Stream* stream = nullptr) {
         return {memory_, registered_, team, stream};
     }
@@ -62,9 +63,10 @@ class Runtime {
 
     /// Returns the number of network writes that this rank has made.
     [[nodiscard]] std::uint64_t network_writes() const;
-    /// Ends the job on all ranks.
+    /// Ends the job on all ranks, with this exit status.
     [[noreturn]] void abort(int status);
-    /// Waits for all ranks, drains, and leaves the job. Collective over the job.
+    /// Completes all communication, waits for all ranks, and leaves the job. Collective over the
+    /// job.
     base::Result<void> finalize();
 
   private:
@@ -89,7 +91,7 @@ class Runtime {
     SymmetricHeap heap_;
     RegisteredMemory registered_;
     bool finalized_ = false;
-    std::uint64_t network_writes_ = 0;  ///< number of writes up to finalize()
+    std::uint64_t network_writes_ = 0;  ///< network_writes() at the end of finalize()
 };
 
 }  // namespace weft::run

@@ -9,9 +9,9 @@ namespace weft::run {
 namespace {
 
 constexpr int kHandlers = static_cast<int>(RealMessages::kHandlers);
-constexpr std::size_t kQueuedMax = 64;  ///< to one rank, outside of handlers
+constexpr std::size_t kQueuedMax = 64;  // messages for one rank
 
-base::Result<void> check_number(int handler) {
+base::Result<void> check_handler(int handler) {
     if (handler >= 0 && handler < kHandlers) return {};
     return base::fail(Status::argument, "handler: {}, expected a number in 0..{}", handler,
                       kHandlers - 1);
@@ -43,7 +43,7 @@ void ActiveMessages::start_service() {
     job_.wire->set_service(&ActiveMessages::serve, &ActiveMessages::on_immediate, this);
 }
 
-/// Opens messages. The caller holds the turn.
+/// Creates messages_ and starts the service, at the first call. The caller holds the turn.
 void ActiveMessages::open() {
     if (messages_ != nullptr) return;
     messages_ = std::make_unique<RealMessages>(*job_.wire, area_, job_.bootstrap->rank());
@@ -61,7 +61,7 @@ void ActiveMessages::serve_members(const Team& team) {
 
 base::Result<void> ActiveMessages::set_handler(int number, const MessageHandler& handler) {
     if (closed_) return base::fail(Status::argument, "the runtime has been finalized");
-    if (auto checked = check_number(number); !checked) return checked;
+    if (auto checked = check_handler(number); !checked) return checked;
     if (in_handler()) return base::fail(Status::argument, "a handler must not set handlers");
     const Turn::Hold hold = engine_.take_turn();
     open();
@@ -73,7 +73,7 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
                                         std::size_t bytes) {
     if (send_at_once(job_rank, handler, data, bytes)) return {};
     if (closed_) return base::fail(Status::argument, "the runtime has been finalized");
-    if (handler < 0 || handler >= kHandlers) return check_number(handler);
+    if (handler < 0 || handler >= kHandlers) return check_handler(handler);
     if (bytes > bytes_max())
         return base::fail(Status::argument, "bytes: {}, expected up to {}", bytes, bytes_max());
     if (data == nullptr && bytes != 0)

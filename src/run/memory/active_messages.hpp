@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// active_messages.hpp - active messages of a runtime, and the service of peers' requests.
+// active_messages.hpp - active messages of a runtime, and start of the service of peers' requests.
 //
-// Holds    Service starts when a handler is set, a message is sent, or peers may send requests. So
-//          other programs pay nothing.
+// Holds    The service starts when a handler is set, a message is sent, or peers may send requests.
+//          So programs without active messages and requests have no cost.
 // Next     run/onesided/messages.hpp for messages; run/onesided/service.hpp for requests.
 #pragma once
 
@@ -34,30 +34,33 @@ class ActiveMessages {
     ActiveMessages(const ActiveMessages&) = delete;
     ActiveMessages& operator=(const ActiveMessages&) = delete;
 
-    /// Sets a handler of a number below 256. Without a function, its messages wait again.
+    /// Sets the handler of a number from 0 to 255. If `handler` has no function, messages for this
+    /// number wait in the mailbox until another handler is set.
     [[nodiscard]] base::Result<void> set_handler(int number, const MessageHandler& handler);
-    /// Sends a short message to a local rank that has room, which is the usual case. Otherwise
-    /// returns false; then use send(), which sends it or returns the error.
+    /// Sends a short message to a local rank whose mailbox has space, which is the usual case.
+    /// Otherwise returns false. The caller must then use send(), which also reports errors.
     [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
                                     std::size_t bytes) noexcept;
-    /// Sends a message to a rank of the job. Never waits inside a handler.
+    /// Sends a message to a rank of the job. If too many messages are queued, waits, but never
+    /// inside a handler.
     [[nodiscard]] base::Result<void> send(Rank job_rank, int handler, const void* data,
                                           std::size_t bytes);
-    /// Returns true if this thread runs a handler.
+    /// Returns true if the calling thread is running a handler.
     [[nodiscard]] bool in_handler() const {
-        // Acquire: pairs with the release in open(). A thread in a handler sees the id.
+        // Acquire: pairs with the release in open(), so a thread in a handler sees its own id.
         const auto* const handling = handling_.load(std::memory_order_acquire);
         if (handling == nullptr) return false;
         const std::thread::id runs = handling->load(std::memory_order_relaxed);
         return runs != std::thread::id() && runs == std::this_thread::get_id();
     }
+    /// Returns the largest size of a message in bytes.
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
-    /// Returns when all messages of this rank have been sent.
+    /// Waits until all messages of this rank have been sent.
     [[nodiscard]] base::Result<void> settle();
     /// Makes every later call fail, because the runtime is finalized.
     void close() { closed_ = true; }
 
-    /// Starts to serve requests of local members for memory that they cannot reach.
+    /// Starts to serve requests of local members for memory of this rank that they have not mapped.
     void serve_members(const Team& team);
 
   private:
@@ -72,9 +75,9 @@ class ActiveMessages {
     RealOneSided& onesided_;
     EngineProgress& progress_;
     bool closed_ = false;
-    /// Nullptr until a message is sent or a handler is set.
+    /// nullptr until a message is sent or a handler is set.
     std::unique_ptr<RealMessages> messages_;
-    /// Id of the thread that runs handlers, if any. nullptr until messages are opened.
+    /// Id of the thread that is running a handler, if any. nullptr until messages_ is set.
     std::atomic<const std::atomic<std::thread::id>*> handling_{nullptr};
 };
 

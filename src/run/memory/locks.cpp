@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// locks.cpp - locks of a team: queues in one word of symmetric memory on each member
-// (Mellor-Crummey and Scott).
+// locks.cpp - locks of a team: Mellor-Crummey and Scott queues, in a word of symmetric memory.
 //
 // Idea     Each member's word has two halves. The upper half is used only on the lock's home
-//          member. It holds the last rank in the queue, counted from 1, or 0 if the lock is free.
-//          The lower half holds the member's successor in the queue, counted from 1. Its top bit
-//          shows that the lock has been passed to the member. A new waiter swaps itself in as the
-//          last, and tells its predecessor, which passes the lock on when it unlocks.
-// Holds    The words are 0 when the lock is made and after its last use. Each waiter has one
-//          predecessor, so locking costs two atomic operations, and unlocking one or two.
+//          member: it holds rank + 1 of the last member in the queue, or 0 if the lock is free. The
+//          lower half holds rank + 1 of the member's successor in the queue. Its top bit is set
+//          when the member gets the lock from its predecessor. A new waiter swaps its number into
+//          the upper half, and adds it to its predecessor's lower half. The predecessor passes the
+//          lock on when it unlocks.
+// Holds    The words are 0 before the lock's first use and after its last use. Locking costs at
+//          most two atomic operations on other members, unlocking one or two.
 #include <atomic>
 
 #include "run/memory/remote_memory.hpp"
@@ -18,34 +18,35 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint32_t kGranted = std::uint32_t{1} << 31;
+constexpr std::uint32_t kGranted = std::uint32_t{1} << 31;  // the member has got the lock
 
-std::uint32_t* place_in_queue(std::uint64_t* word) {
+std::uint32_t* successor_half(std::uint64_t* word) {
     return reinterpret_cast<std::uint32_t*>(word);
 }
-std::uint32_t* last_in_queue(std::uint64_t* word) {
+std::uint32_t* last_half(std::uint64_t* word) {
     return reinterpret_cast<std::uint32_t*>(word) + 1;
 }
 
 std::atomic_ref<std::uint32_t> own(std::uint64_t* word) {
-    return std::atomic_ref<std::uint32_t>(*place_in_queue(word));
+    return std::atomic_ref<std::uint32_t>(*successor_half(word));
 }
 
-WordChange narrow(RequestKind kind, std::uint32_t* word, std::uint32_t operand,
-                  std::uint32_t compare = 0) {
+WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t operand,
+                       std::uint32_t compare = 0) {
     return {kind, word, sizeof *word, operand, compare};
 }
 
 }  // namespace
 
-/// Returns the home of a lock. Locks at different offsets have different homes.
+/// Returns the member that holds the end of the lock's queue. It depends on the offset of the lock,
+/// so that several locks have different homes.
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
-    const auto found = place_of_word(call, "lock", word, sizeof *word, 0);
-    if (!found) return found.failure();
+    const auto target = find_word(call, "lock", word, sizeof *word, 0);
+    if (!target) return target.failure();
     if (services_.heap_offset(word) == link::kNoOffset)
         return base::fail(Status::argument, "{}: lock: {} is not symmetric memory", call,
                           static_cast<const void*>(word));
-    return static_cast<Rank>(found->place.offset / sizeof *word %
+    return static_cast<Rank>(target->remote.offset / sizeof *word %
                              static_cast<std::uint64_t>(team_.size()));
 }
 
@@ -54,13 +55,13 @@ base::Result<void> RemoteMemory::lock(std::uint64_t* word) {
     if (!home) return home.failure();
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
     own(word).store(0, std::memory_order_relaxed);
-    const auto before = change(narrow(RequestKind::swap, last_in_queue(word), me), *home);
+    const auto before = change(change_half(RequestKind::swap, last_half(word), me), *home);
     if (!before) return before.failure();
     if (*before == 0) return {};
-    auto told =
-        apply(narrow(RequestKind::bor, place_in_queue(word), me), static_cast<Rank>(*before) - 1);
-    if (!told) return told;
-    const auto granted = waits().all({.word = place_in_queue(word),
+    auto notified = apply(change_half(RequestKind::bor, successor_half(word), me),
+                          static_cast<Rank>(*before) - 1);
+    if (!notified) return notified;
+    const auto granted = waits().all({.word = successor_half(word),
                                       .width = sizeof(std::uint32_t),
                                       .compare = Compare::ge,
                                       .value = kGranted});
@@ -74,12 +75,12 @@ base::Result<bool> RemoteMemory::try_lock(std::uint64_t* word) {
     if (!home) return home.failure();
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
     own(word).store(0, std::memory_order_relaxed);
-    const auto before = change(narrow(RequestKind::compare_swap, last_in_queue(word), me), *home);
+    const auto before = change(change_half(RequestKind::compare_swap, last_half(word), me), *home);
     if (!before) return before.failure();
     return *before == 0;
 }
 
-/// Completes this rank's puts before the next member gets the lock.
+/// First completes this rank's puts, so that the next holder of the lock sees them.
 base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
     const auto home = home_of("lock", word);
     if (!home) return home.failure();
@@ -87,20 +88,20 @@ base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
     if (own(word).load(std::memory_order_acquire) == 0) {
         const auto last =
-            change(narrow(RequestKind::compare_swap, last_in_queue(word), 0, me), *home);
+            change(change_half(RequestKind::compare_swap, last_half(word), 0, me), *home);
         if (!last) return last.failure();
         if (*last == me) return {};
         if (*last == 0)
             return base::fail(Status::argument, "unlock: this rank does not hold the lock {}",
                               static_cast<const void*>(word));
     }
-    const auto next = waits().all({.word = place_in_queue(word),
+    const auto next = waits().all({.word = successor_half(word),
                                    .width = sizeof(std::uint32_t),
                                    .compare = Compare::ne,
                                    .value = 0});
     if (!next) return next.failure();
     own(word).store(0, std::memory_order_relaxed);
-    return apply(narrow(RequestKind::bor, place_in_queue(word), kGranted),
+    return apply(change_half(RequestKind::bor, successor_half(word), kGranted),
                  static_cast<Rank>(*next) - 1);
 }
 

@@ -16,7 +16,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kGuardBytes = 4096;
+constexpr std::uint64_t kGuardBytes = 4096;  // unused addresses after each name
 
 std::uintptr_t address_of(const void* memory) {
     return reinterpret_cast<std::uintptr_t>(memory);
@@ -29,7 +29,8 @@ bool is_mapped(std::byte* memory, std::uint64_t bytes) {
     return ::msync(memory - into_page, bytes + into_page, MS_ASYNC) == 0;
 }
 
-bool is_sound(const MemoryCard& card, const SegmentLayout& layout) {
+/// Checks the numbers of a card without a fault.
+bool is_valid(const MemoryCard& card, const SegmentLayout& layout) {
     if (card.bytes >= MemoryCard::kBytesMax || card.address + card.bytes < card.address)
         return false;
     if (card.number > RemoteAddress::kNumberMax) return false;
@@ -49,7 +50,7 @@ std::string text_of(MemoryFault fault) {
         case MemoryFault::unmapped:
             return "not all of the memory is mapped";
         case MemoryFault::ours:
-            return "the memory is the library's own";
+            return "the memory is in the segment of the library, but not in its heap";
         case MemoryFault::no_number:
             return fmt::format("{} ranges are registered already", RemoteAddress::kNumberMax);
         case MemoryFault::none:
@@ -62,19 +63,20 @@ std::string text_of(MemoryFault fault) {
 
 base::Result<void> check(const MemoryCard& card, Rank member, const SegmentLayout& layout) {
     if (card.fault > MemoryFault::no_number ||
-        (card.fault == MemoryFault::none && !is_sound(card, layout)))
-        return base::fail(Status::peer,
-                          "rank {} says of its memory what cannot be: {} bytes at {:#x}, up to {} "
-                          "of its segment, a region of {} bytes",
-                          member, card.bytes, card.address, card.segment_end, card.region_bytes);
+        (card.fault == MemoryFault::none && !is_valid(card, layout)))
+        return base::fail(
+            Status::peer,
+            "rank {} sent an invalid memory card: {} bytes at {:#x}, end in its segment "
+            "{}, region of {} bytes",
+            member, card.bytes, card.address, card.segment_end, card.region_bytes);
     if (card.fault == MemoryFault::none) return {};
     const Status status = card.fault == MemoryFault::no_number ? Status::memory : Status::argument;
     return base::fail(status, "rank {}, {} bytes at {:#x}: {}", member, card.bytes, card.address,
                       text_of(card.fault));
 }
 
-/// Makes this rank's memory ready for all members. The next step sends them the card.
-MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uint64_t bytes) {
+/// Prepares this rank's memory for access by all members, and returns its card.
+MemoryCard RegisteredMemory::make_card(const Team& team, std::byte* memory, std::uint64_t bytes) {
     MemoryCard mine{.bytes = bytes, .address = address_of(memory)};
     const auto refuse = [&](MemoryFault fault) {
         mine.fault = fault;
@@ -95,14 +97,15 @@ MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uin
     const Turn::Hold hold = services_.engine.take_turn();
     mine.number = services_.onesided.service().registered().add({memory, bytes});
     if (mine.number == 0) return refuse(MemoryFault::no_number);
-    bool far = false;
+    bool has_remote = false;
     for (Rank member = 0; member < team.size(); ++member)
-        far = far || services_.job.wire->near(team.job_rank(member)) == nullptr;
-    if (!far) return mine;
+        has_remote = has_remote || services_.job.wire->near(team.job_rank(member)) == nullptr;
+    if (!has_remote) return mine;
     const auto region = services_.job.wire->memory().register_memory({memory, bytes});
     if (!region) {
-        services_.log.info(fmt::format("register: {} bytes are reached by request, for: {}", bytes,
-                                       region.failure().text));
+        services_.log.info(
+            fmt::format("register: remote ranks access {} bytes by requests, because: {}", bytes,
+                        region.failure().text));
         return mine;
     }
     mine.region_base = region->base;
@@ -111,7 +114,7 @@ MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uin
     return mine;
 }
 
-void RegisteredMemory::withdraw(const MemoryCard& mine) {
+void RegisteredMemory::revoke(const MemoryCard& mine) {
     if (mine.number == 0 || services_.job.wire == nullptr) return;
     const Turn::Hold hold = services_.engine.take_turn();
     services_.onesided.service().registered().remove(mine.number);
@@ -129,8 +132,8 @@ base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
         return why->within("register");
     for (Rank member = 0; member < team.size(); ++member) {
         const MemoryCard& card = cards[static_cast<std::size_t>(member)];
-        if (auto good = check(card, member, services_.layout); !good)
-            return good.failure().within("register");
+        if (auto checked = check(card, member, services_.layout); !checked)
+            return checked.failure().within("register");
     }
     return cards;
 }
@@ -139,52 +142,54 @@ base::Result<std::byte*> RegisteredMemory::add(Team& team, void* memory, std::ui
     const SetupLock::Hold setup = services_.setup.take();
     if (services_.closed()) return team.state().failure;
     services_.messages.serve_members(team);
-    const MemoryCard mine = offer(team, static_cast<std::byte*>(memory), bytes);
+    const MemoryCard mine = make_card(team, static_cast<std::byte*>(memory), bytes);
     const auto cards = exchange(team, mine);
-    auto name = cards ? enter(team, mine, *cards) : base::Result<std::byte*>(cards.failure());
-    if (!name) withdraw(mine);
+    auto name = cards ? add_name(team, mine, *cards) : base::Result<std::byte*>(cards.failure());
+    if (!name) revoke(mine);
     return name;
 }
 
-/// Reserves addresses for the name. All members know each other's memory.
-base::Result<std::byte*> RegisteredMemory::enter(Team& team, const MemoryCard& mine,
-                                                 const std::vector<MemoryCard>& cards) {
-    std::uint64_t longest = kGuardBytes;  // keeps short overruns from reaching another name
+/// Reserves addresses for the name, and adds the registration. `cards` are all members' cards.
+base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard& mine,
+                                                    const std::vector<MemoryCard>& cards) {
+    std::uint64_t longest = kGuardBytes;  // a short overrun then does not reach another name
     for (const MemoryCard& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
-    Registration made{.team = team.serial(),
-                      .order = team.next_allocation(),
-                      .name = link::reserve_addresses(longest, 0),
-                      .members = {},
-                      .in_segment = {},
-                      .mine = mine};
-    std::uint64_t ready = made.name.start() != nullptr ? 1 : 0;
+    Registration added{.team = team.serial(),
+                       .order = team.next_allocation(),
+                       .name = link::reserve_addresses(longest, 0),
+                       .members = {},
+                       .in_segment = {},
+                       .mine = mine};
+    std::uint64_t ready = added.name.start() != nullptr ? 1 : 0;
     if (const base::Failure* const why = team.run(
             Call::allreduce(&ready, &ready, 1, Type::uint64, Op::min), Purpose::register_memory))
         return why->within("register");
     if (ready == 0)
-        return base::fail(Status::memory, "register: a member finds no {} addresses for a name",
+        return base::fail(Status::memory,
+                          "register: a member cannot reserve {} bytes of addresses for a name",
                           longest);
     for (Rank member = 0; member < team.size(); ++member) {
         const MemoryCard& card = cards[static_cast<std::size_t>(member)];
-        made.members.push_back(seen_from_here(team.job_rank(member), card));
-        made.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
+        added.members.push_back(peer_memory(team.job_rank(member), card));
+        added.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
     }
-    std::byte* const name = made.name.start();
+    std::byte* const name = added.name.start();
     const std::scoped_lock lock(mutex_);
-    held_.emplace(address_of(name) + longest, std::move(made));
+    registrations_.emplace(address_of(name) + longest, std::move(added));
     return name;
 }
 
-PeerMemory RegisteredMemory::seen_from_here(Rank job_rank, const MemoryCard& card) const {
+/// Returns a member's memory with the methods by which this rank can access it.
+PeerMemory RegisteredMemory::peer_memory(Rank job_rank, const MemoryCard& card) const {
     const link::Wire& wire = *services_.job.wire;
-    PeerMemory seen{.number = card.number, .bytes = card.bytes, .address = card.address};
+    PeerMemory memory{.number = card.number, .bytes = card.bytes, .address = card.address};
     if (job_rank == services_.job.bootstrap->rank())
-        seen.mapped = reinterpret_cast<std::byte*>(card.address);
+        memory.mapped = reinterpret_cast<std::byte*>(card.address);
     else if (wire.near(job_rank) != nullptr)
-        seen.copied = wire.memory().direct() != nullptr;
+        memory.copied = wire.memory().direct() != nullptr;
     else
-        seen.region = {card.region_base, card.region_bytes, card.region_key};
-    return seen;
+        memory.region = {card.region_base, card.region_bytes, card.region_key};
+    return memory;
 }
 
 base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
@@ -193,8 +198,8 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
     Registrations::iterator at;
     {
         const std::scoped_lock lock(mutex_);
-        at = holding(name);
-        if (at == held_.end() || at->second.team != team.serial() ||
+        at = find_holder(name);
+        if (at == registrations_.end() || at->second.team != team.serial() ||
             at->second.name.start() != name)
             return base::fail(Status::argument,
                               "unregister: {} is not the name of memory that is registered on this "
@@ -206,7 +211,7 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
     const Call agree = Call::allreduce(words, words, 2, Type::uint64, Op::max);
     if (const base::Failure* const why = team.run(agree, Purpose::unregister_memory))
         return why->within("unregister");
-    if (words[0] != ~words[1])  // the maximum is not the minimum
+    if (words[0] != ~words[1])  // maximum and minimum of the members' numbers differ
         return base::fail(Status::argument,
                           "unregister: members of the team pass different names, expected the same "
                           "on all");
@@ -215,26 +220,26 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
 }
 
 void RegisteredMemory::end_team(const Team& team) {
-    for (auto at = held_.begin(); at != held_.end();) {
+    for (auto at = registrations_.begin(); at != registrations_.end();) {
         const auto here = at++;
         if (here->second.team == team.serial()) drop(here);
     }
 }
 
 void RegisteredMemory::drop(Registrations::iterator at) {
-    withdraw(at->second.mine);
+    revoke(at->second.mine);
     const std::scoped_lock lock(mutex_);
     retired_.push_back(std::move(at->second.name));
     if (retired_.size() > kRetired) retired_.pop_front();
-    held_.erase(at);
+    registrations_.erase(at);
 }
 
-/// Returns the registration whose name contains the address. The caller holds the lock.
-RegisteredMemory::Registrations::iterator RegisteredMemory::holding(const void* address) {
-    const auto at = held_.upper_bound(address_of(address));
+/// Returns the registration whose name contains the address, or the end. The caller holds the lock.
+RegisteredMemory::Registrations::iterator RegisteredMemory::find_holder(const void* address) {
+    const auto at = registrations_.upper_bound(address_of(address));
     const bool holds =
-        at != held_.end() && address_of(at->second.name.start()) <= address_of(address);
-    return holds ? at : held_.end();
+        at != registrations_.end() && address_of(at->second.name.start()) <= address_of(address);
+    return holds ? at : registrations_.end();
 }
 
 std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& team,
@@ -242,8 +247,8 @@ std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& te
                                                                   std::uint64_t bytes,
                                                                   Rank member) {
     const std::scoped_lock lock(mutex_);
-    const auto at = holding(address);
-    if (at == held_.end()) {
+    const auto at = find_holder(address);
+    if (at == registrations_.end()) {
         const bool ended = std::ranges::any_of(retired_, [&](const link::AddressRange& name) {
             return address_of(address) - address_of(name.start()) < name.bytes();
         });
@@ -259,18 +264,18 @@ std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& te
     const PeerMemory& memory = held.members[index];
     const std::uint64_t offset = address_of(address) - address_of(held.name.start());
     if (offset > memory.bytes || bytes > memory.bytes - offset)
-        return base::fail(Status::argument,
-                          "{} bytes at offset {} do not lie in the {} bytes that rank {} has "
-                          "registered",
-                          bytes, offset, memory.bytes, member);
+        return base::fail(
+            Status::argument,
+            "{} bytes at offset {} are not in the {} bytes that rank {} has registered", bytes,
+            offset, memory.bytes, member);
     if (held.in_segment[index] != 0) return RemoteAddress(held.in_segment[index] + offset);
     return RemoteAddress(offset, &memory);
 }
 
 std::uint64_t RegisteredMemory::bytes_of(const Team& team, const void* address, Rank member) {
     const std::scoped_lock lock(mutex_);
-    const auto at = holding(address);
-    if (at == held_.end() || at->second.team != team.serial() || member < 0 ||
+    const auto at = find_holder(address);
+    if (at == registrations_.end() || at->second.team != team.serial() || member < 0 ||
         member >= team.size())
         return 0;
     return at->second.members[static_cast<std::size_t>(member)].bytes;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered_memory.hpp - users' memory that members of a team put to and get from, by a *name*
-// (docs/decisions/0020-registered-memory.md).
+// registered_memory.hpp - registration of users' memory. Members of a team put to and get from
+// registered memory by a *name*, a reserved address (docs/decisions/0020-registered-memory.md).
 //
-// Holds    A call that fails changes nothing on any member. Registrations belong to one team and
-//          end with it. Puts to memory are complete before its registration ends. A name is not
-//          reused before kRetired later ones have ended.
+// Holds    A failed registration has no effect on any member. Registrations belong to a team and
+//          end with it. Puts to memory are complete before its registration ends. The addresses of
+//          an ended name stay reserved until kRetired more names have ended, so that their late use
+//          is detected.
 // Next     run/onesided/remote_address.hpp for the memory behind a name; remote_memory.hpp for
 //          the calls.
 #pragma once
@@ -33,22 +34,22 @@ class Team;
 /// Reason why a member cannot register its memory.
 enum class MemoryFault : std::uint64_t { none, null, too_long, unmapped, ours, no_number };
 
-/// A team member's description of memory that it registers. Sent as words.
+/// A member's description of the memory that it registers. Sent as words to all members.
 struct MemoryCard {
-    /// Registered memory is shorter.
+    /// Registered memory must be shorter than this.
     static constexpr std::uint64_t kBytesMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
 
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  ///< 0: the member registers nothing
     std::uint64_t address = 0;
     MemoryFault fault = MemoryFault::none;
-    std::uint64_t number = 0;
-    std::uint64_t segment_end = 0;  ///< end in the member's segment; 0: memory outside
+    std::uint64_t number = 0;       ///< of RegisteredRanges; 0: none
+    std::uint64_t segment_end = 0;  ///< offset in the member's segment; 0: outside
+    /// Registration with the network; 0 bytes: the network does not reach the memory.
     std::uint64_t region_base = 0, region_bytes = 0, region_key = 0;
 };
 
-/// Fails if the member reports a fault, or if the card is invalid: sums must not wrap, memory in
-/// the member's segment must be in its heap, and a region must contain all of the memory. `layout`
-/// is equal on all ranks.
+/// Fails if the member reports a fault, or if the card is invalid: sums must not overflow, memory
+/// in the member's segment must be in its heap, and a region must contain all of the memory.
 [[nodiscard]] base::Result<void> check(const MemoryCard& card, Rank member,
                                        const SegmentLayout& layout);
 
@@ -56,15 +57,16 @@ class RegisteredMemory {
   public:
     explicit RegisteredMemory(const MemoryServices& services) : services_(services) {}
 
-    /// Registers memory. Each member may pass other memory, or none. Returns the name. Collective.
+    /// Registers this rank's memory, which may be empty. Returns the name. Collective.
     [[nodiscard]] base::Result<std::byte*> add(Team& team, void* memory, std::uint64_t bytes);
     /// Ends a registration by the name that add() returned. Collective.
     [[nodiscard]] base::Result<void> remove(Team& team, const void* name);
-    /// Ends all registrations of a team, after all members have stopped using them.
+    /// Ends all registrations of a team. All members must have stopped using them.
     void end_team(const Team& team);
 
-    /// Returns the place of a member's bytes by a name, or a failure if the name or the range is
-    /// wrong. Returns nothing if the address is in no current or recent name.
+    /// Translates an address within a name to the member's memory. Fails if the name is not valid
+    /// or the range exceeds the memory. Returns nothing if the address is in no current or recent
+    /// name.
     [[nodiscard]] std::optional<base::Result<RemoteAddress>> find(const Team& team,
                                                                   const void* address,
                                                                   std::uint64_t bytes, Rank member);
@@ -72,32 +74,32 @@ class RegisteredMemory {
     [[nodiscard]] std::uint64_t bytes_of(const Team& team, const void* address, Rank member);
 
   private:
-    static constexpr std::size_t kRetired = 16;
+    static constexpr std::size_t kRetired = 16;  ///< ended names whose use is detected
 
     struct Registration {
         std::uint64_t team = 0;   ///< Team::serial()
-        std::uint64_t order = 0;  ///< among the team's allocations; equal on all members
+        std::uint64_t order = 0;  ///< Team::next_allocation()
         link::AddressRange name;
-        std::vector<PeerMemory> members;  ///< by team rank; never resized, because calls use it
+        std::vector<PeerMemory> members;  ///< by team rank; never resized: calls point to elements
         /// By team rank: offset of the memory in the member's segment; 0: outside of it.
         std::vector<std::uint64_t> in_segment;
         MemoryCard mine;
     };
     using Registrations = std::map<std::uintptr_t, Registration>;  ///< by the end of the name
 
-    [[nodiscard]] MemoryCard offer(const Team& team, std::byte* memory, std::uint64_t bytes);
-    void withdraw(const MemoryCard& mine);
+    [[nodiscard]] MemoryCard make_card(const Team& team, std::byte* memory, std::uint64_t bytes);
+    void revoke(const MemoryCard& mine);
     [[nodiscard]] base::Result<std::vector<MemoryCard>> exchange(Team& team,
                                                                  const MemoryCard& mine);
-    [[nodiscard]] base::Result<std::byte*> enter(Team& team, const MemoryCard& mine,
-                                                 const std::vector<MemoryCard>& cards);
-    [[nodiscard]] PeerMemory seen_from_here(Rank job_rank, const MemoryCard& card) const;
+    [[nodiscard]] base::Result<std::byte*> add_name(Team& team, const MemoryCard& mine,
+                                                    const std::vector<MemoryCard>& cards);
+    [[nodiscard]] PeerMemory peer_memory(Rank job_rank, const MemoryCard& card) const;
     void drop(Registrations::iterator at);
-    [[nodiscard]] Registrations::iterator holding(const void* address);
+    [[nodiscard]] Registrations::iterator find_holder(const void* address);
 
     const MemoryServices& services_;
-    std::mutex mutex_;  ///< for the members below; several threads look up names
-    Registrations held_;
+    std::mutex mutex_;  ///< protects the members below: several threads may look up names
+    Registrations registrations_;
     std::deque<link::AddressRange> retired_;  ///< names whose registrations have ended
 };
 

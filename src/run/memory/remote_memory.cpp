@@ -9,14 +9,14 @@
 
 namespace weft::run {
 
-base::Result<void> RemoteMemory::usable(std::string_view call) const {
+base::Result<void> RemoteMemory::check_open(std::string_view call) const {
     if (services_.closed())
         return base::fail(Status::argument, "{}: the runtime has been finalized", call);
     return {};
 }
 
 base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) const {
-    if (auto checked = usable(call); !checked) return checked.failure();
+    if (auto checked = check_open(call); !checked) return checked.failure();
     if (peer < 0 || peer >= team_.size())
         return base::fail(Status::argument,
                           "{}: peer: {} is not a rank of the team, expected 0..{}", call, peer,
@@ -24,9 +24,9 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// Finds the place of an address. The usual case, memory in the heap, is compiled into the calls.
-/// Zero bytes are valid at any address.
-[[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::place(
+/// Translates an address. The usual case, memory in the heap, is inlined into the calls. With 0
+/// bytes, any address is valid.
+[[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::find(
     std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
     Rank peer) {
     const std::uint64_t offset = services_.offset_of(address);
@@ -34,7 +34,7 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     if (peer >= 0 && peer < team_.size() && offset >= services_.heap && offset <= end &&
         bytes <= end - offset) [[likely]]
         return Target{team_.job_rank(peer), offset};
-    const auto look = [&]() __attribute__((noinline, cold))->base::Result<Target> {
+    const auto search = [&]() __attribute__((noinline, cold))->base::Result<Target> {
         const auto rank = job_rank(call, peer);
         if (!rank) return rank.failure();
         if (bytes == 0) return Target{*rank, 0};
@@ -44,19 +44,19 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
         return base::fail(Status::argument, "{}: {}: {}; to rank {}", call, argument,
                           named->failure().text, peer);
     };
-    return look();
+    return search();
 }
 
 base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view argument,
                                       const void* address, std::size_t bytes, Rank peer) const {
     return base::fail(Status::argument,
-                      "{}: {}: {} with {} bytes does not lie in symmetric memory ({} bytes from "
+                      "{}: {}: {} with {} bytes is not in symmetric memory ({} bytes from "
                       "{}); to rank {}",
                       call, argument, address, bytes, services_.end - services_.heap,
                       static_cast<const void*>(services_.segment + services_.heap), peer);
 }
 
-/// Returns true if blocks at this stride, and all their bytes, fit into the address space.
+/// Returns true if the span of the blocks and the number of their bytes fit into the address space.
 static bool fits(const Strided& blocks, std::int64_t stride) {
     if (blocks.count == 0 || blocks.block_bytes == 0) return true;
     constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
@@ -66,31 +66,32 @@ static bool fits(const Strided& blocks, std::int64_t stride) {
            (step == 0 || blocks.count - 1 <= kDistanceMax / step);
 }
 
-static base::Failure too_wide(std::string_view call, std::string_view argument,
-                              const Strided& blocks, std::int64_t stride, Rank peer) {
+static base::Failure exceeds_space(std::string_view call, std::string_view argument,
+                                   const Strided& blocks, std::int64_t stride, Rank peer) {
     return base::fail(Status::argument,
                       "{}: {}: {} blocks of {} bytes at a stride of {} bytes exceed the address "
                       "space; peer: rank {}",
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
-/// Finds the place of blocks. If the first and the last block are in the same memory, all are.
-base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_view call,
-                                                                 std::string_view argument,
-                                                                 const void* address,
-                                                                 std::int64_t stride,
-                                                                 const Strided& blocks, Rank peer) {
+/// Translates the address of blocks. If the first and the last block are in the same memory, all
+/// blocks are.
+base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view call,
+                                                             std::string_view argument,
+                                                             const void* address,
+                                                             std::int64_t stride,
+                                                             const Strided& blocks, Rank peer) {
     const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
-    auto first = place(call, argument, address, bytes, peer);
+    auto first = find(call, argument, address, bytes, peer);
     if (!first || bytes == 0) return first;
     const std::uint64_t steps = blocks.count - 1;
-    if (!fits(blocks, stride)) return too_wide(call, argument, blocks, stride, peer);
+    if (!fits(blocks, stride)) return exceeds_space(call, argument, blocks, stride, peer);
     const auto* const last =
         static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
-    const auto end = place(call, argument, last, bytes, peer);
+    const auto end = find(call, argument, last, bytes, peer);
     if (!end) return end.failure();
-    const RemoteAddress expected = onesided::block_of(first->place, steps, stride);
-    if (end->place.memory != expected.memory || end->place.offset != expected.offset)
+    const RemoteAddress expected = onesided::block_of(first->remote, steps, stride);
+    if (end->remote.memory != expected.memory || end->remote.offset != expected.offset)
         return base::fail(Status::argument,
                           "{}: {}: {} blocks at a stride of {} bytes are not in symmetric "
                           "memory; to rank {}",
@@ -98,15 +99,15 @@ base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_vie
     return first;
 }
 
-base::Result<RemoteMemory::Target> RemoteMemory::place_of_word(std::string_view call,
-                                                               std::string_view argument,
-                                                               const void* address,
-                                                               std::size_t width, Rank peer) {
-    auto found = place(call, argument, address, width, peer);
-    if (found && found->place.address() % width != 0)
+base::Result<RemoteMemory::Target> RemoteMemory::find_word(std::string_view call,
+                                                           std::string_view argument,
+                                                           const void* address, std::size_t width,
+                                                           Rank peer) {
+    auto target = find(call, argument, address, width, peer);
+    if (target && target->remote.address() % width != 0)
         return base::fail(Status::argument, "{}: {}: {} is not aligned to its {} bytes; to rank {}",
                           call, argument, address, width, peer);
-    return found;
+    return target;
 }
 
 static base::Failure null_buffer(std::string_view argument, std::size_t bytes,
@@ -121,11 +122,11 @@ static base::Failure null_blocks(std::string_view argument, const Strided& block
                       argument, blocks.count, blocks.block_bytes, direction, peer);
 }
 
-/// Runs a call of this stream. Calls that only touch mapped memory need no turn. They still drive
-/// the engine from time to time, because a program that polls a local word must not delay requests
-/// of remote ranks.
+/// Runs a one-sided call in this context's stream. `near`: the call only accesses mapped memory, so
+/// it needs no turn. It still drives the engine from time to time, because a program that polls a
+/// local word must not delay requests of remote ranks.
 template <auto kCall, class... Arguments>
-base::Result<void> RemoteMemory::driven(bool near, Arguments&&... arguments) {
+base::Result<void> RemoteMemory::run_in_stream(bool near, Arguments&&... arguments) {
     if (near) services_.progress.drive_now_and_then();
     const Turn::Hold hold = near ? Turn::Hold() : services_.engine.take_turn();
     if ((services_.onesided.*kCall)(std::forward<Arguments>(arguments)..., stream_)) return {};
@@ -133,7 +134,7 @@ base::Result<void> RemoteMemory::driven(bool near, Arguments&&... arguments) {
 }
 
 bool RemoteMemory::is_near(const Target& target) const {
-    return services_.onesided.reach(target.rank, target.place) != nullptr;
+    return services_.onesided.reach(target.rank, target.remote) != nullptr;
 }
 
 Stream* RemoteMemory::open_stream() {
@@ -148,54 +149,54 @@ void RemoteMemory::close_stream() {
 
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
-    const auto found = place("put", "dst", to, bytes, peer);
-    if (!found) return found.failure();
+    const auto target = find("put", "dst", to, bytes, peer);
+    if (!target) return target.failure();
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
-    return driven<&RealOneSided::put>(is_near(*found), found->rank, found->place,
-                                      static_cast<const std::byte*>(from), bytes, when);
+    return run_in_stream<&RealOneSided::put>(is_near(*target), target->rank, target->remote,
+                                             static_cast<const std::byte*>(from), bytes, when);
 }
 
 base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
-    const auto found = place("get", "src", from, bytes, peer);
-    if (!found) return found.failure();
+    const auto target = find("get", "src", from, bytes, peer);
+    if (!target) return target.failure();
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
-    return driven<&RealOneSided::get>(is_near(*found), found->rank, static_cast<std::byte*>(into),
-                                      found->place, bytes, when);
+    return run_in_stream<&RealOneSided::get>(
+        is_near(*target), target->rank, static_cast<std::byte*>(into), target->remote, bytes, when);
 }
 
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
                                              Rank peer) {
-    const auto found = place_of_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer);
-    if (!found) return found.failure();
+    const auto target = find_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer);
+    if (!target) return target.failure();
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!fits(blocks, blocks.from_stride))
-        return too_wide("put_strided", "src", blocks, blocks.from_stride, peer);
+        return exceeds_space("put_strided", "src", blocks, blocks.from_stride, peer);
     if (from == nullptr) return null_blocks("put_strided: src", blocks, "to", peer);
-    return driven<&RealOneSided::put_strided>(is_near(*found), found->rank, found->place,
-                                              static_cast<const std::byte*>(from), blocks);
+    return run_in_stream<&RealOneSided::put_strided>(is_near(*target), target->rank, target->remote,
+                                                     static_cast<const std::byte*>(from), blocks);
 }
 
 base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
                                              Rank peer) {
-    const auto found =
-        place_of_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer);
-    if (!found) return found.failure();
+    const auto target = find_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer);
+    if (!target) return target.failure();
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!fits(blocks, blocks.to_stride))
-        return too_wide("get_strided", "dst", blocks, blocks.to_stride, peer);
+        return exceeds_space("get_strided", "dst", blocks, blocks.to_stride, peer);
     if (into == nullptr) return null_blocks("get_strided: dst", blocks, "from", peer);
-    return driven<&RealOneSided::get_strided>(is_near(*found), found->rank,
-                                              static_cast<std::byte*>(into), found->place, blocks);
+    return run_in_stream<&RealOneSided::get_strided>(
+        is_near(*target), target->rank, static_cast<std::byte*>(into), target->remote, blocks);
 }
 
 base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
                                            Rank peer, std::uint32_t& pending) {
-    const auto found = place("get", "src", from, bytes, peer);
-    if (!found) return found.failure();
+    const auto target = find("get", "src", from, bytes, peer);
+    if (!target) return target.failure();
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
-    return driven<&RealOneSided::start_get>(
-        is_near(*found), found->rank, static_cast<std::byte*>(into), found->place, bytes, pending);
+    return run_in_stream<&RealOneSided::start_get>(is_near(*target), target->rank,
+                                                   static_cast<std::byte*>(into), target->remote,
+                                                   bytes, pending);
 }
 
 base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadline deadline) {
@@ -211,14 +212,14 @@ base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadl
 base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::size_t bytes,
                                             void* word, std::uint64_t value, bool adds, Rank peer,
                                             Return when) {
-    const auto signal = place_of_word("put_signal", "signal", word, sizeof value, peer);
+    const auto signal = find_word("put_signal", "signal", word, sizeof value, peer);
     if (!signal) return signal.failure();
-    const auto found = place("put_signal", "dst", to, bytes, peer);
-    if (!found) return found.failure();
+    const auto target = find("put_signal", "dst", to, bytes, peer);
+    if (!target) return target.failure();
     if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, "to", peer);
-    return driven<&RealOneSided::put_signal>(is_near(*found) && is_near(*signal), found->rank,
-                                             found->place, static_cast<const std::byte*>(from),
-                                             bytes, Signal{signal->place, value, adds}, when);
+    return run_in_stream<&RealOneSided::put_signal>(
+        is_near(*target) && is_near(*signal), target->rank, target->remote,
+        static_cast<const std::byte*>(from), bytes, Signal{signal->remote, value, adds}, when);
 }
 
 namespace {
@@ -236,50 +237,52 @@ std::string_view name_of(RequestKind kind) {
     }
 }
 
-Atomic at(const RemoteAddress& place, const WordChange& change) {
-    return {change.kind, change.width, place, change.operand, change.compare};
+Atomic at(const RemoteAddress& remote, const WordChange& change) {
+    return {change.kind, change.width, remote, change.operand, change.compare};
 }
 
 }  // namespace
 
 base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
-    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
-    if (!found) return found.failure();
+    const auto target = find_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!target) return target.failure();
     std::uint64_t old = 0;
-    auto done =
-        driven<&RealOneSided::change>(is_near(*found), found->rank, at(found->place, change), old);
+    auto done = run_in_stream<&RealOneSided::change>(is_near(*target), target->rank,
+                                                     at(target->remote, change), old);
     if (!done) return done.failure();
     return old;
 }
 
 base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
-    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
-    if (!found) return found.failure();
-    return driven<&RealOneSided::apply>(is_near(*found), found->rank, at(found->place, change));
+    const auto target = find_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!target) return target.failure();
+    return run_in_stream<&RealOneSided::apply>(is_near(*target), target->rank,
+                                               at(target->remote, change));
 }
 
 base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
-    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
-    if (!found) return found.failure();
-    return driven<&RealOneSided::start_change>(is_near(*found), found->rank,
-                                               at(found->place, change), into);
+    const auto target = find_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!target) return target.failure();
+    return run_in_stream<&RealOneSided::start_change>(is_near(*target), target->rank,
+                                                      at(target->remote, change), into);
 }
 
 base::Result<void> RemoteMemory::fence() {
-    if (auto checked = usable("fence"); !checked) return checked;
+    if (auto checked = check_open("fence"); !checked) return checked;
     const Turn::Hold hold = services_.engine.take_turn();
     if (services_.onesided.fence(stream_)) return {};
     return services_.engine.failure();
 }
 
 base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
-    if (auto checked = usable("quiet"); !checked) return checked;
+    if (auto checked = check_open("quiet"); !checked) return checked;
     const Turn::Hold hold = services_.engine.take_turn();
     switch (services_.onesided.quiet(stream_, deadline)) {
         case Waited::done:
             return {};
         case Waited::late:
-            return base::fail(Status::timeout, "quiet: the time is over, and not all is done");
+            return base::fail(Status::timeout,
+                              "quiet: the time is over, and operations are still in flight");
         case Waited::failed:
             break;
     }
@@ -290,11 +293,11 @@ std::byte* RemoteMemory::address_on(const void* memory, Rank member) {
     if (member < 0 || member >= team_.size() || services_.closed()) return nullptr;
     const Rank rank = team_.job_rank(member);
     const std::uint64_t offset = services_.heap_offset(memory);
-    std::byte* const there = services_.job.wire->near(rank);
-    if (offset != link::kNoOffset && there != nullptr) return there + offset;
-    const auto found = registered_.find(team_, memory, 0, member);
-    if (!found || !*found) return nullptr;
-    return services_.onesided.reach(rank, **found);
+    std::byte* const segment = services_.job.wire->near(rank);
+    if (offset != link::kNoOffset && segment != nullptr) return segment + offset;
+    const auto target = registered_.find(team_, memory, 0, member);
+    if (!target || !*target) return nullptr;
+    return services_.onesided.reach(rank, **target);
 }
 
 }  // namespace weft::run

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote_memory.hpp - one-sided calls of a team: checks arguments, translates ranks and addresses.
+// remote_memory.hpp - one-sided calls of a team: checks arguments and translates team ranks and
+// addresses to ranks and offsets of the job.
 //
-// Idea     Ranks are team ranks. Addresses are this rank's addresses of symmetric memory, and refer
-//          to the same offset at the peer. A context is a team with a separate stream.
-// Holds    A refused call changes nothing. Calls on local peers take no lock and rarely
-//          drive the engine.
+// Idea     The caller names memory of a peer by this rank's address of the same symmetric memory,
+//          or by a registered name. A context is a team whose fence() and quiet() cover only its
+//          own operations (Stream).
+// Holds    A refused call has no effect. Calls on mapped memory of local peers take no lock and
+//          rarely drive the engine.
 // Next     run/onesided/onesided.hpp for the calls; word_waits.cpp for waits; locks.cpp for locks.
 #pragma once
 
@@ -34,38 +36,41 @@ struct WordChange {
     std::uint64_t compare = 0;
 };
 
-/// An array of this rank's words that other ranks change, and the awaited condition.
+/// Array of this rank's words that other ranks change, and the condition for which to wait.
 struct WordWait {
-    const void* word = nullptr;  ///< the first
+    const void* word = nullptr;  ///< first word of the array
     std::uint8_t width = 8;      ///< bytes: 4 or 8
     bool is_signed = false;
     Compare compare = Compare::eq;
-    std::uint64_t value = 0;  ///< for all words; sign-extended if signed
+    std::uint64_t value = 0;  ///< compared with each word; sign-extended if signed
     std::size_t count = 1;
-    const void* values = nullptr;  ///< if not null: one value for each word, of its width
+    const void* values = nullptr;  ///< if not null: a value for each word, instead of `value`
     const int* skip = nullptr;     ///< if not null: words with a nonzero entry are ignored
 };
 
-/// Waits for words of this rank that other ranks change. Drives everything until one, some or all
-/// words of an array satisfy a comparison. A wait with a deadline ends with Status::timeout.
+/// Waits for words of this rank that other ranks change. Drives the engine and all pending
+/// communication until one, some or all words of an array satisfy a comparison. Fails with
+/// Status::timeout after the deadline.
 class WordWaits {
   public:
-    /// No word: all are skipped, or no word satisfies the condition.
+    /// Index if all words are skipped, or if no word satisfies the condition.
     static constexpr std::size_t kNone = ~std::size_t{0};
 
     WordWaits(const MemoryServices& services) : services_(services) {}
 
-    /// Waits until each word has satisfied the condition once. Returns the last word's value.
+    /// Waits until each word has satisfied the condition once. Returns the value of the last word
+    /// that is not skipped, or 0 if all are skipped.
     [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
                                                   base::Deadline deadline = {});
-    /// Waits for one word and returns its index, or kNone if all words are skipped.
+    /// Waits until a word satisfies the condition. Returns its index, or kNone if all words are
+    /// skipped.
     [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
-    /// Waits for at least one word. Writes the indices of all words that satisfy the condition, and
-    /// returns their number, or 0 if all words are skipped.
+    /// Waits until at least one word satisfies the condition. Writes the indices of all words that
+    /// do. Returns the number of indices, or 0 if all words are skipped.
     [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
                                                  base::Deadline deadline = {});
 
-    // Test the condition, and if necessary drive everything once and test again.
+    // Test the condition. If it does not hold, poll the engine once and test again.
     [[nodiscard]] base::Result<bool> test_all(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_any(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_some(const WordWait& wait, std::size_t* indices);
@@ -89,9 +94,9 @@ class RemoteMemory {
                  Stream* stream)
         : services_(services), registered_(registered), team_(team), stream_(stream) {}
 
-    /// Opens the stream of a new context.
+    /// Opens a stream for a new context.
     [[nodiscard]] Stream* open_stream();
-    /// Closes the stream of a context, which must be quiet.
+    /// Closes this context's stream, which must have no operations in flight.
     void close_stream();
 
     [[nodiscard]] base::Result<void> put(void* to, const void* from, std::size_t bytes, Rank peer,
@@ -102,63 +107,64 @@ class RemoteMemory {
                                                  Rank peer);
     [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
                                                  const Strided& blocks, Rank peer);
-    /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
+    /// Starts a get. The data has arrived when `pending` is 0 again. `pending` must stay at its
+    /// address until then.
     [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
                                                Rank peer, std::uint32_t& pending);
-    /// Drives everything until `pending` is 0. Returns Status::timeout after the deadline.
+    /// Drives the engine until `pending` is 0. Fails with Status::timeout after the deadline.
     [[nodiscard]] base::Result<void> await(const std::uint32_t& pending, base::Deadline deadline);
+    /// Puts, then sets the peer's word to `value`, or adds `value` to the word if `adds`.
     [[nodiscard]] base::Result<void> put_signal(void* to, const void* from, std::size_t bytes,
                                                 void* word, std::uint64_t value, bool adds,
                                                 Rank peer, Return when);
     /// Changes a word and returns its former value.
     [[nodiscard]] base::Result<std::uint64_t> change(const WordChange& change, Rank peer);
-    /// Changes a word. The change is done before quiet() returns.
+    /// Changes a word. The change is complete when quiet() returns.
     [[nodiscard]] base::Result<void> apply(const WordChange& change, Rank peer);
-    /// Starts a change. After quiet(), `into` has the word's former value, with the word's width.
+    /// Starts a change. When quiet() returns, `into` has the word's former value, in its width.
     [[nodiscard]] base::Result<void> start_change(const WordChange& change, Rank peer, void* into);
     [[nodiscard]] base::Result<void> fence();
     [[nodiscard]] base::Result<void> quiet(base::Deadline deadline = {});
 
-    /// Returns a member's address of the same memory for loads and stores, or nullptr.
+    /// Returns the address in this process of a member's memory, for loads and stores, or nullptr
+    /// if it is not mapped. `memory` is this rank's address or a name.
     [[nodiscard]] std::byte* address_on(const void* memory, Rank member);
 
-    /// Returns waits for words of this rank.
+    /// Returns the waiting functions for words of this rank.
     [[nodiscard]] WordWaits waits() { return {services_}; }
 
-    // A lock of the team is one word of symmetric memory, initially 0.
+    // Locks of the team. A lock is a word of symmetric memory that is 0 on all members at first.
     [[nodiscard]] base::Result<void> lock(std::uint64_t* word);
     [[nodiscard]] base::Result<bool> try_lock(std::uint64_t* word);
     [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
 
   private:
-    /// Rank in the job, and place in its memory.
+    /// Rank of the job and address in its memory.
     struct Target {
         Rank rank = 0;
-        RemoteAddress place = 0;
+        RemoteAddress remote = 0;
     };
 
-    [[nodiscard]] base::Result<Target> place(std::string_view call, std::string_view argument,
-                                             const void* address, std::size_t bytes, Rank peer);
-    [[nodiscard]] base::Result<Target> place_of_word(std::string_view call,
-                                                     std::string_view argument, const void* address,
-                                                     std::size_t width, Rank peer);
-    [[nodiscard]] base::Result<Target> place_of_blocks(std::string_view call,
-                                                       std::string_view argument,
-                                                       const void* address, std::int64_t stride,
-                                                       const Strided& blocks, Rank peer);
+    [[nodiscard]] base::Result<Target> find(std::string_view call, std::string_view argument,
+                                            const void* address, std::size_t bytes, Rank peer);
+    [[nodiscard]] base::Result<Target> find_word(std::string_view call, std::string_view argument,
+                                                 const void* address, std::size_t width, Rank peer);
+    [[nodiscard]] base::Result<Target> find_blocks(std::string_view call, std::string_view argument,
+                                                   const void* address, std::int64_t stride,
+                                                   const Strided& blocks, Rank peer);
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
     template <auto kCall, class... Arguments>
-    [[nodiscard]] base::Result<void> driven(bool near, Arguments&&... arguments);
+    [[nodiscard]] base::Result<void> run_in_stream(bool near, Arguments&&... arguments);
     [[nodiscard]] bool is_near(const Target& target) const;
     [[nodiscard]] base::Failure misplaced(std::string_view call, std::string_view argument,
                                           const void* address, std::size_t bytes, Rank peer) const;
-    [[nodiscard]] base::Result<void> usable(std::string_view call) const;
+    [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
     [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
 
     MemoryServices& services_;
     RegisteredMemory& registered_;
     const Team& team_;
-    Stream* stream_;  ///< of the calling context; nullptr: the team's
+    Stream* stream_;  ///< stream of this context; nullptr: the team's
 };
 
 }  // namespace weft::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// services.hpp - parts of a runtime that memory and one-sided calls use.
+// services.hpp - parts of a runtime that symmetric memory and one-sided calls use.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +29,11 @@ struct MemoryServices {
     SetupLock& setup;
     std::byte* segment;  ///< start of this rank's segment
     std::uint64_t heap;  ///< offset of the heap in the segment
-    std::uint64_t end;   ///< of heap and segment; 0: the runtime has been finalized
+    std::uint64_t end;   ///< end of heap and segment; 0: the runtime has been finalized
 
     [[nodiscard]] bool closed() const { return end == 0; }
-    /// Returns the offset of memory in this rank's segment; beyond it for other memory.
+    /// Returns the offset of memory in this rank's segment. For other memory, the result is at
+    /// least the size of the segment.
     [[nodiscard]] std::uint64_t offset_of(const void* memory) const {
         return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(segment);
     }

@@ -14,20 +14,20 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no block is abandoned
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  // number if no block is abandoned
 
-/// Computes the smallest and the largest of all members' numbers, for N numbers at once.
+/// Computes the minimum and the maximum over all members, for N numbers at once.
 template <std::size_t N>
-class Ballot {
+class MinMax {
   public:
-    explicit Ballot(const std::array<std::uint64_t, N>& said) {
+    explicit MinMax(const std::array<std::uint64_t, N>& mine) {
         for (std::size_t i = 0; i < N; ++i) {
-            words_[i] = said[i];
-            words_[N + i] = ~said[i];
+            words_[i] = mine[i];
+            words_[N + i] = ~mine[i];  // the complement's maximum gives the minimum
         }
     }
 
-    [[nodiscard]] base::Result<void> hold(Team& team, Purpose purpose) {
+    [[nodiscard]] base::Result<void> compute(Team& team, Purpose purpose) {
         return team.run(
             Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max),
             purpose);
@@ -64,7 +64,7 @@ base::Result<void> SymmetricHeap::free(Team& team, const void* memory) {
     return free_block(team, offset);
 }
 
-/// No member returns from free_block() before all members have copied their data.
+/// free_block() returns after all members have copied their data.
 base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memory,
                                                    link::HeapRequest request) {
     const SetupLock::Hold setup = services_.setup.take();
@@ -101,38 +101,40 @@ base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest r
     std::uint64_t from = 0;
     for (std::uint64_t abandoned_from = 0;;) {
         enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
-        Ballot<kCount> ballot({propose(request, from), request.bytes, request.alignment,
-                               first_abandoned(team, abandoned_from)});
-        if (auto held = ballot.hold(team, Purpose::alloc); !held)
-            return held.failure().within("alloc");
+        MinMax<kCount> over_members({propose(request, from), request.bytes, request.alignment,
+                                     first_abandoned(team, abandoned_from)});
+        if (auto computed = over_members.compute(team, Purpose::alloc); !computed)
+            return computed.failure().within("alloc");
         for (const auto& [number, what] : {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
-            if (!ballot.agreed(number))
+            if (!over_members.agreed(number))
                 return base::fail(Status::argument,
                                   "alloc: {} is {} here and from {} to {} on the members of the "
                                   "team, expected the same on all",
                                   what, number == kBytes ? request.bytes : request.alignment,
-                                  ballot.min(number), ballot.max(number));
+                                  over_members.min(number), over_members.max(number));
         }
-        const bool full = ballot.max(kOffset) == link::kNoOffset;
-        if (ballot.agreed(kAbandoned) && ballot.max(kAbandoned) != kNone) {
-            remove_number(team, ballot.max(kAbandoned));
+        const bool full = over_members.max(kOffset) == link::kNoOffset;
+        if (over_members.agreed(kAbandoned) && over_members.max(kAbandoned) != kNone) {
+            remove_number(team, over_members.max(kAbandoned));
             from = 0;
-        } else if (full && ballot.max(kAbandoned) != kNone) {
-            abandoned_from = ballot.max(kAbandoned);  // all members abandoned no earlier block
+        } else if (full && over_members.max(kAbandoned) != kNone) {
+            // No earlier block is abandoned by all members.
+            abandoned_from = over_members.max(kAbandoned);
         } else if (full) {
-            return no_room(team, request);
-        } else if (ballot.agreed(kOffset)) {
-            from = ballot.max(kOffset);
+            return out_of_memory(team, request);
+        } else if (over_members.agreed(kOffset)) {
+            from = over_members.max(kOffset);
             heap_.take(from, request);
             blocks_.emplace(from, Block{team.serial(), team.next_allocation(), request.bytes});
             return from;
         } else {
-            from = ballot.max(kOffset);
+            from = over_members.max(kOffset);
         }
     }
 }
 
-/// Returns the lowest offset that is free and prepared here, or kNoOffset.
+/// Returns the lowest free offset on this rank from `from` on, prepared for the network, or
+/// kNoOffset.
 std::uint64_t SymmetricHeap::propose(link::HeapRequest request, std::uint64_t from) {
     unprepared_.reset();
     const std::uint64_t offset = heap_.find(request, from);
@@ -149,18 +151,19 @@ base::Result<void> SymmetricHeap::free_block(Team& team, std::uint64_t offset) {
         return base::fail(Status::argument,
                           "free: the pointer is not the start of memory that was allocated on this "
                           "team and is still in use");
-    Ballot<1> ballot({offset});
-    if (auto held = ballot.hold(team, Purpose::free); !held) return held.failure().within("free");
-    if (!ballot.agreed(0))
+    MinMax<1> over_members({offset});
+    if (auto computed = over_members.compute(team, Purpose::free); !computed)
+        return computed.failure().within("free");
+    if (!over_members.agreed(0))
         return base::fail(Status::argument,
                           "free: members of the team pass different memory (heap offset {} here, "
                           "{} to {} in all), expected the same on all",
-                          offset, ballot.min(0), ballot.max(0));
+                          offset, over_members.min(0), over_members.max(0));
     remove(block);
     return {};
 }
 
-base::Failure SymmetricHeap::no_room(const Team& team, link::HeapRequest request) const {
+base::Failure SymmetricHeap::out_of_memory(const Team& team, link::HeapRequest request) const {
     if (unprepared_) return unprepared_->within(fmt::format("alloc of {} bytes", request.bytes));
     const link::HeapStatistics now = heap_.statistics();
     return base::fail(
@@ -185,6 +188,7 @@ SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std:
     return block != blocks_.end() && block->second.team == team.serial() ? block : blocks_.end();
 }
 
+/// Returns the lowest number, from `from` on, of a block that this rank has abandoned, or kNone.
 std::uint64_t SymmetricHeap::first_abandoned(const Team& team, std::uint64_t from) const {
     std::uint64_t first = kNone;
     if (abandoned_ == 0) return first;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// symmetric_heap.hpp - memory that has the same offset on all members of a team, which agree on it
-// by calls of the team (docs/decisions/0019-symmetric-memory.md).
+// symmetric_heap.hpp - allocates memory at the same offset on all members of a team. The members
+// agree on the offset by allreduces (docs/decisions/0019-symmetric-memory.md).
 //
-// Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with
-//          it. The number of exchanges is bounded, because each passes a free range of some member.
-//          A member prepares memory before it proposes it, so agreed memory can be used at once.
-//          Each caller completes its puts before the exchange that frees a block.
-// Next     link/heap for the offsets of one rank.
+// Holds    A failed call has no effect on any member. Blocks belong to a team and end with it. The
+//          number of allreduces is bounded, because after each one, at least one member proposes a
+//          later free range. A member prepares memory for the network before it proposes it. Each
+//          member completes its puts before the allreduce that frees a block.
+// Next     link/heap for the allocation of offsets on one rank.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ class SymmetricHeap {
 
     /// Allocates memory at an offset that is free on all members. Collective over the team.
     [[nodiscard]] base::Result<std::byte*> allocate(Team& team, link::HeapRequest request);
-    /// Frees a block. Collective over the team; all members have entered when it returns.
+    /// Frees a block. Collective over the team; returns after all members have entered.
     [[nodiscard]] base::Result<void> free(Team& team, const void* memory);
     /// Moves a block to memory of another size. Collective over the team.
     [[nodiscard]] base::Result<std::byte*> reallocate(Team& team, const void* memory,
                                                       link::HeapRequest request);
-    /// Marks a block as unused by this rank, without communication. A later allocate() or free() of
-    /// the team frees it, once all members have abandoned it.
+    /// Marks a block as unused by this rank, without communication. Once all members have abandoned
+    /// it, a later allocate() of the team frees it.
     void abandon(const Team& team, const void* memory);
     /// Frees all blocks of a team on this rank, when the team ends.
     void end_team(const Team& team);
@@ -47,9 +47,9 @@ class SymmetricHeap {
   private:
     struct Block {
         std::uint64_t team = 0;    ///< Team::serial()
-        std::uint64_t number = 0;  ///< among the team's allocations; equal on all members
+        std::uint64_t number = 0;  ///< Team::next_allocation(); equal on all members
         std::uint64_t bytes = 0;   ///< requested size
-        bool abandoned = false;
+        bool abandoned = false;    ///< by this rank
     };
     using Blocks = std::map<std::uint64_t, Block>;
 
@@ -60,12 +60,12 @@ class SymmetricHeap {
     void remove_number(const Team& team, std::uint64_t number);
     void remove(Blocks::iterator block);
     [[nodiscard]] std::uint64_t propose(link::HeapRequest request, std::uint64_t from);
-    [[nodiscard]] base::Failure no_room(const Team& team, link::HeapRequest request) const;
+    [[nodiscard]] base::Failure out_of_memory(const Team& team, link::HeapRequest request) const;
 
     const MemoryServices& services_;
     link::HeapAllocator heap_;
-    /// Every segment begins at a multiple of this, so offsets have the alignment of their addresses
-    /// up to this limit.
+    /// Every segment begins at a multiple of this number, so up to this alignment, an aligned
+    /// offset has an aligned address.
     std::uint64_t alignment_max_;
     std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
     Blocks blocks_;                            ///< by offset

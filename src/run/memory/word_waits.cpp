@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_waits.cpp - waits for words of this rank.
+// word_waits.cpp - waits for words of this rank that other ranks change.
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -17,7 +17,8 @@ std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
 
 template <class Word>
 Word load_shared(const std::byte* word) {
-    // Acquire: pairs with the release of a local rank or of this rank's service.
+    // Acquire: pairs with the release by the local rank, or this rank's service, that changed the
+    // word.
     auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
     return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
 }
@@ -29,6 +30,7 @@ std::uint64_t load(const WordWait& wait, std::size_t i) {
     return widened(load_shared<std::uint32_t>(word), wait.is_signed);
 }
 
+/// Returns the value that word i is compared with, in the same form.
 std::uint64_t value_of(const WordWait& wait, std::size_t i) {
     if (wait.values == nullptr) return wait.value;
     const std::byte* const value = static_cast<const std::byte*>(wait.values) + i * wait.width;
@@ -64,30 +66,31 @@ bool less(std::uint64_t a, std::uint64_t b, bool is_signed) {
 bool holds(const WordWait& wait, std::size_t i) {
     return compares(load(wait, i), wait, value_of(wait, i));
 }
-bool counts(const WordWait& wait, std::size_t i) {
+bool is_included(const WordWait& wait, std::size_t i) {
     return wait.skip == nullptr || wait.skip[i] == 0;
 }
-bool none_counts(const WordWait& wait) {
+bool all_skipped(const WordWait& wait) {
     for (std::size_t i = 0; i < wait.count; ++i)
-        if (counts(wait, i)) return false;
+        if (is_included(wait, i)) return false;
     return true;
 }
 
-/// Advances `next` over words that satisfy the comparison or are skipped. Returns true at the end.
-bool pass_over(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
+/// Advances `next` over words that satisfy the comparison or are skipped, up to the first other
+/// word. `last` is set to the value of the last word compared. Returns true if no word remains.
+bool advance(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
     for (; next < wait.count; ++next) {
-        if (!counts(wait, next)) continue;
+        if (!is_included(wait, next)) continue;
         last = load(wait, next);
         if (!compares(last, wait, value_of(wait, next))) return false;
     }
     return true;
 }
 
-/// Writes the indices of words that satisfy the comparison, at most `most`. Returns their number.
+/// Writes the indices of the first `most` words that satisfy the comparison. Returns their number.
 std::size_t collect(const WordWait& wait, std::size_t* indices, std::size_t most) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < wait.count && found < most; ++i)
-        if (counts(wait, i) && holds(wait, i)) indices[found++] = i;
+        if (is_included(wait, i) && holds(wait, i)) indices[found++] = i;
     return found;
 }
 
@@ -98,7 +101,7 @@ std::string describe(const char* call, const WordWait& wait) {
                               : fmt::format("{}", value);
     };
     std::size_t i = 0;
-    while (i + 1 < wait.count && (!counts(wait, i) || holds(wait, i))) ++i;
+    while (i + 1 < wait.count && (!is_included(wait, i) || holds(wait, i))) ++i;
     const std::string which = wait.count == 1
                                   ? fmt::format("word {}", wait.word)
                                   : fmt::format("word {} of {} at {}", i, wait.count, wait.word);
@@ -113,7 +116,7 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
     if (services_.closed())
         return base::fail(Status::argument, "{}: the runtime has been finalized", call);
     if (wait.word == nullptr && wait.count != 0)
-        return base::fail(Status::argument, "{}: word is null, expected {} of {} bytes", call,
+        return base::fail(Status::argument, "{}: word is null, expected {} words of {} bytes", call,
                           wait.count, wait.width);
     if (wait.count > std::numeric_limits<std::size_t>::max() / wait.width)
         return base::fail(Status::argument,
@@ -123,17 +126,18 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
         return base::fail(Status::argument, "{}: word {} is not aligned to its {} bytes", call,
                           wait.word, wait.width);
     if (wait.compare > Compare::le)
-        return base::fail(Status::argument, "{}: no comparison {}, expected one of 0..{}", call,
+        return base::fail(Status::argument, "{}: unknown comparison {}, expected 0..{}", call,
                           static_cast<int>(wait.compare), static_cast<int>(Compare::le));
     return {};
 }
 
-/// Waits until `holds`, which sets `found`, returns true, unless all words are skipped.
+/// Waits until holds() returns true, unless all words are skipped. Returns `found`, which holds()
+/// sets.
 template <class Found, class Holds>
 base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
                                      base::Deadline deadline, const Found& found, Holds holds) {
     if (auto checked = check(call, wait); !checked) return checked.failure();
-    if (holds() || none_counts(wait)) return found;
+    if (holds() || all_skipped(wait)) return found;
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
     bool done = false;
@@ -146,7 +150,8 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
     return base::fail(Status::timeout, "{}: the time is over: {}", call, describe(call, wait));
 }
 
-/// Calls `holds`, and if it returns false, drives everything once and calls it again.
+/// Calls holds(). If it returns false, polls the engine once and calls it again. Returns `found`,
+/// which holds() sets.
 template <class Found, class Holds>
 base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, const Found& found,
                                     Holds holds) {
@@ -166,7 +171,7 @@ base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline 
     if (wait.count == 1 && wait.skip == nullptr && wait.values == nullptr)
         return until(kCall, wait, deadline, last,
                      [&] { return compares(last = load(wait, 0), wait, wait.value); });
-    return until(kCall, wait, deadline, last, [&] { return pass_over(wait, next, last); });
+    return until(kCall, wait, deadline, last, [&] { return advance(wait, next, last); });
 }
 
 base::Result<std::size_t> WordWaits::any(const WordWait& wait, base::Deadline deadline) {
@@ -186,7 +191,7 @@ base::Result<bool> WordWaits::test_all(const WordWait& wait) {
     return once("test_until", wait, found, [&] {
         std::size_t next = 0;
         std::uint64_t last = 0;
-        return found = pass_over(wait, next, last);
+        return found = advance(wait, next, last);
     });
 }
 

@@ -53,7 +53,7 @@ class BadCalls {
         if (world_.g(name, next) != value) complain("registered: fetch_add() of a word");
         if (world_.registered_bytes(name, next) != words * sizeof value)
             complain("registered: registered_bytes()");
-        refused("put beyond registered memory", {"do not lie in the"},
+        refused("put beyond registered memory", {"are not in the"},
                 [&] { world_.p(name + words, value, next); });
         world_.quiet();
         world_.barrier();

@@ -227,7 +227,7 @@ static void teams(void) {
     DONE(weft_register(half, WEFT_KIND_HOST, has ? &there : NULL, has ? sizeof there : 0, &word));
     CHECK(weft_registered_bytes(half, word, last) == 0);
     CHECK(last == 0 || weft_registered_bytes(half, word, 0) == sizeof there);
-    REFUSED(weft_put(half, word, &me, sizeof me, last), "do not lie in the 0 bytes");
+    REFUSED(weft_put(half, word, &me, sizeof me, last), "are not in the 0 bytes");
     REFUSED(weft_put(world, word, &me, sizeof me, 0), "another team");
     if (last > 0) DONE(weft_fetch_add(half, word, me, 0, NULL));
     DONE(weft_quiet(half));
@@ -275,11 +275,11 @@ static void refusals(void) {
     // Accesses beyond the end of the peer's memory, or before its begin.
     for (int peer = 0; peer < size; ++peer) {
         uint64_t* const end = segment + words_of(peer);
-        REFUSED(weft_put(world, end, &here, 8, peer), "do not lie in the");
-        REFUSED(weft_get(world, &here, end - 1, 9, peer), "do not lie in the");
+        REFUSED(weft_put(world, end, &here, 8, peer), "are not in the");
+        REFUSED(weft_get(world, &here, end - 1, 9, peer), "are not in the");
         REFUSED(weft_put(world, (char*)segment - 1, &here, 1, peer), "symmetric memory");
-        REFUSED(weft_put_signal(world, segment, &here, 8, end, 1, 0, peer), "do not lie in the");
-        REFUSED(weft_fetch_add(world, end, 1, peer, &old), "do not lie in the");
+        REFUSED(weft_put_signal(world, segment, &here, 8, end, 1, 0, peer), "are not in the");
+        REFUSED(weft_fetch_add(world, end, 1, peer, &old), "are not in the");
         CHECK(weft_registered_bytes(world, end - 1, peer) == words_of(peer) * sizeof *end);
         CHECK(weft_registered_bytes(world, &here, peer) == 0);
     }
