@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine.hpp - drives every operation of every team of one runtime.
+// engine.hpp - drives all operations of all teams of a runtime.
 //
-// Idea     Starting a call only numbers and queues it. Each call that waits polls everything: the
-//          wire, all running operations, and all queues whose front may start by the bank rule. So
-//          ranks may start calls of different teams in different orders without a deadlock.
-// Holds    The thread that has the turn drives. Only wait(), run() and drain() block. A call that
-//          runs alone on a node takes the fused path: no queue, no operation object, no decoding.
-//          An exchange of two ranks is compiled into its caller.
-// Next     engine_failures.hpp for the definitions of the other members; window.hpp for the bank
+// Idea     The start of a call only numbers and queues it. A waiting call polls the wire, all
+//          running operations, and all queues whose first call may start by the bank rule. So ranks
+//          may start calls of different teams in different orders without a deadlock.
+// Holds    Only the thread that holds the turn drives. Only wait(), run(), await(), settle() and
+//          drain() block. If no other call is in flight, a call of a team within a node takes the
+//          fused path: no queue, no operation object, no decoding. An exchange of two ranks is
+//          inlined into its caller.
+// Next     engine_failures.hpp for members that this file only declares; window.hpp for the bank
 //          rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
 
@@ -38,7 +39,7 @@ class Engine {
           watchdog_(wire, job_rank, std::move(options.watchdog)),
           status_request_(watchdog_.status_request()) {}
 
-    /// Adds a team. Its region must contain no flags with ticks from first_tick on.
+    /// Adds a team. Flags in its region must have ticks below first_tick.
     TeamState& add_team(TeamSetup setup) {
         const Turn::Hold hold = turn_.take();
         TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
@@ -57,68 +58,68 @@ class Engine {
         std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     }
 
-    /// Numbers and queues a call without waiting. The caller keeps the operation until release().
+    /// Numbers and queues a call without waiting. The operation is valid until the caller calls
+    /// release().
     Operation& start(TeamState& team, const BoundProgram& program, Registers registers,
                      const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         return start_now(team, program, registers, reducer);
     }
 
-    /// Ends the caller's use of the operation, which is recycled once it has ended.
+    /// Releases the operation: the caller must not use it any more. The call continues.
     void release(Operation& op) {
         const Turn::Hold hold = turn_.take();
         detach(op);
     }
 
-    /// It is not reused before release().
+    /// Returns true if the call has ended for its caller.
     [[nodiscard]] bool ended(const Operation& op) {
         const Turn::Hold hold = turn_.take();
         return op.ended();
     }
 
-    /// Returns true if no call of the team is in flight. For a failed team: no transfer.
+    /// Returns true if no call of the team is in flight or, if the team has failed, no transfer.
     [[nodiscard]] bool idle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
         return team.failed ? !pool_.has_transfers(team) : team.cells->idle();
     }
 
-    /// Advances everything until nothing more can advance without new arrivals. Returns true if
-    /// anything advanced. The watchdog runs here too, so that callers that only poll also learn of
-    /// failures, disagreements and time-outs.
+    /// Advances all calls as far as possible without new arrivals. Returns true if a call advanced.
+    /// Also runs the watchdog, so that callers that only poll detect failures and time-outs.
     bool poll(Caller caller = Caller::waits) {
         const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
+        const Driving driving(*this);
         const bool moved = poll_now(caller);
         if (!moved) external_.drive();
         return moved;
     }
-    /// Pauses or yields, as waits do between polls. For callers that have no other work.
+    /// Pauses or yields, as waits do between polls. For callers that poll in a loop.
     void relax() {
         const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
+        const Driving driving(*this);
         wire_.relax(idle_.failures);
     }
 
-    /// Polls on behalf of a progress thread. Gives way if a call is being made.
+    /// Polls for a progress thread. Does nothing if a call holds the turn or waits for it.
     HelpOutcome help() {
         const Turn::Hold hold = turn_.try_take();
         if (!hold.owns_lock()) return HelpOutcome::gave_way;
         const std::uint64_t before = activity_of(wire_);
-        if (poll_now(Caller::passes_by) || activity_of(wire_) != before) return HelpOutcome::moved;
+        if (poll_now(Caller::polls) || activity_of(wire_) != before) return HelpOutcome::moved;
         return busy() ? HelpOutcome::waits : HelpOutcome::idle;
     }
 
     [[nodiscard]] ExternalProgress& external() { return external_; }
 
-    /// Drives everything until the operation has ended.
+    /// Drives the engine until the operation has ended.
     void wait(Operation& op) {
         const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
+        const Driving driving(*this);
         drive_until([&] { return op.ended(); });
     }
 
-    /// Makes one blocking call. If it returns false, failure() has the reason. The most frequent
-    /// path is compiled into the caller.
+    /// Makes a blocking call. Returns false if it failed; then failure() has the reason. The most
+    /// frequent path is inlined into the caller.
     [[gnu::always_inline]] bool run(TeamState& team, const BoundProgram& program,
                                     const Registers& registers, const Reducer& reducer) {
         if (at_rest_ && may_exchange(team, program)) [[likely]]
@@ -131,47 +132,48 @@ class Engine {
 
     /// Returns true if several threads may take the turn.
     [[nodiscard]] bool shares_turn() const { return turn_.shared(); }
-    /// Drives everything until `ended` returns true. The caller holds the turn. `waits` returns
-    /// text that reports print if this takes long. Returns false if all waits have been ended;
-    /// failure() then has the reason.
+    /// Drives the engine until ended() returns true. The caller holds the turn. `waits` is a
+    /// function that returns the description of this wait for reports. Returns false if the
+    /// watchdog has ended all waits; then failure() has the reason.
     template <class Ended, class Waits>
     bool await(Ended ended, Waits waits) {
         if (ended()) return true;
-        const Driving here(*this);
+        const Driving driving(*this);
         idle_ = {};
         bool done = false;
-        also_waits_ = std::ref(waits);
+        describe_await_ = std::ref(waits);
         while (!done && !gave_up_) {
             if (!poll_now()) external_.drive();
             done = ended();
             if (done) break;
-            rest();
-            if (turn_.divided()) also_waits_ = std::ref(waits);  // other threads may have set it
+            pause();
+            if (turn_.divided())
+                describe_await_ = std::ref(waits);  // other threads may have set it
         }
-        also_waits_ = nullptr;
+        describe_await_ = nullptr;
         if (!done) failure_ = watchdog_.failure();
         return done;
     }
-    /// Returns the reason why no wait can succeed, or nullptr if waits can.
+    /// Returns the reason for which the watchdog has ended all waits, or nullptr.
     [[nodiscard]] const base::Failure* lost() const {
         return gave_up_ ? &watchdog_.failure() : nullptr;
     }
 
-    /// Drives everything until no call of the team is trailing.
+    /// Drives the engine until no call of the team is draining (see Operation::State).
     void settle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
+        const Driving driving(*this);
         drive_until([&] {
             return std::ranges::none_of(running_, [&](const Operation* op) {
-                return op->team == &team && op->state == Operation::State::trailing;
+                return op->team == &team && op->state == Operation::State::draining;
             });
         });
     }
 
-    /// Drives everything until all transfers and calls have ended.
+    /// Drives the engine until all transfers and calls have ended.
     void drain() {
         const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
+        const Driving driving(*this);
         drive_until([&] { return !busy(); });
     }
 
@@ -183,12 +185,13 @@ class Engine {
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return stepper_.mapped_bytes(); }
-    /// Describes each waiting lane: call, step, peer, and the signals expected and seen.
+    /// Describes each waiting lane: call, step, peer, and the flags expected and present.
     [[nodiscard]] std::vector<WaitingLane> describe_running() const;
 
   private:
-    static constexpr unsigned kExternalEvery = 16;  ///< failed polls of a fused call
-    static constexpr unsigned kProgressEvery = 16;  ///< calls in a row that need not wait
+    /// Number of failed polls of a fused call between calls of the external function.
+    static constexpr unsigned kExternalEvery = 16;
+    static constexpr unsigned kProgressEvery = 16;  ///< see run_queued()
 
     friend class Driving<Engine>;
 
@@ -196,21 +199,23 @@ class Engine {
         return !running_.empty() || queued_ != 0 || !failing_.empty();
     }
 
-    /// Makes all possible progress. Polls the network only for completions of its own puts.
-    bool move_now() {
+    /// Advances and starts calls as far as possible. Polls the network only if a call's last puts
+    /// must complete. Returns true if a call advanced.
+    bool advance_all() {
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
         if (!failing_.empty()) [[unlikely]]
-            moved = end_settled() || moved;
+            moved = end_failing() || moved;
         if (!moved || std::ranges::none_of(running_, &Operation::ends_with_its_puts)) return moved;
         wire_.progress();
         advance_running();
         return true;
     }
 
+    /// Polls wire and calls, and runs the watchdog. Returns true if a call advanced.
     bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
-        const bool moved = busy() && move_now();
+        const bool moved = busy() && advance_all();
         if (moved) {
             idle_ = {};
         } else if (watchdog_.is_due(++idle_.failures) &&
@@ -221,28 +226,29 @@ class Engine {
         return moved;
     }
 
-    /// A poll advances everything that can advance, so each one is followed by a pause or a yield.
-    /// If ranks outnumber processors, this lets peers run that send the awaited data.
+    /// Polls until ended() returns true. After each poll, even a successful one, nothing more can
+    /// advance, so this rank pauses or yields. If ranks share processors, peers can then send data.
     template <class Ended>
     void drive_until(Ended ended) {
         if (ended()) return;
-        idle_ = {};  // time before the first poll does not count
-        for (;; rest()) {
+        idle_ = {};  // restarts the watchdog's time of this wait
+        for (;; pause()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
         }
     }
 
-    void rest() {
+    void pause() {
         wire_.relax(idle_.failures);
         turn_.give_way();
     }
 
-    [[gnu::noinline]] bool run_slowly(TeamState& team, const BoundProgram& program,
-                                      Registers registers, const Reducer& reducer) {
+    /// Takes the turn. Runs the call fused if no other call is in flight, else queues it.
+    [[gnu::noinline]] bool run_with_turn(TeamState& team, const BoundProgram& program,
+                                         Registers registers, const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
-        if (turn_.divided() || busy() || !make_room_for_fused(team, program))
+        const Driving driving(*this);
+        if (turn_.divided() || busy() || !prepare_fused(team, program))
             return run_queued(team, program, registers, reducer);
         if (recorder_ != nullptr) return run_fused_recorded(team, program, registers, reducer);
         at_rest_ = !turn_.shared();
@@ -253,8 +259,9 @@ class Engine {
                     const Reducer& reducer) {
         Operation& op = start_now(team, program, registers, reducer);
         op.recorded.blocking = true;
-        // A call that needs no data from peers usually ends without polling the network.
-        if (++calls_ % kProgressEvery != 0) move_now();
+        // A call that needs no data from peers usually ends here, without a poll of the network.
+        // Every 16th call polls the network first.
+        if (++calls_ % kProgressEvery != 0) advance_all();
         drive_until([&] { return op.ended(); });
         const bool succeeded = op.state != Operation::State::failed;
         if (!succeeded) failure_ = op.failure;
@@ -270,7 +277,7 @@ class Engine {
 
     void detach(Operation& op) {
         op.detached = true;
-        if (op.over()) pool_.give(op);
+        if (op.over()) pool_.recycle(op);
     }
 
     void insert_barrier(TeamState& team, const BoundProgram& program) {
@@ -281,10 +288,10 @@ class Engine {
         detach(op);
     }
 
-    /// `bulk` is the window of bulk banks that also counts the call, or nullptr.
+    /// Numbers and queues a call. `bulk` is the window of its bulk banks, or nullptr.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
-        if (at_rest_) at_rest_ = false;  // if threads call at once, only read
+        if (at_rest_) at_rest_ = false;  // no store if false, as threads share it
         Operation& op = pool_.take();
         op.team = &team;
         op.program = &program;
@@ -309,9 +316,9 @@ class Engine {
         bool moved = false;
         for (std::size_t i = 0; i < running_.size();) {
             Operation& op = *running_[i];
-            const bool trailed = op.state == Operation::State::trailing;
+            const bool was_draining = op.state == Operation::State::draining;
             moved = stepper_.advance(op) || moved;
-            if (recorder_ != nullptr && op.ended() && !trailed) record_end(op);
+            if (recorder_ != nullptr && op.ended() && !was_draining) record_end(op);
             if (!op.over()) {
                 ++i;
                 continue;
@@ -336,7 +343,7 @@ class Engine {
         stepper_.conceal(op, false);
         op.team->cells->complete(op.epoch, op.program->synchronizing);
         if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
-        if (op.detached) pool_.give(op);
+        if (op.detached) pool_.recycle(op);
     }
 
     bool start_queued() {
@@ -369,9 +376,10 @@ class Engine {
         running_.push_back(&op);
     }
 
-    // --- fused calls: calls that run alone on a node -------------------------------------------
+    // --- fused calls ----------------------------------------------------------------------------
 
-    /// Makes the steps of an exchange, without a loop or a FusedCall, which would occupy memory.
+    /// Runs the steps of an exchange, without a loop or a FusedCall, which the compiler would keep
+    /// in memory instead of registers.
     [[gnu::always_inline]] bool run_exchange(TeamState& team, const BoundProgram& program,
                                              const Registers& registers, const Reducer& reducer) {
         const base::FlagWord flag = begin_exchange(team, program, registers);
@@ -394,12 +402,12 @@ class Engine {
         return await_flag({team, program, reducer, last_epoch(team), flag}, program.fused.steps[1]);
     }
 
-    /// Runs a call that is not an exchange, or that cannot run at once.
+    /// Runs a call that is not an exchange, or that may have to wait.
     [[gnu::noinline]] bool run_other(TeamState& team, const BoundProgram& program,
                                      const Registers& registers, const Reducer& reducer) {
         if (at_rest_ && may_run_fused(team, program))
             return run_fused(team, program, registers, reducer);
-        return run_slowly(team, program, registers, reducer);
+        return run_with_turn(team, program, registers, reducer);
     }
 
     bool run_fused(TeamState& team, const BoundProgram& program, const Registers& registers,
@@ -422,7 +430,7 @@ class Engine {
         return done;
     }
 
-    /// Makes the steps. If it returns false, failure() has the reason.
+    /// Calls steps(). Returns false if it failed or threw; then failure() has the reason.
     template <class Steps>
     bool make_steps(TeamState& team, const BoundProgram& program, Steps steps) {
         bool done = false;
@@ -440,9 +448,9 @@ class Engine {
         watchdog_.spread_failure(team, last_epoch(team), {&program, team.digest});
     }
 
-    /// Waits for the flag. Returns false if the call has failed.
+    /// Waits for a step's flag. Returns false if the call has failed.
     [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
-        const Driving here(*this);
+        const Driving driving(*this);
         for (WaitState wait_state; !has_arrived(call.team, step, call.flag);) {
             if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
             if (watchdog_.wait(wait_state, teams_,
@@ -459,9 +467,9 @@ class Engine {
     void fail(Operation& op);
     void fail_team(TeamState& team, const base::Failure& why);
     void end_failed(Operation& op);
-    bool end_settled();
+    bool end_failing();
     void give_up();
-    void fail_all(const base::Failure& why);
+    void fail_affected(const base::Failure& why);
 
     Wire& wire_;
     Turn turn_;
@@ -472,18 +480,19 @@ class Engine {
     StatusRequest& status_request_;
     std::vector<std::unique_ptr<TeamState>> teams_;
     std::vector<Operation*> running_;
-    std::vector<Operation*> failing_;
-    std::size_t queued_ = 0;
-    WaitState idle_;  ///< time since the last progress
+    std::vector<Operation*> failing_;  ///< see Operation::State::failing
+    std::size_t queued_ = 0;           ///< number of calls in the teams' queues
+    WaitState idle_;                   ///< polls and time since a call last advanced
     ExternalProgress external_;
-    std::function<std::string()> also_waits_;  ///< set by await()
-    bool gave_up_ = false;                     ///< the watchdog ended all waits
-    /// Nothing was in flight at the last check, the turn is not shared, and no calls are recorded.
+    std::function<std::string()> describe_await_;  ///< `waits` of await(); empty: none
+    bool gave_up_ = false;                         ///< the watchdog ended all waits
+    /// No call is in flight, the turn is not shared, and calls are not recorded, so run() may use
+    /// the fused path without the turn.
     bool at_rest_ = false;
-    unsigned calls_ = 0;      ///< blocking calls that were queued
+    unsigned calls_ = 0;      ///< number of blocking calls that were queued
     bool cancelled_ = false;  ///< the wire is cancelled
     OperationPool pool_;
-    base::Failure failure_;
+    base::Failure failure_;  ///< result of failure()
 };
 
 }  // namespace weft::run

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine_failures.hpp - completes the class Engine: how calls fail, and descriptions of waits.
+// engine_failures.hpp - members of the class Engine that fail calls and describe waits.
 //
-// Holds    A team that has failed accepts no further calls. The buffers of a failed call return to
-//          its caller when no transfer reads them.
-// Next     engine.hpp for everything else; watchdog.hpp for the decisions to give up.
+// Holds    A failed team accepts no further calls. A failed call ends for its caller when no
+//          transfer reads its buffers any more.
+// Next     engine.hpp for the class; watchdog.hpp for the decision to end waits.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,18 @@
 
 namespace weft::run {
 
-/// Notifies the ranks that wait for this one. If one of them failed earlier, takes its reason.
+/// Fails the team of a failed call, and notifies the ranks that may wait for this rank. First reads
+/// verdicts: if a peer's failure is the cause, all calls report the peer's failure.
 template <Transport Wire>
 void Engine<Wire>::fail(Operation& op) {
-    if (!watchdog_.read_inquiries(teams_)) fail_all(watchdog_.failure());
+    if (!watchdog_.read_inquiries(teams_)) fail_affected(watchdog_.failure());
     const bool is_first = !op.team->failed;
     if (!is_first) op.failure = op.team->failure;
     fail_team(*op.team, op.failure);
     if (is_first) watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
 }
 
-/// Ends all calls of a team as failed. The team accepts no further calls.
+/// Fails all calls of a team. The team accepts no further calls.
 template <Transport Wire>
 void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
     team.fail(why);
@@ -41,18 +42,20 @@ void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
     });
 }
 
-/// Ends a failed call. Its buffers return to the caller when no transfer reads them.
+/// Ends a failed call, or moves it to failing_ until no transfer reads its buffers.
 template <Transport Wire>
 void Engine<Wire>::end_failed(Operation& op) {
     op.state = op.pending != 0 ? Operation::State::failing : Operation::State::failed;
     if (op.pending != 0)
         failing_.push_back(&op);
     else if (op.detached)
-        pool_.give(op);
+        pool_.recycle(op);
 }
 
+/// Ends failing calls whose transfers are complete. After cancel(), no transfer accesses memory, so
+/// all failing calls can end. Returns true if a call has ended.
 template <Transport Wire>
-bool Engine<Wire>::end_settled() {
+bool Engine<Wire>::end_failing() {
     return std::erase_if(failing_, [&](Operation* op) {
                if (cancelled_) op->pending = 0;
                if (op->pending != 0) return false;
@@ -61,20 +64,22 @@ bool Engine<Wire>::end_settled() {
            }) != 0;
 }
 
-/// Ends the waits of one team, or all waits and the wire, as the watchdog decided.
+/// Fails the team to which the watchdog's failure applies. If it applies to all teams, also ends
+/// all waits and cancels the wire.
 template <Transport Wire>
 void Engine<Wire>::give_up() {
-    gave_up_ = gave_up_ || watchdog_.blames_all();
+    gave_up_ = gave_up_ || watchdog_.affects_all();
     if (gave_up_ && !cancelled_) wire_.cancel();
     cancelled_ = gave_up_;
-    fail_all(watchdog_.failure());
-    end_settled();
+    fail_affected(watchdog_.failure());
+    end_failing();
 }
 
+/// Fails the teams to which the watchdog's failure applies.
 template <Transport Wire>
-void Engine<Wire>::fail_all(const base::Failure& why) {
+void Engine<Wire>::fail_affected(const base::Failure& why) {
     for (const auto& team : teams_) {
-        if (watchdog_.blames(*team)) fail_team(*team, why);
+        if (watchdog_.affects(*team)) fail_team(*team, why);
     }
 }
 
@@ -82,10 +87,10 @@ template <Transport Wire>
 std::vector<WaitingLane> Engine<Wire>::describe_running() const {
     std::vector<WaitingLane> lines;
     for (const Operation* op : running_) stepper_.describe(*op, lines);
-    for (const Operation* op : failing_) lines.push_back(describe_last(*op));
+    for (const Operation* op : failing_) lines.push_back(describe_last_puts(*op));
     for (const auto& team : teams_)
         if (!team->queue.empty()) describe_gate(*team->queue.front(), lines);
-    if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
+    if (describe_await_) lines.push_back({.peer = -1, .text = describe_await_()});
     return lines;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused_runner.hpp - runs the fused form of a program: store, await and combine.
+// fused_runner.hpp - runs the fused form of a program: steps that store, wait for flags, and
+// combine.
 //
-// Why      The code is compiled into its caller to keep the state of a call in registers. For the
-//          same reason the hook that waits takes copies.
-// Holds    No allocation, lock, system call or choice of algorithm. The hook is called if a flag
-//          has not arrived at the first look. It decides how to wait and when to give up.
+// Why      The functions are inlined into their caller, so that the compiler keeps the state of a
+//          call in registers. For the same reason, `wait`, the function that waits, gets copies of
+//          arguments.
+// Holds    No allocation, lock, system call or choice of algorithm. `wait` is called if a flag has
+//          not arrived at the first test. It returns false if the call must end.
 // Next     run/bind/fused.hpp for the form; engine.hpp for its use.
 #pragma once
 
@@ -20,32 +22,35 @@
 
 namespace weft::run {
 
+/// A fused call in progress.
 struct FusedCall {
     TeamState& team;
     const BoundProgram& program;
     const Reducer& reducer;
     Epoch epoch;
-    base::FlagWord flag;
+    base::FlagWord flag;  ///< flag that the call raises and waits for
 };
 
-/// Returns true if run_exchange() may make the call at once. The team must be idle.
+/// Returns true if Engine::run_exchange() may run the call now. No call of the team may be in
+/// flight.
 [[nodiscard]] [[gnu::always_inline]] inline bool may_exchange(const TeamState& team,
                                                               const BoundProgram& program) {
     return program.fused.exchange && program.fused.teams <= team.runs_fused &&
-           team.cells->may_pass(program.synchronizing);
+           team.cells->may_run_now(program.synchronizing);
 }
-/// Returns true if this rank may make a fused call of any form at once.
+/// Returns true if this rank may run the call in fused form now. No call of the team may be in
+/// flight.
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.teams > team.runs_fused) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
     Window* bulk = team.bulk_of(program);
-    return team.cells->may_pass(program.synchronizing) &&
-           (bulk == nullptr || bulk->may_pass(program.synchronizing));
+    return team.cells->may_run_now(program.synchronizing) &&
+           (bulk == nullptr || bulk->may_run_now(program.synchronizing));
 }
 
-/// Gives an idle team scratch memory for the program. Returns true if this rank may then make a
-/// fused call at once, false if it may not or if the team is busy.
-[[nodiscard]] inline bool make_room_for_fused(TeamState& team, const BoundProgram& program) {
+/// Allocates the team's scratch memory for the program. Returns true if this rank may then run the
+/// call in fused form now; false if not, or if a call of the team is in flight.
+[[nodiscard]] inline bool prepare_fused(TeamState& team, const BoundProgram& program) {
     if (!team.cells->idle()) return false;
     if (team.scratch_bytes < program.fused.scratch_bytes) {
         team.scratch.resize(program.fused.scratch_bytes);
@@ -55,12 +60,12 @@ struct FusedCall {
     return may_run_fused(team, program);
 }
 
-/// Numbers the call, as issue() and complete() would, and sets the base addresses of its places.
-/// Returns the flag that the call raises and awaits.
+/// Numbers the call, and sets the base addresses and offsets of its memory. Returns the flag that
+/// the call raises and waits for.
 [[nodiscard]] [[gnu::always_inline]] inline base::FlagWord begin_exchange(
     TeamState& team, const BoundProgram& program, const Registers& registers) {
     const base::Tick tick = team.next_tick++;
-    const Epoch epoch = team.cells->pass(program.synchronizing);
+    const Epoch epoch = team.cells->run_now(program.synchronizing);
     const Digest digest = team.digest_next(program.call_hash);
     team.remember(epoch, {&program, digest});
     const std::uint64_t bank = team.cell_bank(epoch);
@@ -71,7 +76,7 @@ struct FusedCall {
     return base::flag_word(tick, flag_hash(digest));
 }
 
-/// Returns the epoch of the call that began last.
+/// Returns the epoch of the team's last call.
 [[nodiscard]] inline Epoch last_epoch(const TeamState& team) {
     return team.cells->next() - 1;
 }
@@ -82,7 +87,7 @@ struct FusedCall {
     if (program.bulk) {
         Window& bulk = *team.bulk_of(program);
         team.moves[static_cast<std::size_t>(FusedMove::bulk)] =
-            team.bulk_offset(program, bulk.pass(program.synchronizing));
+            team.bulk_offset(program, bulk.run_now(program.synchronizing));
     }
     const base::FlagWord flag = begin_exchange(team, program, registers);
     return {team, program, reducer, last_epoch(team), flag};
@@ -97,12 +102,14 @@ struct FusedCall {
     return reinterpret_cast<base::Cell*>(address_of(team, cell))->flag;
 }
 
-// Acquire: pairs with the release in store() and in the wires.
+/// Returns true if the flag of an await step has arrived. Acquire: pairs with the release in
+/// store() and in the wires.
 [[nodiscard]] inline bool has_arrived(const TeamState& team, const FusedStep& awaited,
                                       base::FlagWord flag) {
     return flag_at(team, awaited.target).load(std::memory_order_acquire) == flag;
 }
 
+/// Describes the wait of an await step.
 [[nodiscard]] inline WaitingLane waiting_lane(const FusedCall& call, const FusedStep& awaited) {
     return {.team = &call.team,
             .program = &call.program,
@@ -114,7 +121,7 @@ struct FusedCall {
             .want = call.flag};
 }
 
-/// Copies a payload, usually one word. The two ranges may overlap.
+/// Copies a payload, usually of 8 bytes. The two ranges may overlap.
 [[gnu::always_inline]] inline void copy_payload(std::byte* to, const std::byte* from,
                                                 std::uint64_t bytes) {
     if (bytes == sizeof(std::uint64_t)) [[likely]] {
@@ -126,8 +133,8 @@ struct FusedCall {
     }
 }
 
-/// Stores a payload, if the step has one, then its flag. Release: pairs with the acquire in
-/// has_arrived(). The payload is visible before the flag.
+/// Stores the payload of a send step, then the flag. Release: pairs with the acquire in
+/// has_arrived(), so that the payload is visible when the flag is.
 [[gnu::always_inline]] inline void store(const TeamState& team, const FusedStep& step,
                                          base::FlagWord flag) {
     if (step.kind == FusedKind::send)
@@ -135,7 +142,7 @@ struct FusedCall {
     flag_at(team, step.target).store(flag, std::memory_order_release);
 }
 
-/// Combines with an operation that has no kernel for two operands.
+/// Combines with a user's operation, which has no kernel.
 [[gnu::noinline]] inline void combine_slowly(const TeamState& team, const Reducer& reducer,
                                              const FusedStep& step) {
     const std::byte* operands[] = {address_of(team, step.source), address_of(team, step.other)};
@@ -149,8 +156,8 @@ struct FusedCall {
                    address_of(team, step.other), step.amount);
 }
 
-/// Reduces many operands, from the first `operand` step on. Returns the step that combines them.
-/// Does not take the call, which would then occupy memory.
+/// Reduces many operands. `step` is the first of their `operand` steps. Returns the `reduce` step
+/// after these. Has no FusedCall parameter, which the compiler would then keep in memory.
 [[gnu::noinline]] inline const FusedStep* reduce(const TeamState& team, const Reducer& reducer,
                                                  const FusedStep* step) {
     std::array<const std::byte*, kFusedOperands> operands;
@@ -162,13 +169,14 @@ struct FusedCall {
     return step;
 }
 
-/// A hook that is also called before each step. Other hooks cost nothing here.
+/// `wait` object with a function reaches(), which run_steps() calls before each step. Without the
+/// function, run_steps() has no extra code.
 template <class Wait>
 concept Follows = requires(Wait wait, const FusedStep& step) {
     wait.reaches(step);
 };
 
-/// Runs all steps. Returns false if the hook gave up.
+/// Runs all steps. Returns false if `wait` returned false.
 template <class Wait>
 bool run_steps(const FusedCall& call, Wait wait) {
     for (const FusedStep* step = call.program.fused.steps.data();; ++step) {
@@ -200,21 +208,22 @@ bool run_steps(const FusedCall& call, Wait wait) {
     }
 }
 
-/// Wraps `wait`, the hook of calls without a recorder.
+/// A `wait` object that also records steps and stages. `wait` is the function without a recorder.
 template <class Wait>
 struct RecordedWait {
     Wait wait;
     Recorder& recorder;
-    Rank own_rank;  ///< in the job
+    Rank own_rank;  ///< rank of the job
     const FusedCall& call;
     const Recorder::Open& open;
-    const FusedStep* last = nullptr;  ///< step in progress
+    const FusedStep* last = nullptr;  ///< step in progress; nullptr: none
     std::uint64_t step_since_ns = 0;
     std::uint64_t stage_since_ns = 0;
 
     bool operator()(const FusedCall& awaiting, const FusedStep& awaited) {
         return wait(awaiting, awaited);
     }
+    /// Records the previous step, and its stage if `step` is in another one.
     void reaches(const FusedStep& step) {
         const std::uint64_t now_ns = Recorder::now();
         if (last != nullptr) ended(*last, now_ns);
@@ -230,6 +239,7 @@ struct RecordedWait {
     }
 
   private:
+    /// Records a step that stored or waited.
     void ended(const FusedStep& step, std::uint64_t now_ns) {
         const bool stored = step.kind == FusedKind::raise || step.kind == FusedKind::send;
         if (!stored && step.kind != FusedKind::await) return;

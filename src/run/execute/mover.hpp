@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mover.hpp - finds the memory of a step's pieces, and moves data between them.
+// mover.hpp - resolves the pieces of a step to memory, and copies and reduces their data.
 //
-// Idea     A piece is resolved to an address that loads and stores reach, or to memory of a local
-//          peer that only the kernel can copy. Copies and reductions work on both. Data that the
-//          kernel copies passes through a block that stays in the cache.
-// Holds    After the first call of a shape, nothing allocates. A peer's description of its memory
-//          is checked against the size of that memory before use.
+// Idea     A piece is resolved to an address in this process, or to memory of a local peer that
+//          only the kernel can copy. Copies and reductions accept both. Data that the kernel copies
+//          passes through a block of memory that stays in the cache.
+// Holds    After the first call of a program, no function allocates. A peer's description of its
+//          memory is checked against the size of that memory before use.
 #pragma once
 
 #include <algorithm>
@@ -25,27 +25,30 @@
 
 namespace weft::run {
 
-/// Memory of a piece.
+/// Memory of a piece, or of a part of a piece.
 struct Memory {
-    std::byte* data = nullptr;  ///< if loads and stores reach it; may be null if it is empty
-    base::Reach reach;          ///< of a local peer's memory
-    Rank peer = plan::kNoRank;  ///< rank in the job of that peer
+    std::byte* data = nullptr;  ///< null: empty, or only the kernel can copy
+    base::Reach reach;          ///< location of a peer's memory
+    Rank peer = plan::kNoRank;  ///< owner as a rank of the job; kNoRank: this rank
     std::size_t bytes = 0;
-    bool outside = false;  ///< the owner's description exceeds its memory
+    bool outside = false;  ///< invalid: the owner's description exceeds its memory
 
+    /// Returns true if the memory belongs to a peer, in a mapped block.
     [[nodiscard]] bool of_peer() const { return peer != plan::kNoRank; }
+    /// Returns true if loads and stores can access the memory.
     [[nodiscard]] bool reached() const { return data != nullptr || !of_peer(); }
 
+    /// Returns the part of `count` bytes after `skipped` bytes.
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
         return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count,
                 outside};
     }
 };
 
-/// Reason why data could not be moved.
+/// Reason why data could not be copied.
 struct Fault {
-    Rank peer = plan::kNoRank;  ///< owner of the memory, in the job
-    int error = 0;              ///< errno; 0: the owner's description exceeds its memory
+    Rank peer = plan::kNoRank;  ///< owner of the memory as a rank of the job
+    int error = 0;              ///< errno; 0: the owner's description is invalid
 };
 
 template <Transport Wire>
@@ -53,7 +56,7 @@ class Mover {
   public:
     Mover(Wire& wire, Rank job_rank) : wire_(wire), own_(wire.near(job_rank)) {}
 
-    /// Makes room for the longest step of a program, so that nothing allocates later.
+    /// Reserves memory for the longest step of a program, so that later functions do not allocate.
     void reserve(const BoundProgram& program) {
         if (parts_.capacity() < program.pieces_max) parts_.reserve(program.pieces_max);
         if (memories_.capacity() >= program.pieces_max) return;
@@ -64,16 +67,19 @@ class Mover {
     }
 
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
+    /// Returns the start of this rank's segment.
     [[nodiscard]] std::byte* own() const { return own_; }
-    /// Returns the reason of the last call that returned false.
+    /// Returns the reason for which a function last returned false.
     [[nodiscard]] const Fault& fault() const { return fault_; }
+    /// Counts an exposed buffer of this rank.
     void count_exposed(const base::Exposure& exposure) {
         const auto way = static_cast<std::size_t>(exposure.reach.way);
         ++mapped_bytes_.buffers[way];
         mapped_bytes_.exposed[way] += exposure.bytes;
     }
 
-    /// Lists the source of a put, until the next step. Returns false if the kernel has to copy.
+    /// Sets `parts` to the source of a put, valid until the next step, and `bytes` to its size.
+    /// Returns false if only the kernel can read a part.
     [[nodiscard]] bool list_parts(Operation& op, PieceList list, std::uint32_t segment,
                                   std::span<const base::PutPart>& parts, std::size_t& bytes) {
         parts_.clear();
@@ -91,14 +97,15 @@ class Mover {
         return reached;
     }
 
-    /// Copies a source that list_parts() cannot reach to memory that the call keeps until its end.
-    /// Copies once for each put, even if the put is retried. Returns false if the kernel refused.
+    /// Copies a source for which list_parts() returned false to memory that the call keeps until
+    /// its end. Copies once for each put, even if the put is retried. Returns false if the kernel
+    /// refused.
     [[nodiscard]] bool pack(Operation& op, LaneCursor& lane, PieceList list, std::size_t bytes) {
         if (lane.packed != nullptr) return true;
         if (op.packed_used == op.packed.size()) op.packed.emplace_back();
-        std::vector<std::byte>& room = op.packed[op.packed_used++];
-        if (room.size() < bytes) room.resize(bytes);
-        std::byte* to = room.data();
+        std::vector<std::byte>& buffer = op.packed[op.packed_used++];
+        if (buffer.size() < bytes) buffer.resize(bytes);
+        std::byte* to = buffer.data();
         bool done = true;
         walk(op, list, lane.segment, [&](const Memory& from) {
             count(from, mapped_bytes_.read);
@@ -106,28 +113,30 @@ class Mover {
             to += from.bytes;
         });
         if (done)
-            lane.packed = room.data();
+            lane.packed = buffer.data();
         else
             --op.packed_used;  // the copy may be retried
         return done;
     }
 
-    /// Returns the size of all pieces of a list.
+    /// Returns the size of all pieces of a list in bytes.
     [[nodiscard]] std::size_t bytes_of(Operation& op, PieceList list, std::uint32_t segment) {
         std::size_t bytes = 0;
         walk(op, list, segment, [&](const Memory& at) { bytes += at.bytes; });
         return bytes;
     }
 
-    /// Returns a piece of a list. Its pieces must be of the user's buffers, or exposed alone.
+    /// Returns the memory of piece `which` of a list. With `which` > 0, it must not be in a slot,
+    /// where its offset depends on earlier pieces.
     [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t segment,
                                   std::uint32_t which = 0) {
         std::uint64_t packed = 0;
         return resolve(op, op.program->pieces[list.start + which], segment, packed);
     }
 
-    /// Returns the touched part of the user's buffer that contains the block. Returns the block if
-    /// it is in another buffer, or if the buffer's blocks may have gaps between them.
+    /// Returns the part of the user's buffer that the program accesses, which contains the block.
+    /// Returns only the block if it is in another buffer, or if memory may be gaps between the
+    /// buffer's blocks.
     [[nodiscard]] Memory touched(Operation& op, PieceList list, const Memory& block) const {
         const Piece& piece = op.program->pieces[list.start];
         const bool is_output = piece.buffer == plan::Buffer::output;
@@ -135,15 +144,15 @@ class Mover {
         const TouchedBuffer& all =
             is_output ? op.program->touched_output : op.program->touched_input;
         if (op.program->has_displacements(piece.buffer)) return block;
-        return {.data = own_base(op, piece, 0) + all.begin, .bytes = all.bytes()};
+        return {.data = base_of(op, piece, 0) + all.begin, .bytes = all.bytes()};
     }
 
-    /// Copies list to list; the two may be cut differently. Two pieces may be exchanged: the first
-    /// target may be the second source. Returns false if the kernel refused.
+    /// Copies the source list to the target list, which may be divided into other pieces. The first
+    /// target may be the second source if the step exchanges two pieces. Returns false if the
+    /// kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
-        if (in_each_others_place(op, target, source, segment))
-            return exchange(op, target, source, segment);
+        if (is_exchange(op, target, source, segment)) return exchange(op, target, source, segment);
         memories_.clear();
         walk(op, source, segment, [&](const Memory& at) {
             count(at, mapped_bytes_.read);
@@ -169,7 +178,8 @@ class Mover {
         return done;
     }
 
-    /// Sets every target to operand 0 (op) operand 1 (op) ...; lists of `width` pieces each.
+    /// Sets every target to operand 0 (op) operand 1 (op) ... Each target and operand is a list of
+    /// `width` consecutive pieces. Returns false if the kernel refused a copy.
     [[nodiscard]] bool reduce(Operation& op, const BoundStep& step, std::uint32_t segment) {
         const std::uint32_t width = step.source.count / step.operands;
         if (width == 0) return true;
@@ -187,14 +197,14 @@ class Mover {
             for (std::uint32_t k = 0; k < copies; ++k) add(k, step.target, k);
             for (std::uint32_t k = 0; k < step.operands; ++k) add(copies + k, step.source, k);
             if (reached)
-                reduce_here(op, copies);
+                reduce_directly(op, copies);
             else if (!reduce_through_blocks(op, copies))
                 return false;
         }
         return true;
     }
 
-    /// Copies `from` to `to`, of equal sizes.
+    /// Copies `from` to `to`, which has the same size. Returns false if the kernel refused.
     [[nodiscard]] bool move(const Memory& to, const Memory& from, Stores stores = Stores::cached) {
         if (to.reached() && from.reached()) {
             if (stores == Stores::streamed)
@@ -214,33 +224,34 @@ class Mover {
         return true;
     }
 
-    /// Returns the address of a published slot of a bulk bank, of a rank that shares memory.
+    /// Returns the address of a slot in a bulk bank in which a local rank publishes data.
     [[nodiscard]] static std::byte* published_slot(const Operation& op, Rank owner,
                                                    std::uint32_t number, std::uint32_t segment) {
         return op.team->near(owner) + op.program->published_start + op.slot_offset(number, segment);
     }
 
   private:
-    static constexpr std::size_t kBlockBytes = 32768;  ///< a second-level cache holds two
+    static constexpr std::size_t kBlockBytes = 32768;  ///< half a second-level cache or less
 
-    /// Returns the kind of stores: a rank's own blocks may overlap, so they are cached.
+    /// Returns the kind of stores: streamed for large data of peers. Blocks within this rank may
+    /// overlap, which streamed copies do not allow.
     [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
         return large && std::ranges::any_of(memories, &Memory::of_peer) ? Stores::streamed
                                                                         : Stores::cached;
     }
 
-    // Copies by the kernel.
-    bool copy_from(const Memory& there, std::byte* to, std::size_t bytes) {
-        if (!there.outside && wire_.memory().copy_from(there.peer, there.reach, to, bytes))
+    // Copies by the kernel. Return false if it refused.
+    bool copy_from(const Memory& memory, std::byte* to, std::size_t bytes) {
+        if (!memory.outside && wire_.memory().copy_from(memory.peer, memory.reach, to, bytes))
             return true;
-        fault_ = {there.peer, there.outside ? 0 : errno};
+        fault_ = {memory.peer, memory.outside ? 0 : errno};
         return false;
     }
-    bool copy_to(const Memory& there, const std::byte* from, std::size_t bytes) {
-        if (!there.outside && wire_.memory().copy_to(there.peer, there.reach, from, bytes))
+    bool copy_to(const Memory& memory, const std::byte* from, std::size_t bytes) {
+        if (!memory.outside && wire_.memory().copy_to(memory.peer, memory.reach, from, bytes))
             return true;
-        fault_ = {there.peer, there.outside ? 0 : errno};
+        fault_ = {memory.peer, memory.outside ? 0 : errno};
         return false;
     }
 
@@ -249,9 +260,9 @@ class Mover {
         return blocks_.data() + number * kBlockBytes;
     }
 
-    /// Returns true if two equal pieces of a call in place take each other's place.
-    [[nodiscard]] bool in_each_others_place(Operation& op, PieceList target, PieceList source,
-                                            std::uint32_t segment) {
+    /// Returns true if a copy exchanges two pieces of equal size in a call in place.
+    [[nodiscard]] bool is_exchange(Operation& op, PieceList target, PieceList source,
+                                   std::uint32_t segment) {
         if (target.count != 2 || source.count != 2) return false;
         if (op.registers.input != op.registers.output) return false;
         const Memory to = piece_of(op, target, segment);
@@ -261,7 +272,8 @@ class Mover {
                piece_of(op, target, segment, 1).bytes == to.bytes;
     }
 
-    /// Exchanges block by block, and keeps the block that would be overwritten in the cache.
+    /// Exchanges two pieces block by block. A block that is about to be overwritten is first copied
+    /// to block memory, which stays in the cache.
     [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
                                 std::uint32_t segment) {
         const Memory to[] = {piece_of(op, target, segment), piece_of(op, target, segment, 1)};
@@ -282,11 +294,13 @@ class Mover {
         return true;
     }
 
+    /// Adds the bytes of a peer's memory to the count of its access method.
     static void count(const Memory& at, std::array<std::uint64_t, base::kAccessMethods>& bytes) {
         if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
 
-    void reduce_here(const Operation& op, std::uint32_t copies) {
+    /// Reduces memories_, which loads and stores can access.
+    void reduce_directly(const Operation& op, std::uint32_t copies) {
         targets_.clear();
         operands_.clear();
         for (const Memory& target : std::span(memories_).first(copies))
@@ -297,9 +311,9 @@ class Mover {
                     memories_.front().bytes / op.program->element_bytes, stores(op, memories_));
     }
 
-    /// Reduces block by block where the kernel has to copy. The partial result stays in a block in
-    /// the cache, and the last operand is added directly into a target. Targets are written after
-    /// all operands of a block have been read.
+    /// Reduces memories_ block by block, with copies by the kernel. The partial result stays in a
+    /// block in the cache; the last reduction writes directly to a target, if loads and stores can
+    /// access one. Targets of a block are written after all its operands have been read.
     bool reduce_through_blocks(const Operation& op, std::uint32_t copies) {
         const std::size_t element = op.program->element_bytes;
         const std::size_t step = std::max<std::size_t>(kBlockBytes / element, 1) * element;
@@ -318,7 +332,8 @@ class Mover {
         }
         return true;
     }
-    /// Adds the operands of one block. `into` is the place of the last sum, or nullptr.
+    /// Reduces the operands of a block, at offset `at`. Sets sum.data to the result: in `into`
+    /// unless that is nullptr or memory is only one operand.
     bool add_operands(const Operation& op, std::span<const Memory> operands, std::size_t at,
                       std::byte* into, Memory& sum) {
         const std::size_t elements = sum.bytes / op.program->element_bytes;
@@ -339,6 +354,7 @@ class Mover {
         return true;
     }
 
+    /// Calls visit(memory) for each piece of a list.
     template <class Visit>
     void walk(Operation& op, PieceList list, std::uint32_t segment, Visit visit) {
         std::uint64_t packed = 0;
@@ -346,8 +362,8 @@ class Mover {
             visit(resolve(op, op.program->pieces[list.start + i], segment, packed));
     }
 
-    /// Returns address and size of a piece. In a list whose sizes vary between segments, `packed`
-    /// accumulates the bytes of the payload that earlier pieces hold.
+    /// Returns the memory of a piece. `packed` is the number of payload bytes in earlier pieces of
+    /// the list, and is increased by this piece.
     Memory resolve(Operation& op, const Piece& piece, std::uint32_t segment,
                    std::uint64_t& packed) const {
         if (!piece.moving) {
@@ -359,13 +375,13 @@ class Mover {
         const std::uint64_t element = op.program->element_bytes;
         const std::uint64_t begin = partition.begin(piece.first + shift);
         const std::uint64_t bytes = partition.size(piece.first + shift, piece.count) * element;
-        const bool vector = piece.buffer == plan::Buffer::input ||
-                            piece.buffer == plan::Buffer::output ||
-                            piece.buffer == plan::Buffer::scratch;
+        const bool in_units = piece.buffer == plan::Buffer::input ||
+                              piece.buffer == plan::Buffer::output ||
+                              piece.buffer == plan::Buffer::scratch;
         const std::uint64_t before = piece.buffer == plan::Buffer::mapped ? 0 : packed;
         const std::uint64_t offset =
-            vector ? op.program->place(piece.buffer, piece.first + shift) * element
-                   : before + (begin - partition.begin(piece.origin + shift)) * element;
+            in_units ? op.program->place(piece.buffer, piece.first + shift) * element
+                     : before + (begin - partition.begin(piece.origin + shift)) * element;
         packed += bytes;
         return part_of(op, piece, segment, offset, bytes);
     }
@@ -374,11 +390,11 @@ class Mover {
                                  std::uint64_t offset, std::uint64_t bytes) const {
         if (piece.buffer == plan::Buffer::mapped)
             return mapped(op, piece, segment, offset + bytes).at(offset, bytes);
-        return Memory{.data = own_base(op, piece, segment)}.at(offset, bytes);
+        return Memory{.data = base_of(op, piece, segment)}.at(offset, bytes);
     }
 
-    [[nodiscard]] std::byte* own_base(Operation& op, const Piece& piece,
-                                      std::uint32_t segment) const {
+    [[nodiscard]] std::byte* base_of(Operation& op, const Piece& piece,
+                                     std::uint32_t segment) const {
         switch (piece.buffer) {
             case plan::Buffer::input:
                 return const_cast<std::byte*>(op.registers.input);
@@ -401,13 +417,14 @@ class Mover {
         return nullptr;
     }
 
-    /// Returns the start of the block that a peer exposed here. The step uses `bytes` bytes of it.
+    /// Returns the start of the block that a peer exposed to this rank. The step uses `bytes` bytes
+    /// of the block, which is checked.
     [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece, std::uint32_t segment,
                                 std::uint64_t bytes) const {
         Memory memory{.peer = op.team->setup.job_ranks[static_cast<std::size_t>(piece.peer)]};
         const base::Cell* cell = op.team->cell(op.bank, op.cell_number(piece.index, segment));
         std::memcpy(&memory.reach, cell->payload, sizeof memory.reach);
-        if (lies_within(memory.reach, bytes)) {
+        if (is_within(memory.reach, bytes)) {
             memory.data = wire_.memory().reach(memory.peer, memory.reach, bytes);
         } else {
             memory.outside = true;
@@ -416,20 +433,21 @@ class Mover {
         return memory;
     }
 
-    /// Returns the start of a scratch buffer, although only its touched part has memory.
+    /// Returns the address of a scratch buffer's start. Only the part that the program accesses has
+    /// memory, so the address itself may have none.
     [[nodiscard]] static std::byte* scratch(Operation& op, std::uint32_t index) {
         const BoundProgram& program = *op.program;
         if (index == program.scratch_in_output && op.registers.input != op.registers.output)
             return op.registers.output;
         if (index == program.scratch_in_input && op.registers.input != op.registers.output)
-            return const_cast<std::byte*>(op.registers.input);  // nothing writes it
+            return const_cast<std::byte*>(op.registers.input);  // no step writes to it
         const std::uint64_t stride = program.scratch_bytes / program.program.scratch;
         return op.scratch.data() + index * stride - program.touched_scratch.begin;
     }
 
-    /// Returns true if the block is within its owner's segment, or within the object that it names.
-    /// The kernel itself checks the memory that it copies.
-    [[nodiscard]] bool lies_within(const base::Reach& reach, std::uint64_t bytes) const {
+    /// Returns true if the block is within its owner's segment, or within the object of the
+    /// description. The kernel itself checks memory that it copies.
+    [[nodiscard]] bool is_within(const base::Reach& reach, std::uint64_t bytes) const {
         if (reach.way == base::AccessMethod::copied) return true;
         std::uint64_t whole = reach.object_bytes;
         if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
@@ -448,8 +466,8 @@ class Mover {
     std::vector<Memory> memories_;  ///< source of a copy, or targets and operands of a reduction
     std::vector<std::byte*> targets_;
     std::vector<const std::byte*> operands_;
-    std::vector<std::uint64_t> packed_;  ///< by target and operand
-    std::vector<std::byte> blocks_;      ///< for copies by the kernel
+    std::vector<std::uint64_t> packed_;  ///< see resolve(); for each target and operand
+    std::vector<std::byte> blocks_;      ///< two blocks of memory that stay in the cache
 };
 
 }  // namespace weft::run

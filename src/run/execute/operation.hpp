@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation.hpp - one call in flight: a bound program and the data of this call; and the pool of
+// operation.hpp - operation: a call in flight, with its bound program and buffers; pool of
 // operations.
 #pragma once
 
@@ -23,26 +23,27 @@ namespace weft::run {
 using base::Digest;
 using base::flag_hash;
 
-/// Buffers of one call. input and output may be equal.
+/// Buffers of a call. `input` and `output` may be equal.
 struct Registers {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
 };
 
-/// Position of one lane.
+/// Position of a lane in its steps.
 struct LaneCursor : plan::Cursor {
-    std::uint64_t resume = 0;           ///< belongs to the wire while a put is partly posted
-    const std::byte* packed = nullptr;  ///< source of the current put, if it was copied
-    std::uint64_t tried_ns = 0;  ///< time of the first failed attempt at the step, if recorded
+    std::uint64_t resume = 0;           ///< the wire's state of a put that is partly posted; else 0
+    const std::byte* packed = nullptr;  ///< copy of the current put's source; nullptr: none
+    std::uint64_t tried_ns = 0;         ///< time of the step's first blocked attempt; 0: none
 };
 
 struct TeamState;
 
+/// A call from its start until its end.
 struct Operation {
     enum class State : std::uint8_t {
-        queued,
+        queued,  ///< waits for its bank
         running,
-        trailing,  ///< done for its caller; waits only for peers that use copies of its buffers
+        draining,  ///< done for its caller; waits only for peers that read copies of its buffers
         failing,   ///< has failed, but transfers still read its buffers
         complete,
         failed,
@@ -53,47 +54,48 @@ struct Operation {
     Registers registers;
     Reducer reducer;
     State state = State::queued;
-    bool detached = false;  ///< the caller has released it: recycled when it ends
+    bool detached = false;  ///< the caller has released it, so the engine recycles it
     Epoch epoch = 0;
-    Window* bulk = nullptr;  ///< window of its bulk banks, if it uses any
-    Epoch bulk_epoch = -1;   ///< its number in that window
+    Window* bulk = nullptr;  ///< window of its bulk banks; nullptr: it uses none
+    Epoch bulk_epoch = -1;   ///< number of the call in `bulk`
     base::Tick tick = 0;
-    Digest digest = 0;  ///< covers the team's calls up to this one
-    std::uint32_t bank = 0;
-    std::uint64_t bulk_offset = 0;  ///< of its bulk bank, from the start of the region
-    std::uint32_t pending = 0;      ///< transfers that still read their source
+    Digest digest = 0;              ///< covers the team's calls up to this one
+    std::uint32_t bank = 0;         ///< bank of cells
+    std::uint64_t bulk_offset = 0;  ///< offset of its bulk bank in the region
+    std::uint32_t pending = 0;      ///< number of transfers that still read their source
     std::vector<LaneCursor> lanes;
-    std::vector<std::byte> scratch;  ///< kept between uses, so that steady state does not allocate
-    /// Copies of sources that only the kernel reaches. Kept between uses.
+    std::vector<std::byte> scratch;  ///< kept for later calls, which then do not allocate
+    /// Copies of sources that only the kernel can read. Kept for later calls.
     std::vector<std::vector<std::byte>> packed;
-    std::size_t packed_used = 0;
-    /// The caller's buffers while peers may access them. The registers point to their aliases.
+    std::size_t packed_used = 0;  ///< number of copies in this call
+    /// The caller's buffers that peers may access. `registers` then point to their aliases.
     std::vector<base::Exposure> exposures;
-    /// Payloads of exposes, by step and segment, unchanged until their puts have read them.
+    /// Payloads of expose steps, by step and segment. Must not change until their puts have read
+    /// them.
     std::vector<base::Reach> exposed;
     base::Failure failure;    ///< valid if state is failed
     Recorder::Open recorded;  ///< valid if the engine has a recorder
 
-    /// Returns the number in a bank of the cell that a segment of a step uses.
+    /// Returns the index in a bank of the cell that a step with this number uses for a segment.
     [[nodiscard]] std::uint32_t cell_number(std::uint32_t number, std::uint32_t segment) const {
         return number * program->depth + segment % program->depth;
     }
-    /// Returns the offset of its slot in the region.
+    /// Returns the offset in the region of the slot for the same number and segment.
     [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t segment) const {
         return bulk_offset + program->slot_offset(number, segment % program->depth);
     }
-    /// Returns true if all steps are done, and transfers still read their sources.
+    /// Returns true if all steps are done but transfers still read their sources.
     [[nodiscard]] bool ends_with_its_puts() const {
         return pending != 0 &&
                std::ranges::all_of(lanes, [](const LaneCursor& lane) { return lane.ended(); });
     }
-    /// Returns true if nothing remains to be done or awaited.
+    /// Returns true if the operation has no more work.
     [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
     /// Returns true if the call has ended for its caller: no rank uses the caller's buffers.
-    [[nodiscard]] bool ended() const { return over() || state == State::trailing; }
+    [[nodiscard]] bool ended() const { return over() || state == State::draining; }
 };
 
-/// Returns the kind of a program's calls, for the recorder. Valid while the program exists.
+/// Returns the recorder's description of a program's calls. Valid while the program exists.
 [[nodiscard]] inline RecordedCall recorded_call(const BoundProgram& program) {
     return {.program = &program,
             .collective = program.program.collective,
@@ -102,10 +104,10 @@ struct Operation {
             .bytes = program.elements * program.element_bytes};
 }
 
-/// Returns the failure of a call whose user operation threw. Call it in the handler.
+/// Returns the failure of a call whose user operation threw. Must be called in the catch handler.
 [[nodiscard]] base::Failure failure_of_user(const BoundProgram& program);
 
-/// Reuses operations, so that steady state does not allocate.
+/// Reuses operations, so that repeated calls do not allocate.
 class OperationPool {
   public:
     [[nodiscard]] Operation& take() {
@@ -117,8 +119,9 @@ class OperationPool {
         op.pending = 0;
         return op;
     }
-    /// Recycles an operation, unless it has transfers in flight: the wire still refers to it.
-    void give(Operation& op) {
+    /// Makes an operation available for reuse. With transfers in flight, it is never reused,
+    /// because the wire may still write to it.
+    void recycle(Operation& op) {
         if (op.pending == 0) free_.push_back(&op);
     }
     /// Returns true if transfers of the team's operations are in flight.

@@ -2,11 +2,12 @@
 // progress_thread.hpp - drives an engine while the application computes (WEFT_PROGRESS).
 //
 // Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps
-//          (docs/decisions/0017-one-lock-for-the-engine.md). A call that waits holds the turn and
-//          drives the engine itself. Then the thread costs one failed attempt per sleep.
-// Holds    The program's own threads handle its signals. The destructor ends the thread and needs
-//          the turn to be free.
-// Next     turn.hpp; docs/performance.md for cost and gain.
+//          (docs/decisions/0017-one-lock-for-the-engine.md). A waiting call holds the turn and
+//          drives the engine itself. Meanwhile, the thread only tries to take the turn after each
+//          sleep.
+// Holds    Only the program's own threads handle its signals. The destructor waits for the thread
+//          to end, so its caller must not hold the turn.
+// Next     turn.hpp; docs/performance.md for measurements.
 #pragma once
 
 #include <pthread.h>
@@ -27,40 +28,42 @@
 
 namespace weft::run {
 
-/// Decides whether a thread that only polls yields before the next poll, or sleeps. After a yield,
-/// a computing thread may keep the processor for milliseconds. After a sleep, the scheduler gives
-/// the processor back at once.
+/// Decides whether a polling thread yields or sleeps before the next poll. After a yield, a
+/// computing thread may keep the processor for milliseconds. After a sleep, the scheduler returns
+/// the processor immediately.
 class YieldLimit {
   public:
-    static constexpr std::uint64_t kYieldingNs = 1'000'000;
-    static constexpr std::uint64_t kCrowdedNs = 500'000;  ///< longer than a poll of another rank
-    static constexpr std::uint64_t kAvoidNs = 20'000'000;
+    static constexpr std::uint64_t kYieldingNs = 1'000'000;  ///< limit of yields without progress
+    /// A longer yield shows that a thread computes: polls of other ranks are shorter.
+    static constexpr std::uint64_t kLongYieldNs = 500'000;
+    static constexpr std::uint64_t kAvoidNs = 20'000'000;  ///< time without yields after a long one
 
-    /// Restarts the limit: something has advanced, or is about to.
+    /// Restarts the time limit of yields, because something has advanced or a call has started.
     void renew() { since_ns_ = 0; }
-    /// Returns false if nothing has advanced for long, or other threads want the processor.
+    /// Returns true if the thread should yield. Returns false if nothing has advanced for
+    /// kYieldingNs, or after a long yield.
     [[nodiscard]] bool yields(std::uint64_t now_ns) {
         if (since_ns_ == 0) since_ns_ = now_ns;
-        return now_ns - since_ns_ <= kYieldingNs && now_ns >= crowded_until_ns_;
+        return now_ns - since_ns_ <= kYieldingNs && now_ns >= avoid_until_ns_;
     }
-    /// Records when a yield began and ended.
+    /// Records the begin and end of a yield.
     void yielded(std::uint64_t before_ns, std::uint64_t after_ns) {
-        if (after_ns - before_ns > kCrowdedNs) crowded_until_ns_ = after_ns + kAvoidNs;
+        if (after_ns - before_ns > kLongYieldNs) avoid_until_ns_ = after_ns + kAvoidNs;
     }
 
   private:
-    std::uint64_t since_ns_ = 0;  ///< time of the first question since renew()
-    std::uint64_t crowded_until_ns_ = 0;
+    std::uint64_t since_ns_ = 0;  ///< time of the first yields() since renew(); 0: none
+    std::uint64_t avoid_until_ns_ = 0;
 };
 
 template <Transport Wire>
 class ProgressThread {
   public:
-    /// The engine must be shared (EngineOptions) and outlive this object.
+    /// The engine's turn must be shared (EngineOptions::turn). The engine must outlive this object.
     explicit ProgressThread(Engine<Wire>& engine)
         : engine_(engine), thread_(start_without_signals()) {}
 
-    /// Ends a sleep, so that a started call does not wait for it.
+    /// Ends the thread's sleep, so that it drives a call that has just started.
     void wake() {
         if (!asleep_.load(std::memory_order_relaxed)) return;
         {
@@ -72,12 +75,13 @@ class ProgressThread {
 
   private:
     using Sleep = std::chrono::microseconds;
-    static constexpr Sleep kSleepMin{20};
-    static constexpr Sleep kSleepMaxBusy{80};
+    static constexpr Sleep kSleepMin{20};  // doubled after each sleep, up to the next two limits
+    static constexpr Sleep kSleepMaxBusy{80};  // while calls are in flight
     static constexpr Sleep kSleepMax{1000};
 
-    /// Starts the thread with all signals blocked, except those that its own faults raise. A
-    /// blocked fault would end the process without the program's handler.
+    /// Starts the thread with all signals blocked, except those that the thread itself may raise by
+    /// a fault. If such a signal were blocked, a fault would end the process without running the
+    /// program's handler.
     std::jthread start_without_signals() {
         sigset_t blocked;
         sigset_t before;
@@ -102,7 +106,7 @@ class ProgressThread {
             }
             if (helped == HelpOutcome::waits && yield()) continue;
             sleep = std::min(sleep, sleep_max(helped));
-            const bool woken = rest(sleep, stop);
+            const bool woken = sleep_for(sleep, stop);
             if (woken) yield_limit_.renew();
             sleep = woken ? kSleepMin : 2 * sleep;
         }
@@ -120,7 +124,7 @@ class ProgressThread {
     }
 
     /// Sleeps. Returns true if wake() ended the sleep.
-    bool rest(Sleep sleep, const std::stop_token& stop) {
+    bool sleep_for(Sleep sleep, const std::stop_token& stop) {
         std::unique_lock lock(sleep_mutex_);
         asleep_.store(true, std::memory_order_relaxed);
         const bool woken = wake_up_.wait_for(lock, stop, sleep, [this] { return woken_; });

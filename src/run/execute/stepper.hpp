@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stepper.hpp - moves one operation forward, step by step, until each lane has to wait.
+// stepper.hpp - executes the steps of an operation until each lane must wait.
 //
-// Holds    No step blocks and, after the first call of a shape, no step allocates. Each step is
-//          done once. An operation is complete when all lanes have ended and no transfer still
-//          reads its buffers. It is *trailing* earlier, if it only waits for local peers that read
-//          copies of its exposed buffers. Then it has ended for its caller.
+// Holds    No step waits and, after the first call of a program, no step allocates. Each step is
+//          executed once. An operation is complete when all lanes have ended and no transfer reads
+//          its buffers. It is *draining*, and has ended for its caller, while it only waits for
+//          local peers that read copies of its exposed buffers.
 // Next     mover.hpp for data movement; fused.hpp for programs that need no interpreter.
 #pragma once
 
@@ -25,22 +25,22 @@
 
 namespace weft::run {
 
-/// Outcome of an attempt at a lane's next step: retry later, done, or impossible.
+/// Outcome of an attempt at a lane's next step: try again later, done, or failed permanently.
 enum class Progress : std::uint8_t { blocked, advanced, failed };
 
 template <Transport Wire>
 class Stepper {
   public:
-    /// `recorder` may be nullptr; otherwise it records each step.
+    /// `recorder` records each step; nullptr: no records.
     Stepper(Wire& wire, Rank job_rank, Recorder* recorder)
         : wire_(wire), job_rank_(job_rank), mover_(wire, job_rank), recorder_(recorder) {}
 
-    /// Makes room for the longest step of a program, so that advance() does not allocate.
+    /// Reserves memory for the longest step of a program, so that advance() does not allocate.
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mover_.mapped_bytes(); }
 
-    /// Runs every lane until it blocks. Returns true if any step was done or the operation ended.
-    /// If the user's operation throws, the call ends as failed.
+    /// Runs every lane until it blocks. Returns true if a step was done or the operation ended. If
+    /// the user's operation throws, the call fails.
     bool advance(Operation& op) {
         try {
             return recorder_ == nullptr ? advance_lanes<false>(op) : advance_lanes<true>(op);
@@ -51,8 +51,9 @@ class Stepper {
         }
     }
 
-    /// Makes the buffers that the program exposes reachable for local peers. If peers write to a
-    /// buffer, this call uses its alias, too. In-place input and output are then one buffer.
+    /// Makes the buffers that the program exposes accessible to local peers. If peers write to a
+    /// buffer, this rank must use its alias, too: then `registers` are changed. Input and output of
+    /// a call in place are exposed as one buffer.
     void expose(Operation& op) {
         const TouchedBuffer& in = op.program->touched_input;
         const TouchedBuffer& out = op.program->touched_output;
@@ -68,7 +69,7 @@ class Stepper {
         std::byte* const alias = expose(op, memory.output, out);
         if (out.access != base::Access::read) memory.output = alias;
     }
-    /// Ends the exposures. Local peers may still access the buffers of a failed operation.
+    /// Ends the exposures. If `failed`, local peers may still access the buffers.
     void conceal(Operation& op, bool failed) {
         for (const base::Exposure& exposure : op.exposures) {
             if (failed)
@@ -79,17 +80,17 @@ class Stepper {
         op.exposures.clear();
     }
 
-    /// Adds a description of each waiting lane.
+    /// Adds a description of each waiting lane, or of the operation if all lanes have ended.
     void describe(const Operation& op, std::vector<WaitingLane>& lines) const {
         const std::size_t before = lines.size();
         for (const LaneCursor& lane : op.lanes)
             if (lane.at < lane.end) lines.push_back(describe(op, lane));
-        if (lines.size() == before) lines.push_back(describe_last(op));
+        if (lines.size() == before) lines.push_back(describe_last_puts(op));
     }
-    /// Describes a waiting lane, with the flag in its cell and the expected one.
+    /// Describes a waiting lane, with the flag in its cell and the expected flag.
     [[nodiscard]] WaitingLane describe(const Operation& op, const LaneCursor& lane) const {
         WaitingLane waiting = describe_step(op, lane.at);
-        if (waiting.waits_for_flush) return waiting;
+        if (waiting.waits_locally) return waiting;
         const BoundStep& step = op.program->steps[lane.at];
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
@@ -119,11 +120,12 @@ class Stepper {
             op.state = Operation::State::complete;
             return true;
         }
-        if (!op.exposures.empty() && trails(op)) op.state = Operation::State::trailing;
+        if (!op.exposures.empty() && drains(op)) op.state = Operation::State::draining;
         return moved;
     }
-    /// Returns true if the remaining steps only wait for peers that use copies of all exposures.
-    [[nodiscard]] static bool trails(const Operation& op) {
+    /// Returns true if all exposures are copies, and the remaining steps only wait for peers that
+    /// read them.
+    [[nodiscard]] static bool drains(const Operation& op) {
         if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::separate_copy))
             return false;
         for (std::size_t i = 0; i < op.lanes.size(); ++i)
@@ -131,7 +133,7 @@ class Stepper {
         return true;
     }
 
-    /// Exposes a buffer. Returns the address of its start in the alias.
+    /// Exposes the touched part of a buffer. Returns the address of the buffer in its alias.
     std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
         op.exposures.push_back(wire_.memory().expose(
             vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access, buffer.copies));
@@ -149,7 +151,7 @@ class Stepper {
                 progress = put(op, lane, step);
                 break;
             case plan::StepKind::signal:
-                if (!lane.skips_signal(step.lag)) progress = post(lane, start_put(op, lane, step));
+                if (!lane.skips_signal(step.lag)) progress = post(lane, make_put(op, lane, step));
                 break;
             case plan::StepKind::expose:
                 progress = expose(op, lane, step);
@@ -164,11 +166,11 @@ class Stepper {
                 if (op.pending != 0) return Progress::blocked;
                 break;
             case plan::StepKind::reduce:
-                if (!mover_.reduce(op, step, lane.segment)) return unreachable(op, lane);
+                if (!mover_.reduce(op, step, lane.segment)) return fail_copy(op, lane);
                 break;
             case plan::StepKind::copy:
                 if (!mover_.copy(op, step.target, step.source, lane.segment))
-                    return unreachable(op, lane);
+                    return fail_copy(op, lane);
                 break;
             case plan::StepKind::loop:
                 lane.open_loop(step.number, step.operands);
@@ -185,14 +187,14 @@ class Stepper {
         const std::uint64_t begin_ns = Recorder::now();
         const Progress progress = step(op, lane);
         if (progress == Progress::blocked && lane.tried_ns == 0) lane.tried_ns = begin_ns;
-        if (progress != Progress::advanced || op.state == Operation::State::trailing)
+        if (progress != Progress::advanced || op.state == Operation::State::draining)
             return progress;
         lane.tried_ns = 0;
         record(op, before, static_cast<std::uint16_t>(&lane - op.lanes.data()),
                before.tried_ns == 0 ? begin_ns : before.tried_ns);
         return progress;
     }
-    /// Records the step that a lane has done. `lane` is the lane's state before the step.
+    /// Records a step that is done. `lane` is the lane's state before the step.
     void record(Operation& op, const LaneCursor& lane, std::uint16_t number_of_lane,
                 std::uint64_t begin_ns) {
         const BoundStep& step = op.program->steps[lane.at];
@@ -221,7 +223,9 @@ class Stepper {
             const base::RegionShape& shape = team.setup.shape;
             const std::uint64_t cell =
                 published ? shape.published(op.bank, number) : shape.cell(op.bank, number);
-            const bool own = waits != published;  // true: this rank owns the cell
+            // A rank waits in its own cells, except for published ones, and publishes in its own
+            // cells.
+            const bool own = waits != published;
             event.key = key_of(own ? job_rank_ : event.peer, team.setup.region + cell,
                                flag(op, segment, step.salt));
         }
@@ -236,14 +240,16 @@ class Stepper {
 
     // --- signals -------------------------------------------------------------------------------
 
-    /// Returns the flag of a segment. Loops with more iterations than segments reuse ticks.
-    /// Consecutive flags in a cell still differ, and a waiter has seen each flag before the next.
+    /// Returns the flag of a segment. A loop with more iterations than segments reuses ticks.
+    /// Consecutive flags in a cell still differ, and a flag is raised only after the waiter has
+    /// seen the previous one.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
                                              std::uint16_t salt) {
         const std::uint32_t segments = op.program->segments;
         const std::uint32_t turn = segment < segments ? segment : segment % segments;
         return base::flag_word((op.tick + turn) & base::kTickMask, flag_hash(op.digest, salt));
     }
+    /// Returns the cell for whose flag a wait step waits.
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {
         const std::uint32_t number = op.cell_number(step.number, segment);
@@ -265,7 +271,8 @@ class Stepper {
         return cell->flag.load(std::memory_order_acquire) == want;
     }
 
-    base::Put start_put(Operation& op, const LaneCursor& lane, const BoundStep& step) const {
+    /// Returns the put of a step, without payload.
+    base::Put make_put(Operation& op, const LaneCursor& lane, const BoundStep& step) const {
         base::Put put;
         put.peer = op.team->setup.job_ranks[step.peer];
         put.cell = op.team->setup.region +
@@ -283,10 +290,10 @@ class Stepper {
     }
 
     Progress put(Operation& op, LaneCursor& lane, const BoundStep& step) {
-        base::Put put = start_put(op, lane, step);
+        base::Put put = make_put(op, lane, step);
         base::PutPart packed;
         if (!mover_.list_parts(op, step.source, lane.segment, put.parts, put.bytes)) {
-            if (!mover_.pack(op, lane, step.source, put.bytes)) return unreachable(op, lane);
+            if (!mover_.pack(op, lane, step.source, put.bytes)) return fail_copy(op, lane);
             packed = {lane.packed, put.bytes};
             put.parts = {&packed, 1};
         }
@@ -297,49 +304,51 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// Puts into memory that the peer exposed. For a local peer, copies and sends a bare signal.
+    /// Puts into memory that the peer exposed. For a local peer, copies the data and sends only a
+    /// signal.
     Progress put_in_place(Operation& op, LaneCursor& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.piece_of(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
             if (put.bytes == 0) return post(lane, put);
-            const bool there = target.reach.way == base::AccessMethod::segment ||
-                               target.reach.way == base::AccessMethod::registered;
-            if (target.outside || !there) return outside(op, lane, target.peer);
+            const bool is_accessible = target.reach.way == base::AccessMethod::segment ||
+                                       target.reach.way == base::AccessMethod::registered;
+            if (target.outside || !is_accessible) return fail_invalid(op, lane, target.peer);
             const base::RemoteRegion region = target.reach.region();
             put.target = target.reach.offset;
             if (target.reach.way == base::AccessMethod::registered) put.region = &region;
             return post(lane, put);
         }
-        if (!mover_.copy(op, step.target, step.source, lane.segment)) return unreachable(op, lane);
+        if (!mover_.copy(op, step.target, step.source, lane.segment)) return fail_copy(op, lane);
         put.parts = {};
         put.bytes = 0;
         return post(lane, put);
     }
 
-    /// Sends the peer a description of a block.
+    /// Sends the peer a description (base::Reach) of a block of this rank's memory.
     Progress expose(Operation& op, LaneCursor& lane, const BoundStep& step) {
         base::Reach& payload =
             op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
         if (op.team->near(step.peer) != nullptr) {
             payload = reach_of(op, step, lane.segment);
-        } else if (lane.resume == 0) {  // else it is partly posted
-            auto reach = far_reach_of(op, step, lane.segment);
+        } else if (lane.resume == 0) {  // not 0: the put already reads `payload`
+            auto reach = remote_reach_of(op, step, lane.segment);
             if (!reach) {
                 op.failure = reach.failure().within(op.program->description);
                 return Progress::failed;
             }
             payload = *reach;
         }
-        base::Put put = start_put(op, lane, step);
+        base::Put put = make_put(op, lane, step);
         const base::PutPart part{reinterpret_cast<const std::byte*>(&payload), sizeof payload};
         put.parts = {&part, 1};
         put.bytes = sizeof payload;
         return post(lane, put);
     }
 
-    /// Describes a block for a remote peer. Registers the whole buffer, once for all remote peers.
-    [[nodiscard]] base::Result<base::Reach> far_reach_of(Operation& op, const BoundStep& step,
-                                                         std::uint32_t segment) {
+    /// Describes a block for a remote peer. Registers the whole buffer at the first block, for all
+    /// remote peers.
+    [[nodiscard]] base::Result<base::Reach> remote_reach_of(Operation& op, const BoundStep& step,
+                                                            std::uint32_t segment) {
         const Memory block = mover_.piece_of(op, step.source, segment);
         if (block.bytes == 0) return base::Reach{};
         for (const base::Exposure& exposure : op.exposures) {
@@ -359,6 +368,7 @@ class Stepper {
         return exposure->reach.at(static_cast<std::uint64_t>(block.data - all.data));
     }
 
+    /// Describes a block for a local peer.
     [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,
                                        std::uint32_t segment) {
         const Memory block = mover_.piece_of(op, step.source, segment);
@@ -369,7 +379,8 @@ class Stepper {
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));
             }
         }
-        // Slots are in the segment. The kernel copies from scratch buffers.
+        // Not in an exposed buffer: a slot, in the segment, or a scratch buffer, which the kernel
+        // copies.
         return wire_.memory().expose(block.data, 0, base::Access::read, {}).reach;
     }
 
@@ -391,31 +402,32 @@ class Stepper {
         cell->flag.store(flag(op, lane.segment, step.salt), std::memory_order_release);
     }
 
-    /// Handles a copy between this rank and a local peer that the kernel refused.
-    Progress unreachable(Operation& op, const LaneCursor& lane) {
+    /// Fails the call after the kernel refused a copy between this rank and a local peer. If the
+    /// peer has just ended, returns `blocked` for a second.
+    Progress fail_copy(Operation& op, const LaneCursor& lane) {
         const Fault& fault = mover_.fault();
-        if (fault.error == 0) return outside(op, lane, fault.peer);
+        if (fault.error == 0) return fail_invalid(op, lane, fault.peer);
         if (fault.error == ESRCH && lingers()) return Progress::blocked;
         op.failure = base::fail(Status::peer,
                                 "{}: step {}: rank {} cannot read or write memory of rank {}: {} "
-                                "(has it ended? WEFT_DIRECT=stage does without)",
+                                "(has it ended? WEFT_DIRECT=stage avoids such access)",
                                 op.program->description, lane.at, job_rank_, fault.peer,
                                 std::strerror(fault.error));
         return Progress::failed;
     }
-    /// Returns true for one second after the first sign that a local peer has ended. The launcher
-    /// should see the peer's end before this rank's, and then ends the job. The watchdog does the
-    /// same if a network loses a peer (watchdog.hpp).
+    /// Returns true for one second after the first failed access to a peer that has ended. The
+    /// launcher should detect the peer's end before this rank ends, and then ends the job. If a
+    /// network loses a peer, the watchdog waits likewise (watchdog.hpp).
     [[nodiscard]] bool lingers() noexcept {
         const std::uint64_t now = base::monotonic_ns();
         if (gone_since_ns_ == 0) gone_since_ns_ = now;
         return now - gone_since_ns_ < kLingerNs;
     }
-    /// Handles a peer's wrong description of its memory.
-    Progress outside(Operation& op, const LaneCursor& lane, Rank peer) {
+    /// Fails the call because a peer sent an invalid description of its memory.
+    Progress fail_invalid(Operation& op, const LaneCursor& lane, Rank peer) {
         op.failure = base::fail(Status::peer,
-                                "{}: step {}: rank {} exposed a block that does not lie in its "
-                                "memory; is its memory damaged?",
+                                "{}: step {}: rank {} exposed a block that is not in its memory; "
+                                "is its memory damaged?",
                                 op.program->description, lane.at, peer);
         return Progress::failed;
     }
@@ -426,7 +438,7 @@ class Stepper {
     Rank job_rank_;
     Mover<Wire> mover_;
     Recorder* recorder_;
-    std::uint64_t gone_since_ns_ = 0;  ///< time of the first sign that a peer has ended
+    std::uint64_t gone_since_ns_ = 0;  ///< first failed access to an ended peer; 0: none
 };
 
 }  // namespace weft::run

@@ -31,13 +31,14 @@ TeamState::TeamState(TeamSetup made_from)
     count_banks();
 }
 
-/// Reduces the banks of a window that has the default rule and has numbered no call.
-void TeamState::narrow(std::unique_ptr<Window>& window, std::uint32_t banks) {
+/// Replaces a window that has more than `banks` banks and has numbered no call.
+void TeamState::limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks) {
     if (window == nullptr || window->banks() <= banks || window->next() != 0) return;
     window = std::make_unique<Window>(banks);
 }
 
-/// Sets the masks. A window never uses more banks than the region has.
+/// Sets the masks. A test's window may have more banks than the region; only those of the region
+/// are used.
 void TeamState::count_banks() {
     cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
     for (std::size_t number = 0; number < bulk.size(); ++number) {
@@ -50,9 +51,9 @@ void TeamState::count_banks() {
 void TeamState::share_credits() {
     if (std::ranges::find(regions(), nullptr) != regions().end()) return;
     runs_fused = FusedTeams::one_node;
-    narrow(cells, kNearBanks);
+    limit_banks(cells, kNearBanks);
     for (std::size_t number = 0; number < base::kSmallClasses; ++number)
-        narrow(bulk[number].window, kNearSmallBanks[number]);
+        limit_banks(bulk[number].window, kNearSmallBanks[number]);
     count_banks();
     const auto share = [&](Window* window, auto word_of, Credits::HashOf hash_of) {
         if (window == nullptr) return;
@@ -82,7 +83,7 @@ base::Failure failure_of_user(const BoundProgram& program) {
         return base::fail(Status::argument, kFormat, program.description, problem.what());
     } catch (...) {
         return base::fail(Status::argument, kFormat, program.description,
-                          "something that is no std::exception");
+                          "an object that is not a std::exception");
     }
 }
 

@@ -18,22 +18,22 @@
 
 namespace weft::run {
 
-/// Parameters of a team. All but `rank` are equal on all members.
+/// Parameters of a team. All except `rank` are equal on all members.
 struct TeamSetup {
-    std::uint32_t id = 0;         ///< index of its region; names the team in reports
+    std::uint32_t id = 0;         ///< index of the team's region, and its name in reports
     Rank rank = 0;                ///< rank of this process in the team
     std::vector<Rank> job_ranks;  ///< by team rank
-    std::uint64_t region = 0;     ///< offset of its region in every member's segment
+    std::uint64_t region = 0;     ///< offset of the team's region in every member's segment
     base::RegionShape shape;
-    base::Tick first_tick = 1;  ///< above every tick that the region has seen.
-    /// Barrier that the bank rule inserts. Outlives the team.
+    base::Tick first_tick = 1;  ///< above every tick of earlier teams in the region
+    /// Barrier that the bank rule inserts. Must outlive the team.
     const BoundProgram* barrier = nullptr;
-    /// The bank rules. Null: made from the shape.
+    /// Bank rules, for tests. Null: default rules for the numbers of banks in `shape`.
     std::unique_ptr<Window> cell_window;
     std::array<std::unique_ptr<Window>, base::kBulkClasses> bulk_windows;
 };
 
-/// Record of a call.
+/// Record of a call. `program` is nullptr if the call is unknown.
 struct PastCall {
     const BoundProgram* program = nullptr;
     Digest digest = 0;
@@ -41,25 +41,28 @@ struct PastCall {
 
 /// Bulk banks of one size.
 struct BulkBanks {
-    std::unique_ptr<Window> window;  ///< numbers the calls that use these banks; may be null
+    std::unique_ptr<Window> window;  ///< numbers the calls of these banks; null: no banks
     std::uint64_t start = 0;         ///< offset in the region
-    std::uint64_t bytes = 0;         ///< of each bank
+    std::uint64_t bytes = 0;         ///< size of each bank
     std::uint32_t mask = 0;          ///< maps an epoch to its bank
 };
 
+/// A team's put targets, numbering and queue on this rank.
 struct TeamState {
     explicit TeamState(TeamSetup made_from);
 
     [[nodiscard]] Rank size() const { return static_cast<Rank>(setup.job_ranks.size()); }
-    /// Returns the start of a member's region if loads and stores reach it, else nullptr.
+    /// Returns the start of a member's region if it is mapped, else nullptr.
     [[nodiscard]] std::byte* near(Rank rank) const { return regions()[rank]; }
-    /// Returns the members' regions by team rank; nullptr if only the network reaches them.
+    /// Returns the members' regions by team rank; nullptr for members on other nodes.
     [[nodiscard]] std::span<std::byte* const> regions() const {
         return std::span(bases).subspan(kFusedRegions);
     }
+    /// Returns this rank's cell, into which peers put.
     [[nodiscard]] base::Cell* cell(std::uint32_t bank, std::uint32_t number) const {
         return reinterpret_cast<base::Cell*>(own_region + setup.shape.cell(bank, number));
     }
+    /// Returns a cell in which a local rank publishes data.
     [[nodiscard]] base::Cell* published(Rank rank, std::uint32_t bank, std::uint32_t number) const {
         return reinterpret_cast<base::Cell*>(near(rank) + setup.shape.published(bank, number));
     }
@@ -75,64 +78,68 @@ struct TeamState {
         const BulkBanks& banks = bulk[program.bulk_class];
         return banks.start + (static_cast<std::uint32_t>(epoch) & banks.mask) * banks.bytes;
     }
-    /// Numbers of banks of a team whose members share memory: of cells, and of each size of bulk
-    /// banks. Where ranks share processors, a rank makes a whole window of calls in its time slice,
-    /// so short calls have many banks. Few banks of large payloads stay in the cache.
+    /// Numbers of banks of a team within a node: of cells, and of each size of small bulk banks. If
+    /// ranks share processors, the number of banks limits the calls that a rank makes in a time
+    /// slice, so short calls have many banks. Banks of large payloads are few, so that they stay in
+    /// the cache.
     static constexpr std::uint32_t kNearBanks = 256;
     static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
                                                                                     16};
-    static void narrow(std::unique_ptr<Window>& window, std::uint32_t banks);
+    static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks);
     void count_banks();
-    /// Makes credits replace barriers if all members share memory. Call when regions are known.
+    /// Uses credits instead of inserted barriers if all members share memory. Must be called when
+    /// `bases` is complete.
     void share_credits();
-    /// Computes and returns the digest of the next call.
+    /// Adds the next call to `digest`, and returns it.
     Digest digest_next(base::CallHash call_hash) {
         return digest = base::digest_of(digest, call_hash);
     }
-    /// Records a call, for inquiries of other ranks.
+    /// Records a call in `history`, to compare it with inquiries of other ranks.
     void remember(Epoch epoch, PastCall call) {
         history[static_cast<std::size_t>(epoch) & history_mask] = call;
     }
-    /// Marks the team as failed. Keeps the first reason given.
+    /// Marks the team as failed. Only the first failure is kept.
     void fail(const base::Failure& why) {
         if (!failed) failure = why;
         failed = true;
         runs_fused = FusedTeams::failed;
     }
-    /// Returns the record of call `epoch`; without a program if it is too old or not yet issued.
+    /// Returns the record of call `epoch`, without a program if the call is too old or not yet
+    /// issued.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
-    /// Returns the number of user calls before this one. A barrier that the bank rule inserted has
-    /// the number of the call after it. recall() must know the call.
+    /// Returns the number of the user's calls before this call. An inserted barrier has the number
+    /// of the call after it. recall() must return a program for `epoch`.
     [[nodiscard]] Epoch number_for_user(Epoch epoch) const;
-    /// Returns the first call that recall() may know; earlier ones are complete and forgotten.
+    /// Returns the first call that `history` may contain. Earlier calls are complete and forgotten.
     [[nodiscard]] Epoch forgotten_before() const {
         return cells->first_incomplete() - static_cast<Epoch>(history.size());
     }
 
     TeamSetup setup;
-    std::unique_ptr<Window> cells;  ///< numbers every call
-    std::array<BulkBanks, base::kBulkClasses> bulk;
-    std::uint32_t cell_bank_mask = 0;  ///< maps an epoch to its bank of cells
-    base::Tick next_tick;              ///< not masked; flags hold its low bits
+    std::unique_ptr<Window> cells;                   ///< bank rule of the cells; numbers every call
+    std::array<BulkBanks, base::kBulkClasses> bulk;  ///< by size class
+    std::uint32_t cell_bank_mask = 0;                ///< number of banks of cells, minus 1
+    base::Tick next_tick;                            ///< first tick of the next call; not masked
     std::byte* own_region = nullptr;
-    FusedTeams runs_fused = FusedTeams::any;  ///< one_node: loads and stores reach all regions
-    std::deque<Operation*> queue;             ///< issued but not started, in call order
-    Digest digest = 0;                        ///< covers all calls issued
-    Epoch inserted = 0;                       ///< number of barriers that the bank rule inserted
-    /// Ring of the last started calls, by epoch. Its size is a power of two.
+    FusedTeams runs_fused = FusedTeams::any;  ///< one_node: all regions are mapped
+    std::deque<Operation*> queue;             ///< calls that have not started, in call order
+    Digest digest = 0;                        ///< covers all calls made so far
+    Epoch inserted = 0;                       ///< number of barriers inserted so far
+    /// Ring buffer of the last started calls, by epoch. Its size is a power of two.
     std::vector<PastCall> history;
     std::size_t history_mask = 0;  ///< size of `history` minus 1
-    /// For fused calls (fused.hpp): base addresses of places, and their offsets in this call. The
-    /// first bases are the call's buffers and `scratch`.
+    /// For fused calls (fused.hpp): base addresses, and offsets that change with each call. The
+    /// first kFusedRegions bases are the call's buffers and `scratch`; the members' regions follow.
     std::vector<std::byte*> bases = std::vector<std::byte*>(kFusedRegions);
     std::array<std::uint64_t, kFusedMoves> moves{};
     std::vector<std::byte> scratch;
-    std::uint64_t scratch_bytes = 0;  ///< size of `scratch`; tested in every call
+    std::uint64_t scratch_bytes = 0;  ///< size of `scratch`, for a fast test in every call
     bool failed = false;
-    base::Failure failure;  ///< reason why all further calls of the team fail
+    base::Failure failure;  ///< failure of all further calls, if `failed`
 };
 
-/// Gives a queued call its numbers. `bulk` also counts it, or is nullptr.
+/// Sets the epoch, banks, tick and digest of a new call. `bulk` is the window of its bulk banks, or
+/// nullptr.
 inline void number(Operation& op, Window* bulk) {
     TeamState& team = *op.team;
     op.epoch = team.cells->issue(op.program->synchronizing);
@@ -146,6 +153,7 @@ inline void number(Operation& op, Window* bulk) {
     if (op.program == team.setup.barrier) ++team.inserted;
 }
 
+/// Returns true if all banks of a queued call are free.
 [[nodiscard]] inline bool may_start(const Operation& op) {
     return op.team->cells->may_start(op.epoch) &&
            (op.bulk == nullptr || op.bulk->may_start(op.bulk_epoch));

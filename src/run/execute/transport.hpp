@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transport.hpp - requirements of the engine on a wire.
+// transport.hpp - functions that the engine requires of a wire.
 //
-// Holds    A put is posted completely or not at all, as seen by the caller. On `again`, the caller
-//          repeats it with the same put and the same `resume`. No function blocks.
+// Holds    If try_put() returns `again`, a part of the put may be posted. The caller must repeat it
+//          with the same put and the same `resume` until it returns `posted`. No function blocks.
 #pragma once
 
 #include <concepts>
@@ -23,41 +23,45 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
                              const base::Copies& copies) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
-    /// Returns a rank's segment for loads and stores (always for this rank), else nullptr.
+    /// Returns the start of a rank's segment if it is mapped, else nullptr. Never null for this
+    /// rank.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Returns the size of every rank's segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Makes memory of this rank reachable for local peers until conceal(). Takes the size of a
-    /// buffer that the call owns as a whole, and the copies that the kernel would make. With size
-    /// 0, the pages of the buffer must stay as they are.
+    /// Makes memory of this rank accessible to local peers until conceal(). `offset` is here the
+    /// size of the buffer; with 0, its pages must not be replaced. `copies` are the copies that the
+    /// kernel would make otherwise.
     { wire.memory().expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
-    /// Makes memory reachable for puts of remote ranks. Fails if the network refuses it.
+    /// Registers memory for puts of remote ranks. Fails if the network refuses it.
     { wire.memory().expose_far(memory, offset) } noexcept
         -> std::same_as<base::Result<base::Exposure>>;
     { wire.memory().conceal(exposure) } noexcept;
-    /// Ends an exposure after a failure, and revokes the access of peers as far as possible.
+    /// Ends an exposure after a failure, and revokes the peers' access as far as possible.
     { wire.memory().withdraw(exposure) } noexcept;
-    /// Returns the address of memory that a peer exposed, or nullptr if only the kernel copies.
+    /// Returns the address of memory that a peer exposed, or nullptr if only the kernel can copy
+    /// it.
     { wire.memory().reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
-    /// Copies from or to a local peer's memory. Returns false and sets errno on failure.
+    /// Copies from or to a local peer's memory by the kernel. Returns false and sets errno on
+    /// failure.
     { wire.memory().copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     { wire.memory().copy_to(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     /// Advances incoming data and completions.
     { wire.progress() } noexcept;
-    /// Raises the flag of this rank's cell at an offset of the segment, if its data has arrived
-    /// without an immediate. Called where the flag of a remote peer is awaited.
+    /// Raises the flag of this rank's cell at an offset of the segment if its data has been
+    /// delivered without an immediate. Called while a step waits for a remote peer's flag.
     { wire.settle(offset) } noexcept;
-    /// Pauses or yields. Called after each failed poll, with the number of failed polls in a row.
+    /// Pauses or yields. Called after each poll without effect, with the number of such polls in a
+    /// row.
     { wire.relax(failures) } noexcept;
-    /// Fails the wire: its transfers touch neither memory nor `pending` again.
+    /// Fails the wire: after that, no transfer accesses memory or `pending`.
     { wire.cancel() } noexcept;
     /// Returns the failure of the network or of a peer, or nullptr.
     { wire.failure() } noexcept -> std::same_as<const base::Failure*>;
 };
 // clang-format on
 
-/// Returns a counter that grows when peers act on this rank, on wires that have one; else 0.
+/// Returns the wire's count of peers' actions on this rank, or 0 if the wire does not count them.
 template <Transport Wire>
 [[nodiscard]] std::uint64_t activity_of(const Wire& wire) noexcept {
     if constexpr (requires { wire.waiter(); }) return wire.waiter().activity_count();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// turn.hpp - mutual exclusion of the threads that drive an engine, and requests for status.
+// turn.hpp - Turn, the lock of the threads that drive an engine, and status requests of a signal
+// handler.
 //
 // Idea     One thread drives an engine at a time (docs/decisions/0017-one-lock-for-the-engine.md).
 //          A signal handler cannot read an engine that it has interrupted, so it sets a flag. The
-//          driving thread tests the flag when it reads the clock, and prints the awaited signals.
-// Holds    A call that runs alone and finds its flags at the first look pays nothing for requests
-//          of status: it counts as inside only while it waits. A thread inside a call answers at
-//          its next check, or when it leaves. Without one, the handler prints the state.
+//          driving thread tests the flag when it reads the clock, and prints a line about its wait.
+// Holds    A fused call whose flags have already arrived has no cost for status requests: it counts
+//          as inside only while it waits. A thread inside a call answers at its next check, or when
+//          it leaves the call. If no thread is inside, the handler itself prints the state.
 // Next     progress_thread.hpp for the progress thread; watchdog.hpp for the check;
 //          run/job/sigterm_report.hpp for the handler.
 #pragma once
@@ -18,18 +19,19 @@
 
 namespace weft::run {
 
-/// Threads that take a turn.
+/// Threads that drive an engine.
 enum class TurnKind : std::uint8_t {
     own,     ///< one thread of the application
-    shared,  ///< also a progress thread, which gives way to calls
-    divided  ///< several threads of the application, whose calls wait for each other
+    shared,  ///< also a progress thread, which yields the turn to calls
+    divided  ///< several threads of the application, which wait for the turn in order
 };
 
 class Turn {
   public:
     explicit Turn(TurnKind kind) : kind_(kind) {}
 
-    /// Holds the turn until it is destroyed. Holds nothing if only one thread takes the turn.
+    /// Holds the turn until it is destroyed. Without lock if only one thread drives
+    /// (TurnKind::own).
     using Hold = std::unique_lock<std::mutex>;
     [[nodiscard]] bool shared() const { return kind_ != TurnKind::own; }
     [[nodiscard]] bool divided() const { return kind_ == TurnKind::divided; }
@@ -38,7 +40,8 @@ class Turn {
         if (kind_ == TurnKind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
-    /// Lets waiting threads take a divided turn. The caller holds the turn before and after.
+    /// If threads wait for a divided turn, lets them have it first. The caller holds the turn
+    /// before and after.
     void give_way() {
         if (kind_ != TurnKind::divided || !wanted()) return;
         mutex_.unlock();
@@ -46,8 +49,8 @@ class Turn {
     }
     /// Returns true if a call waits for the turn.
     [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
-    /// Takes a shared turn if it is free and no call wants it. owns_lock() tells the outcome. So a
-    /// thread that takes the turn repeatedly delays no call.
+    /// Takes a shared turn if it is free and no call waits for it; then owns_lock() is true. A
+    /// thread that uses only this function never delays a call.
     [[nodiscard]] Hold try_take() {
         return wanted() ? Hold(mutex_, std::defer_lock) : Hold(mutex_, std::try_to_lock);
     }
@@ -63,26 +66,26 @@ class Turn {
 
     const TurnKind kind_;
     std::mutex mutex_;
-    std::mutex next_;
+    std::mutex next_;  ///< held by the first waiter; a mutex alone does not keep the order
     std::atomic<int> waiting_{0};  ///< threads in calls that wait for the turn
 };
 
-/// Outcome of a progress thread's attempt to help (Engine::help()).
+/// Outcome of a poll by a progress thread (Engine::help()).
 enum class HelpOutcome : std::uint8_t {
     gave_way,  ///< a call holds the turn, and drives the engine itself
-    moved,
-    waits,  ///< something is in flight and did not advance
-    idle,
+    moved,     ///< something advanced
+    waits,     ///< calls are in flight, but nothing advanced
+    idle,      ///< no call is in flight
 };
 
 /// Passes a request for status from a signal handler to a waiting call.
 struct StatusRequest {
-    // Handler and engine usually run on one thread, so relaxed order with signal fences is enough.
-    // If the handler runs on another thread, an answer may come one call late.
+    // Handler and engine usually run on one thread, so relaxed order with signal fences suffices.
+    // If the handler runs on another thread, the answer may be delayed until the next call.
     std::atomic<int> inside{0};        ///< calls of this runtime that are driving or waiting
     std::atomic<bool> pending{false};  ///< set by the handler, cleared by the answer
 
-    /// Marks the begin of a call. Calls nest, and calls of several threads may wait at once. Each
+    /// Marks the start of a call. Calls nest, and calls of several threads may be inside at once. A
     /// thread holds the turn when it enters and leaves, so no update is lost.
     void enter() noexcept {
         inside.store(inside.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -99,8 +102,8 @@ struct StatusRequest {
     }
 };
 
-/// Scope in which a call drives an engine. Its end answers a request for status that no wait has
-/// answered, so that a loop of short calls can be ended, too.
+/// Scope in which a call drives an engine. Its destructor answers a status request that no wait has
+/// answered. So a program that only makes short calls answers, too.
 template <class Engine>
 class Driving {
   public:
@@ -116,8 +119,8 @@ class Driving {
     Engine& engine_;
 };
 
-/// Holds the progress function of another library that shares the caller's thread. Waits, and polls
-/// without effect, call it. The function must not use the runtime.
+/// Progress function of another library that shares the application's thread. Waits call it, and
+/// polls without effect. The function must not use the runtime.
 class ExternalProgress {
   public:
     /// Sets the function. nullptr removes it.
@@ -130,6 +133,7 @@ class ExternalProgress {
         return running_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
 
+    /// Calls the function, if one is set and this thread is not already running it.
     void drive() {
         if (function_ == nullptr || running()) return;
         running_.store(std::this_thread::get_id(), std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 namespace weft::run {
 
 void set_text(Inquiry& inquiry, std::string_view text, std::string_view before) {
-    constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // for two texts and their terminators
+    constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // without the two terminators
     text = text.substr(0, before.empty() ? kRoom : kRoom / 2);
     before = before.substr(0, kRoom - text.size());
     char* const end = std::copy(text.begin(), text.end(), inquiry.text);
@@ -42,15 +42,15 @@ WaitingLane describe_step(const Operation& op, std::uint32_t step) {
                         .digest = op.digest,
                         .step = step,
                         .peer = -1,
-                        .waits_for_flush = true};
+                        .waits_locally = true};
     if (step == op.program->steps.size()) return waiting;
     const BoundStep& at = op.program->steps[step];
-    waiting.waits_for_flush = at.kind != plan::StepKind::wait;
-    if (puts_to_peer(at.kind) || !waiting.waits_for_flush) waiting.peer = at.peer;
+    waiting.waits_locally = at.kind != plan::StepKind::wait;
+    if (puts_to_peer(at.kind) || !waiting.waits_locally) waiting.peer = at.peer;
     return waiting;
 }
 
-WaitingLane describe_last(const Operation& op) {
+WaitingLane describe_last_puts(const Operation& op) {
     return describe_step(op, static_cast<std::uint32_t>(op.program->steps.size()));
 }
 
@@ -60,7 +60,8 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
     Epoch epoch = op.epoch;
     if (credits == nullptr && op.bulk != nullptr) credits = op.bulk->awaited(op.bulk_epoch);
     if (credits == nullptr) return;
-    // If both ranks disagree about their last common call, report that call.
+    // If the peer's last completed call differs from this rank's call of that number, describe that
+    // call, so that the inquiry detects the disagreement.
     if (credits->disputed() >= 0) epoch = credits->disputed();
     const PastCall call = team.recall(epoch);
     if (call.program == nullptr) return;
@@ -72,7 +73,7 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
          .epoch = epoch,
          .digest = call.digest,
          .peer = peer,
-         .want = 1,
+         .want = 1,  // differs from `have`, so the lane counts as waiting
          .text = fmt::format("{} {} epoch {}: waiting for rank {} to complete earlier "
                              "calls (says {})",
                              op.program->program.collective, op.program->program.algorithm,
@@ -81,23 +82,23 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
 
 namespace {
 
-/// Returns the text of the user's call. An inserted barrier belongs to the call after it.
-const std::string& words_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
+/// Returns the description of a call. For an inserted barrier, describes the user's call after it.
+const std::string& description_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
     if (&program != team.setup.barrier) return program.description;
     const BoundProgram* const next = team.recall(epoch + 1).program;
     return next != nullptr ? next->description : program.description;
 }
 
-/// Returns text with the user's number of a call, if it differs from the epoch.
-std::string place_among_calls(const WaitingLane& lane) {
+/// Returns a text with the user's number of a call, or an empty one if it equals the epoch.
+std::string user_number_text(const WaitingLane& lane) {
     const TeamState& team = *lane.team;
     if (team.inserted == 0) return "";
     const Epoch number = team.number_for_user(lane.epoch);
     if (lane.program != team.setup.barrier)
         return number == lane.epoch ? ""
                                     : fmt::format("; call {} of team {}", number, team.setup.id);
-    return fmt::format("; a barrier that comes before call {} of team {}, {}", number,
-                       team.setup.id, words_of(team, lane.epoch, *lane.program));
+    return fmt::format("; a barrier before call {} of team {}, {}", number, team.setup.id,
+                       description_of(team, lane.epoch, *lane.program));
 }
 
 }  // namespace
@@ -108,28 +109,29 @@ CallNumbers numbers_of(const TeamState& team, Epoch epoch) {
 
 std::string to_text(const WaitingLane& lane, Rank job_rank) {
     if (!lane.text.empty()) return fmt::format("rank {}: {}", job_rank, lane.text);
-    const std::string place = place_among_calls(lane);
+    const std::string user_number = user_number_text(lane);
     std::string text =
         fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank, lane.program->program.collective,
                     lane.program->program.algorithm, lane.epoch, lane.step);
-    if (lane.peer < 0) return text + "waiting for earlier puts of its own to complete" + place;
+    if (lane.peer < 0)
+        return text + "waiting for earlier puts of its own to complete" + user_number;
     const Rank peer = lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)];
-    if (lane.waits_for_flush)
-        return text + fmt::format("waiting for room to put to rank {}{}", peer, place);
+    if (lane.waits_locally)
+        return text + fmt::format("waiting for room to put to rank {}{}", peer, user_number);
     return text + fmt::format("waiting for rank {} (have {}, want {}){}{}", peer,
                               base::tick_of(lane.have), base::tick_of(lane.want),
-                              has_other_call(lane) ? ", has the signal of another call" : "",
-                              place);
+                              has_other_signal(lane) ? ", has the signal of another call" : "",
+                              user_number);
 }
 
-bool has_other_call(const WaitingLane& lane) {
+bool has_other_signal(const WaitingLane& lane) {
     return lane.have != lane.want && base::hash_of(lane.have) != 0 &&
            base::tick_distance(base::tick_of(lane.have), base::tick_of(lane.want)) >= 0;
 }
 
 bool has_arrival(const std::vector<WaitingLane>& lanes) {
     return std::ranges::any_of(lanes, [](const WaitingLane& lane) {
-        return !lane.waits_for_flush && lane.peer >= 0 && lane.have == lane.want;
+        return !lane.waits_locally && lane.peer >= 0 && lane.have == lane.want;
     });
 }
 
@@ -137,7 +139,7 @@ std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank) {
     if (lanes.empty())
         return fmt::format("rank {}: in the application, outside any weft call", job_rank);
     const auto waits_for_peer = [](const WaitingLane& lane) {
-        return !lane.waits_for_flush && lane.peer >= 0 && lane.have != lane.want;
+        return !lane.waits_locally && lane.peer >= 0 && lane.have != lane.want;
     };
     const auto found = std::ranges::find_if(lanes, waits_for_peer);
     return to_text(found != lanes.end() ? *found : lanes.front(), job_rank);
@@ -149,7 +151,7 @@ std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
     const bool just_before = !now && theirs.hash_before != mine.hash_before && theirs.epoch > 0;
     return fmt::format(
         "ranks disagree about {}call {} of team {}: rank {} called {}; rank {} called {}",
-        now || just_before ? "" : "a call before ", just_before ? numbers.before : numbers.asked,
+        now || just_before ? "" : "a call before ", just_before ? numbers.before : numbers.current,
         theirs.team, mine.rank, just_before ? text_before(mine) : text_of(mine), theirs.rank,
         just_before ? text_before(theirs) : text_of(theirs));
 }
@@ -166,8 +168,8 @@ std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
     add(theirs, mine);
     add(mine, theirs);
     if (text.empty()) return text;
-    return fmt::format("ranks disagree about call {} of team {}, {}:{}", numbers.asked, theirs.team,
-                       text_of(mine), text);
+    return fmt::format("ranks disagree about call {} of team {}, {}:{}", numbers.current,
+                       theirs.team, text_of(mine), text);
 }
 
 void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer) {
@@ -188,20 +190,21 @@ Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job
     inquiry.call_hash = call.program->call_hash;
     const BoundProgram* before = team.recall(epoch - 1).program;
     if (before != nullptr) inquiry.hash_before = before->call_hash;
-    set_text(inquiry, words_of(team, epoch, *call.program),
+    set_text(inquiry, description_of(team, epoch, *call.program),
              before == nullptr ? std::string_view()
-                               : std::string_view(words_of(team, epoch - 1, *before)));
+                               : std::string_view(description_of(team, epoch - 1, *before)));
     return inquiry;
 }
 
 std::vector<Rank> ranks_that_may_wait(const TeamState& team, const BoundProgram* program) {
-    constexpr Rank kTellAllMax = 64;
+    constexpr Rank kNotifyAllMax = 64;  // larger teams would take too long to notify
     std::vector<Rank> ranks;
     for (Rank rank = 0; rank < team.size(); ++rank) {
         const bool near = team.near(rank) != nullptr;
-        if (rank != team.setup.rank && (near || team.size() <= kTellAllMax)) ranks.push_back(rank);
+        if (rank != team.setup.rank && (near || team.size() <= kNotifyAllMax))
+            ranks.push_back(rank);
     }
-    if (team.size() <= kTellAllMax || program == nullptr) return ranks;
+    if (team.size() <= kNotifyAllMax || program == nullptr) return ranks;
     for (const BoundStep& step : program->steps)
         if (puts_to_peer(step.kind) && team.near(step.peer) == nullptr) ranks.push_back(step.peer);
     return ranks;

@@ -39,16 +39,16 @@ bool Credits::agrees(Rank rank, Epoch completed) const {
     const std::uint16_t mine = hash_of_(completed - 1);
     const base::FlagWord word =
         words_[static_cast<std::size_t>(rank)]->load(std::memory_order_acquire);
-    // A count that has changed since is checked when the word is read again.
+    // If the count has changed meanwhile, a later call checks it.
     return mine == 0 || count_from(rank) != completed || base::hash_of(word) == mine;
 }
 
-/// Continues with the rank that lacked calls, so that a wait reads one word at a time.
-bool Credits::ask(Epoch epoch) {
+/// Continues with the rank whose count was too low, so that a wait reads one word in each poll.
+bool Credits::read_counts(Epoch epoch) {
     const auto size = static_cast<Rank>(words_.size());
     Epoch least = std::numeric_limits<Epoch>::max();
     disputed_ = -1;
-    for (Rank seen = 0; seen < size; ++seen) {
+    for (Rank checked = 0; checked < size; ++checked) {
         if (at_ != own_) {
             const Epoch completed = count_from(at_);
             if (completed < epoch) return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// window.hpp - the bank rule: when a call may write into a bank that an earlier call used.
+// window.hpp - the bank rule: condition for a call to reuse the bank of an earlier call.
 //
 // Idea     A team's calls are numbered in call order; call e uses bank e mod W. Section 1 of
-//          docs/one-sided.md states the rule for H = W / 2, and proves it.
-// Holds    issue() depends on call order only, so ranks agree on the numbers without communication.
-//          Starting never waits: may_start() is polled. The decisions are virtual, so that tests
-//          can replace this rule by a faulty one and detect it.
+//          docs/one-sided.md states the rule, with H = W / 2, and proves it.
+// Holds    issue() depends only on the order of calls, so the numbers are equal on all ranks
+//          without communication. No function waits: the engine polls may_start(). The decisions
+//          are virtual, so that tests can check that they detect faulty rules.
 #pragma once
 
 #include <algorithm>
@@ -21,40 +21,43 @@
 
 namespace weft::run {
 
-/// Number of a call in its team. The creation of the team, which is synchronizing, is -1.
+/// Number of a call in its team, from 0. The creation of the team, which is synchronizing, has
+/// number -1.
 using Epoch = std::int64_t;
 
-/// Counts of completed calls, exchanged between ranks that share memory. Each rank stores the
-/// number of its completed calls in its own region, at most a quarter of a window late. A rank that
-/// wants to reuse a bank reads these words of all ranks. Words of an earlier team in the region are
-/// ignored: their ticks precede this team's first tick. If a rank disagrees about the last call
-/// that it counts, its count gives no credit.
+/// Counts of completed calls, for ranks that share memory. Each rank stores the number of its
+/// completed calls in a word of its own region, at most a quarter of a window late. A rank that is
+/// about to reuse a bank reads the words of all ranks. Words that an earlier team left in the
+/// region are ignored, because their ticks precede this team's first tick. A count whose last call
+/// differs from this rank's call of that number gives no credit.
 class Credits {
   public:
     using Word = std::atomic<base::FlagWord>;
-    /// Returns the hash that flags of a completed call carry, or 0 if the call is too old.
+    /// Function that returns the hash in the flags of a completed call, or 0 if the call is too
+    /// old.
     using HashOf = std::function<std::uint16_t(Epoch)>;
 
-    /// `words` are indexed by team rank. `first` is the number of the team's first call. Without
-    /// `hash_of`, only counts are compared.
+    /// `words` are indexed by team rank. `first` is the number of the window's first call. If
+    /// `hash_of` is empty, calls are not compared.
     Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoch first, HashOf hash_of);
 
-    /// Publishes that all calls before this one are complete here.
+    /// Publishes that this rank has completed all calls before `completed`.
     void give(Epoch completed);
 
-    /// Returns true if all ranks have completed every call before this one.
-    [[nodiscard]] bool reach(Epoch epoch) { return known_ >= epoch || ask(epoch); }
+    /// Returns true if all ranks have completed every call before `epoch`.
+    [[nodiscard]] bool reach(Epoch epoch) { return known_ >= epoch || read_counts(epoch); }
 
-    /// Returns the rank whose count was too low when reach() last returned false.
+    /// Returns the team rank for which reach() last returned false.
     [[nodiscard]] Rank lacking() const { return at_; }
-    /// Returns the last call that this rank counts if lacking() disagrees about it, else -1.
+    /// Returns the last call that lacking() counts if that call differs from this rank's, else -1.
     [[nodiscard]] Epoch disputed() const { return disputed_; }
-    /// Returns the number of calls that a rank has published as complete.
+    /// Returns the number of calls that `rank` has published as complete.
     [[nodiscard]] Epoch count_from(Rank rank) const;
 
   private:
-    bool ask(Epoch epoch);
-    /// Returns false if the rank's last call before `completed` is known to differ.
+    bool read_counts(Epoch epoch);
+    /// Returns false if the rank's last call before `completed` is known to differ from this
+    /// rank's.
     [[nodiscard]] bool agrees(Rank rank, Epoch completed) const;
 
     std::vector<Word*> words_;
@@ -62,11 +65,12 @@ class Credits {
     base::Tick first_tick_;
     Epoch first_;
     HashOf hash_of_;
-    Epoch known_;  ///< every rank has completed the calls before this one
-    Rank at_ = 0;  ///< the rank whose word is read next
-    Epoch disputed_ = -1;
+    Epoch known_;          ///< every rank has completed the calls before this one
+    Rank at_ = 0;          ///< the rank whose word is read next
+    Epoch disputed_ = -1;  ///< result of disputed()
 };
 
+/// Bank rule of a team's cells, or of its bulk banks of one size.
 class Window {
   public:
     explicit Window(std::uint32_t banks)
@@ -75,38 +79,42 @@ class Window {
 
     /// Returns the number of this window's first call.
     [[nodiscard]] Epoch first() const { return next_; }
+    /// Returns the number of completed calls after which a credit is published.
     [[nodiscard]] std::int64_t batch() const { return std::max<std::int64_t>(reuse_ / 2, 1); }
-    /// Makes credits replace inserted barriers. Call before the first call of the team.
+    /// Uses credits instead of inserted barriers. Must be called before the first call of the team.
     void share(std::unique_ptr<Credits> credits) {
         credits_ = std::move(credits);
         due_ = next_ + batch();
     }
 
-    // --- at the call, equal on all ranks ---
+    // --- when a call is made; results are equal on all ranks ---
 
     /// Returns true if a barrier must be inserted before a call that is not synchronizing.
     [[nodiscard]] virtual bool needs_barrier() const {
         return credits_ == nullptr && last_synchronizing_ <= next_ - reuse_;
     }
 
+    /// Returns the number of a new call.
     Epoch issue(bool synchronizing) {
         if (synchronizing) last_synchronizing_ = next_;
         return next_++;
     }
 
-    // --- while running, at this rank ---
+    // --- while calls run; results depend on this rank's progress ---
 
+    /// Returns true if the call may start: its bank is free on all ranks.
     [[nodiscard]] virtual bool may_start(Epoch epoch) {
         return first_incomplete_ > epoch - reuse_ &&
                (last_synchronized_ >= epoch - reuse_ || is_returned(epoch));
     }
 
+    /// Records that the call is complete on this rank.
     void complete(Epoch epoch, bool synchronizing) {
         if (synchronizing && epoch > last_synchronized_) last_synchronized_ = epoch;
         complete_[bank(epoch)] = true;
         while (first_incomplete_ < next_ && complete_[bank(first_incomplete_)])
             complete_[bank(first_incomplete_++)] = false;
-        give_back();
+        give_if_due();
     }
 
     /// Returns true if all numbered calls are complete.
@@ -114,7 +122,7 @@ class Window {
     /// Returns the number of the next call.
     [[nodiscard]] Epoch next() const { return next_; }
     [[nodiscard]] Epoch first_incomplete() const { return first_incomplete_; }
-    /// Returns true if the call is complete at this rank.
+    /// Returns true if the call is complete on this rank.
     [[nodiscard]] bool is_complete(Epoch epoch) const {
         return epoch < first_incomplete_ || (epoch < next_ && complete_[bank(epoch)]);
     }
@@ -122,26 +130,26 @@ class Window {
     [[nodiscard]] std::uint32_t bank(Epoch epoch) const {
         return static_cast<std::uint32_t>(epoch) & (banks_ - 1);
     }
-    /// Returns the credits that alone prevent the start of a call, or nullptr.
+    /// Returns the credits if only a missing credit prevents the start of the call, else nullptr.
     [[nodiscard]] const Credits* awaited(Epoch epoch) {
         const bool waits = credits_ != nullptr && first_incomplete_ > epoch - reuse_;
         return waits && !may_start(epoch) ? credits_.get() : nullptr;
     }
 
-    // --- in an idle team ---
+    // --- if no call is in flight ---
 
-    /// Returns true if the next call may run at once: its gate is open, and it needs no barrier.
-    [[nodiscard]] [[gnu::always_inline]] bool may_pass(bool synchronizing) {
-        return last_synchronized_ > next_ - reuse_ || may_pass_late(synchronizing);
+    /// Returns true if the next call may run immediately: it may start, and needs no barrier.
+    [[nodiscard]] [[gnu::always_inline]] bool may_run_now(bool synchronizing) {
+        return last_synchronized_ > next_ - reuse_ || may_run_now_late(synchronizing);
     }
-    /// Decides may_pass() if no synchronizing call is recent.
-    [[nodiscard]] [[gnu::noinline]] bool may_pass_late(bool synchronizing) {
+    /// Computes may_run_now() if the last synchronizing call is H or more calls ago.
+    [[nodiscard]] [[gnu::noinline]] bool may_run_now_late(bool synchronizing) {
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_synchronized_ >= next_ - reuse_ || is_returned(next_);
     }
-    /// Does the work of issue() and complete() for a call that runs at once.
-    [[gnu::always_inline]] Epoch pass(bool synchronizing) {
-        give_back();
+    /// Does the work of issue() and complete() for a call that runs immediately.
+    [[gnu::always_inline]] Epoch run_now(bool synchronizing) {
+        give_if_due();
         const Epoch epoch = next_++;
         first_incomplete_ = next_;
         if (synchronizing) [[likely]]
@@ -150,11 +158,13 @@ class Window {
     }
 
   protected:
-    /// Returns true if all ranks have given credit for the last call that used this call's bank.
+    /// Returns true if credits show that all ranks have completed the last call that used this
+    /// call's bank.
     [[nodiscard]] virtual bool is_returned(Epoch epoch) {
         return credits_ != nullptr && credits_->reach(epoch - 2 * reuse_ + 1);
     }
-    void give_back() {
+    /// Publishes a credit if a batch of calls is complete.
+    void give_if_due() {
         if (first_incomplete_ >= due_) [[unlikely]]
             give_now();
     }
@@ -165,14 +175,14 @@ class Window {
     virtual void give(Epoch completed) { credits_->give(completed); }
 
     std::uint32_t banks_;
-    std::int64_t reuse_;  ///< H
+    std::int64_t reuse_;  ///< H: half the number of banks
     Epoch next_ = 0;
-    Epoch last_synchronizing_ = -1;  ///< last one issued
+    Epoch last_synchronizing_ = -1;  ///< last synchronizing call that was issued
     Epoch first_incomplete_ = 0;
-    Epoch last_synchronized_ = -1;      ///< last one complete here
-    std::vector<bool> complete_;        ///< by bank: completed out of order, not yet counted
-    std::unique_ptr<Credits> credits_;  ///< null: barriers are inserted instead
-    Epoch due_ = std::numeric_limits<Epoch>::max();  ///< completed calls at the next credit
+    Epoch last_synchronized_ = -1;      ///< last synchronizing call that is complete on this rank
+    std::vector<bool> complete_;        ///< by bank: call complete, but not an earlier one
+    std::unique_ptr<Credits> credits_;  ///< nullptr: barriers are inserted instead
+    Epoch due_ = std::numeric_limits<Epoch>::max();  ///< first_incomplete_ at the next credit
 };
 
 }  // namespace weft::run

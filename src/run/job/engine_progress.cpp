@@ -11,7 +11,7 @@ EngineProgress::EngineProgress(const Job& job, RealEngine& engine)
 EngineProgress::~EngineProgress() = default;
 
 void EngineProgress::drive() {
-    if (!closed_ && !external_.running()) engine_.poll(Caller::passes_by);
+    if (!closed_ && !external_.running()) engine_.poll(Caller::polls);
 }
 
 void EngineProgress::set_external(void (*function)(void* argument), void* argument) {

@@ -253,7 +253,7 @@ TEST(MappedFaults, AnExitedPeerIsReportedWithADelay) {
 TEST(MappedFaults, ABlockOutsideItsOwnersMemoryIsRefused) {
     int withdrawn = 0;
     const auto endings = end_of_a_call({.copied_percent = 0, .exposes_outside = 1}, withdrawn);
-    expect_all_named(endings, "rank 1 exposed a block that does not lie in its memory");
+    expect_all_named(endings, "rank 1 exposed a block that is not in its memory");
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ TEST(YieldLimit, YieldsAreAvoidedIfOtherThreadsKeepTheProcessor) {
     ASSERT_TRUE(limit.yields(kStart));
     limit.yielded(kStart, kStart + 1000);
     EXPECT_TRUE(limit.yields(kStart + 1000));
-    const std::uint64_t back = kStart + 1000 + run::YieldLimit::kCrowdedNs + 1;
+    const std::uint64_t back = kStart + 1000 + run::YieldLimit::kLongYieldNs + 1;
     limit.yielded(kStart + 1000, back);
     limit.renew();
     EXPECT_FALSE(limit.yields(back + run::YieldLimit::kAvoidNs - 1));
