@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// area.hpp - memory of every rank for one-sided calls and active messages.
+// area.hpp - layout of the memory in each segment for one-sided requests and active messages.
 //
-// Idea     For each pair of ranks, a ring of cells in the target's segment receives the origin's
-//          requests, and an equally long ring in the origin's segment the replies, so both have
-//          one slot. Another ring receives messages; two cells at the origin receive its credits.
-// Holds    Offsets depend on the size of the job alone. Pages of pairs that do not communicate
-//          are not touched.
+// Idea     For each pair of ranks, the target's segment has a ring of cells for the origin's
+//          requests, and the origin's segment has an equally long ring for the replies. A request
+//          and its reply have the same slot number. Another ring is for messages; two cells at the
+//          origin are for its credits.
+// Holds    Offsets depend only on the number of ranks. Pages for pairs of ranks that do not
+//          communicate are not touched.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,14 @@
 
 namespace weft::run {
 
-/// Words that an immediate can name by number: a few words first, then all words from `heap` on.
+/// Numbers of the words that an immediate can change: first `few_count` words from offset `few` on,
+/// then all words of the heap.
 struct SignalWords {
-    std::uint64_t few = 0;  ///< offset of the first words
-    std::uint64_t few_count = 0;
-    std::uint64_t heap = 0;
+    std::uint64_t few = 0;        ///< offset
+    std::uint64_t few_count = 0;  ///< words
+    std::uint64_t heap = 0;       ///< offset
 
-    /// Returns the number of a word, or nothing if immediates cannot name it.
+    /// Returns the number of the word at an offset, or nothing if it has none.
     [[nodiscard]] constexpr std::optional<std::uint64_t> number_of(std::uint64_t offset) const {
         if (offset >= heap) return few_count + (offset - heap) / sizeof(std::uint64_t);
         const std::uint64_t number = (offset - few) / sizeof(std::uint64_t);
@@ -35,17 +37,18 @@ struct SignalWords {
     }
 };
 
+/// Rings of requests and replies, and a buffer for data that requests transfer.
 struct OneSidedArea {
-    static constexpr std::uint64_t kSlotsMax = 32;
+    static constexpr std::uint64_t kSlotsMax = 32;  ///< see slots()
     static constexpr Rank kRanksWithLongRings = 512;
-    static constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 10;
+    static constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 10;  ///< see registered.hpp
 
-    std::uint64_t offset = 0;  ///< in every segment; aligned like a cell stride
+    std::uint64_t offset = 0;  ///< offset in every segment; a multiple of kCellStride
     Rank ranks = 0;            ///< ranks of the job
     SignalWords words;
-    std::uint64_t before_first = 0;  ///< number of the request before the first, for tests of wraps
+    std::uint64_t before_first = 0;  ///< not 0 in tests of wrapped request numbers
 
-    /// Returns the most requests of one rank to another at a time.
+    /// Returns the number of requests that one rank may have in flight to another.
     [[nodiscard]] constexpr std::uint64_t slots() const {
         return ranks <= kRanksWithLongRings ? kSlotsMax : kSlotsMax / 4;
     }
@@ -53,10 +56,12 @@ struct OneSidedArea {
     [[nodiscard]] constexpr std::uint64_t request(Rank origin, std::uint64_t sequence) const {
         return offset + slot(origin, sequence) * base::kCellStride;
     }
-    /// Returns the offset of the target's reply to it in the origin's segment.
+    /// Returns the offset in the origin's segment of the target's reply to request number
+    /// `sequence`.
     [[nodiscard]] constexpr std::uint64_t reply(Rank target, std::uint64_t sequence) const {
         return offset + (ring_cells() + slot(target, sequence)) * base::kCellStride;
     }
+    /// Returns the offset of the buffer.
     [[nodiscard]] constexpr std::uint64_t buffer() const {
         return offset + 2 * ring_cells() * base::kCellStride;
     }
@@ -73,44 +78,45 @@ struct OneSidedArea {
     }
 };
 
-/// Precedes the bytes of a message.
+/// Header of a message, before its bytes.
 struct MessageHead {
-    std::uint32_t handler = 0;
-    std::uint32_t bytes = 0;
+    std::uint32_t handler = 0;  ///< number
+    std::uint32_t bytes = 0;    ///< without the header
 };
 
-/// Function for messages, called with the sending peer, a rank of the job. The callee may use the
-/// bytes until it returns.
+/// Function that a message calls. `peer` is the sender, a rank of the job. `data` is valid until
+/// the function returns.
 struct MessageHandler {
     void (*function)(void* argument, Rank peer, const std::byte* data, std::size_t bytes) = nullptr;
     void* argument = nullptr;
 };
 
-/// Messages longer than a cell have a slot next to their ring. Credit k + 2 overwrites credit k
-/// only after the origin has taken credit k: the messages that earn it cannot be sent before.
+/// Rings of messages and credits. Messages longer than a cell use a slot next to their ring. Two
+/// cells for credits suffice: the target sends credit k + 2 only after messages that the origin can
+/// send only when it has read credit k.
 struct MessageArea {
-    /// Messages in flight from one rank to another.
+    /// Number of messages that one rank may have in flight to another.
     static constexpr std::uint64_t kSlots = 8;
-    static constexpr std::uint64_t kStep = kSlots / 2;    ///< messages per credit
-    static constexpr std::uint64_t kCredits = 2;          ///< cells for credits
+    static constexpr std::uint64_t kStep = kSlots / 2;  ///< messages per credit
+    static constexpr std::uint64_t kCredits = 2;  ///< cells for the credits of a pair of ranks
     static constexpr Rank kRanksWithLongMessages = 1024;  ///< larger jobs have shorter messages
 
-    std::uint64_t offset = 0;  ///< offset in every segment; a multiple of a cell
+    std::uint64_t offset = 0;  ///< offset in every segment; a multiple of a cell's size
     Rank ranks = 0;            ///< ranks of the job
 
-    /// Returns the largest size of a message without its head, in bytes.
+    /// Returns the largest size of a message without its header, in bytes.
     [[nodiscard]] constexpr std::uint64_t bytes_max() const {
         return ranks <= kRanksWithLongMessages ? 2048 : 256;
     }
-    /// Returns the offset of an origin's message in the target's segment: of its cell, and of its
-    /// bytes if they do not fit there.
+    /// Returns the offset in the target's segment of the cell of an origin's message.
     [[nodiscard]] constexpr std::uint64_t cell(Rank origin, std::uint64_t number) const {
         return offset + slot(origin, number) * base::kCellStride;
     }
+    /// Returns the offset of the message's slot, for bytes that do not fit into the cell.
     [[nodiscard]] constexpr std::uint64_t bytes_of(Rank origin, std::uint64_t number) const {
         return offset + cells() * base::kCellStride + slot(origin, number) * slot_bytes();
     }
-    /// Returns the offset of the target's credit in the origin's segment.
+    /// Returns the offset in the origin's segment of a target's credit.
     [[nodiscard]] constexpr std::uint64_t credit(Rank target, std::uint64_t number) const {
         const std::uint64_t of_target = static_cast<std::uint64_t>(target) * kCredits;
         return offset + (slots() + of_target + number % kCredits) * base::kCellStride;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.hpp - active messages: a few bytes that are passed to a function at the peer.
+// messages.hpp - active messages: bytes that are passed to a function at the peer.
 //
-// Idea     Messages of one rank to another are numbered, and written to a ring at the target. The
-//          target tests for the next number whenever it drives its wire, runs the handler, and
-//          returns a credit for every few messages. A sender without credit queues its messages.
-// Why      Sending never waits inside a handler, and handlers never wait. So credits always return,
-//          and no cycle of waits can arise.
-// Holds    Messages of one rank to another are handled in order, each once. Handlers run one at a
-//          time, on the thread that drives the engine, with its turn. Data of a peer is checked
-//          before use. A message for an unknown handler, and later ones of that peer, wait until
-//          the handler is set. Only the first messages allocate memory.
+// Idea     Messages from one rank to another are numbered, and written to a ring at the target.
+//          Whenever the target drives its wire, it tests for the message with the next number, and
+//          runs its handler. It returns a credit for every four messages. A sender without credit
+//          queues its messages.
+// Why      A handler may send messages, because sending never waits. So credits always return, and
+//          no cycle of waits can arise.
+// Holds    Messages from one rank to another are handled in order, each once. Handlers run one at a
+//          time, on the thread that drives the engine and holds its turn. Data of a peer is checked
+//          before use. A message whose handler is not set, and later messages of that peer, wait
+//          until it is set. Only queued messages allocate memory, and it is reused.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace weft::run {
 template <Network Wire>
 class Messages {
   public:
-    static constexpr std::size_t kHandlers = 256;
+    static constexpr std::size_t kHandlers = 256;  ///< limit for handler numbers
 
     Messages(Wire& wire, const MessageArea& area, Rank rank)
         : wire_(wire),
@@ -38,7 +39,7 @@ class Messages {
           own_(wire.near(rank)),
           peers_(static_cast<std::size_t>(area.ranks)),
           count_(peers_.size()),
-          looks_(std::min(kPeersPerLook, count_)) {
+          tests_(std::min(kPeersPerServe, count_)) {
         for (Rank from = 0; from < area.ranks; ++from) {
             peer(from).there = wire.near(from);
             expect(from, 1);
@@ -69,7 +70,8 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
-    /// Sends a message that fits a cell to a local peer with room. If false, use send().
+    /// Sends a message that fits into a cell to a local peer whose ring has space. Otherwise
+    /// returns false; then the caller must use send().
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         MessagePeer& to = peer(rank);
@@ -78,61 +80,62 @@ class Messages {
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }
-    /// Returns the number of messages that wait for room at that peer.
+    /// Returns the number of messages to a rank that are not posted yet.
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queue.size(); }
-    /// Returns true if no message is queued, and the sources of all messages have been read.
+    /// Returns true if no message is queued and no transfer reads a message's source.
     [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
-    /// Returns the id of the thread in a handler, or no id. Any thread may read it.
+    /// Returns the id of the thread that runs a handler; default value: none. Any thread may read
+    /// it.
     [[nodiscard]] const std::atomic<std::thread::id>& handling() const { return handling_; }
 
-    /// Runs the handlers of arrived messages, and sends credits and queued messages. Returns true
-    /// if it did anything. Handlers must not call it.
+    /// Runs the handlers of arrived messages of a few peers, and sends credits and queued messages.
+    /// Returns true if it did anything. Does nothing in a handler.
     bool serve() noexcept {
         if (serving_) return false;
         bool moved = false;
         if (!reading_.empty()) [[unlikely]]
             moved = retire();
-        for (std::size_t i = looks_; i > 0; --i) {
-            if (++turn_ >= count_) turn_ = 0;
-            MessagePeer& from = peers_[turn_];
+        for (std::size_t i = tests_; i > 0; --i) {
+            if (++last_ >= count_) last_ = 0;
+            MessagePeer& from = peers_[last_];
             if (is_idle(from)) [[likely]]
                 continue;
-            moved = serve_peer(static_cast<Rank>(turn_), from) || moved;
+            moved = serve_peer(static_cast<Rank>(last_), from) || moved;
         }
         return moved;
     }
 
   private:
-    static constexpr std::size_t kPeersPerLook = 8;
-    // The low bits of a flag tell where the bytes of a message are.
+    static constexpr std::size_t kPeersPerServe = 8;  ///< keeps serve() short in large jobs
+    // Hash part of flags: location of a message's bytes, or a credit.
     static constexpr std::uint16_t kInCell = 1;
     static constexpr std::uint16_t kInSlot = 2;
     static constexpr std::uint16_t kCredit = 3;
 
     struct QueuedMessage {
-        std::unique_ptr<std::byte[]> bytes;  ///< starts with the head
+        std::unique_ptr<std::byte[]> bytes;  ///< header and bytes
         base::PutPart part;
-        std::uint64_t number = 0;  ///< 0: no number yet
-        std::uint64_t resume = 0;
-        std::uint32_t pending = 0;
+        std::uint64_t number = 0;   ///< 0: no number yet
+        std::uint64_t resume = 0;   ///< the wire's state of a partly posted put
+        std::uint32_t pending = 0;  ///< transfers that still read `bytes`
     };
-    /// Messages pass from list to list without a copy or an allocation.
+    /// A list, because a message moves to another list without a copy or an allocation.
     using MessageList = std::list<QueuedMessage>;
     struct MessagePeer {
-        MessageList queue;                 ///< messages to it that are not posted
-        std::uint64_t sent = 0;            ///< number of the last message sent to it
-        std::uint64_t credits = 0;         ///< credits taken, each for kStep messages
-        std::uint64_t handled = 0;         ///< number of its last handled message
-        const base::Cell* next = nullptr;  ///< cell of its next message
-        base::FlagWord awaited = 0;        ///< flag of that message, without the place of its bytes
-        std::byte* there = nullptr;        ///< its segment, if it is local
-        std::uint64_t credited = 0;        ///< credits sent to it
-        std::uint64_t resume = 0;          ///< state of the credit being posted
+        MessageList queue;                 ///< messages to the peer that are not posted
+        std::uint64_t sent = 0;            ///< number of the last message sent to the peer
+        std::uint64_t credits = 0;         ///< credits received, each for kStep messages
+        std::uint64_t handled = 0;         ///< number of the peer's last handled message
+        const base::Cell* next = nullptr;  ///< cell of the peer's next message
+        base::FlagWord awaited = 0;        ///< flag of the next message, with hash part 0
+        std::byte* there = nullptr;        ///< the peer's segment; nullptr: remote
+        std::uint64_t credited = 0;        ///< credits sent to the peer
+        std::uint64_t resume = 0;          ///< the wire's state of a partly posted credit
     };
 
     [[nodiscard]] MessagePeer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
-    /// Frees messages whose transfers have ended.
+    /// Frees messages whose transfers have ended. Returns true if there were any.
     [[gnu::noinline]] bool retire() noexcept {
         const std::size_t before = reading_.size();
         for (auto at = reading_.begin(); at != reading_.end();) {
@@ -142,18 +145,19 @@ class Messages {
         return reading_.size() != before;
     }
 
+    /// Sets the number of the next message from a rank.
     void expect(Rank rank, std::uint64_t number) {
         MessagePeer& from = peer(rank);
         from.next = reinterpret_cast<const base::Cell*>(own_ + area_.cell(rank, number));
         from.awaited = base::flag_word(number, 0);
     }
 
-    /// Returns true if the peer has nothing to serve. Nearly all tests end here.
+    /// Returns true if a local peer has no new message and none is queued for it: the usual case.
     [[nodiscard]] static bool is_idle(const MessagePeer& from) noexcept {
         if (from.there == nullptr || !from.queue.empty()) return false;
-        return !has_come(from, from.next->flag.load(std::memory_order_relaxed));
+        return !has_arrived(from, from.next->flag.load(std::memory_order_relaxed));
     }
-    [[nodiscard]] static bool has_come(const MessagePeer& from, base::FlagWord flag) noexcept {
+    [[nodiscard]] static bool has_arrived(const MessagePeer& from, base::FlagWord flag) noexcept {
         static_assert(kInCell == 1 && kInSlot == 2);
         return flag - from.awaited - kInCell <= kInSlot - kInCell;
     }
@@ -169,7 +173,7 @@ class Messages {
 
     bool handle_all(Rank rank, MessagePeer& from) noexcept {
         bool moved = false;
-        for (std::uint64_t i = 0; i < MessageArea::kSlots && has_come(rank, from); ++i) {
+        for (std::uint64_t i = 0; i < MessageArea::kSlots && has_arrived(rank, from); ++i) {
             if (!handle_next(rank, from)) break;
             moved = true;
         }
@@ -177,11 +181,11 @@ class Messages {
         return (!from.queue.empty() && post_queue(rank)) || moved;
     }
 
-    [[nodiscard]] bool has_come(Rank rank, const MessagePeer& from) noexcept {
+    [[nodiscard]] bool has_arrived(Rank rank, const MessagePeer& from) noexcept {
         if (from.there == nullptr) wire_.settle(area_.cell(rank, from.handled + 1));
         // Acquire: pairs with the release of the flag; makes the message visible.
         const base::FlagWord flag = from.next->flag.load(std::memory_order_acquire);
-        return has_come(from, flag);
+        return has_arrived(from, flag);
     }
 
     bool handle_next(Rank rank, MessagePeer& from) noexcept {
@@ -229,7 +233,7 @@ class Messages {
             const std::uint64_t at = area_.credit(rank, next);
             if (to.there == nullptr) wire_.settle(at);
             const auto* const cell = reinterpret_cast<const base::Cell*>(own_ + at);
-            // Acquire: pairs with the release of the flag; the slot is free from then on.
+            // Acquire: pairs with the release of the flag; the slots may then be overwritten.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(next, kCredit))
                 return false;
             to.credits = next;
@@ -237,7 +241,7 @@ class Messages {
         return true;
     }
 
-    /// Stores a message to a local peer that has room. The source may be reused afterwards.
+    /// Stores a message to a local peer. Returns false if the peer's ring is full.
     [[gnu::always_inline]] bool post_near(Rank rank, MessagePeer& to, const MessageHead& head,
                                           const void* data) noexcept {
         if (!has_room(rank, to)) return false;
@@ -247,10 +251,10 @@ class Messages {
         std::byte* const at = fits ? cell->payload : to.there + area_.bytes_of(rank_, number);
         std::memcpy(at, &head, sizeof head);
         if (head.bytes == sizeof(std::uint64_t))
-            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // without a function call
+            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // inlined by the compiler
         else if (head.bytes != 0)
             std::memcpy(at + sizeof head, data, head.bytes);
-        // Release: pairs with the acquire of has_come() there.
+        // Release: pairs with the acquire in the peer's has_arrived().
         cell->flag.store(base::flag_word(number, fits ? kInCell : kInSlot),
                          std::memory_order_release);
         return true;
@@ -293,14 +297,14 @@ class Messages {
     std::byte* own_;
     std::array<MessageHandler, kHandlers> handlers_{};
     std::vector<MessagePeer> peers_;  ///< by rank of the job
-    MessageList free_;
-    MessageList reading_;     ///< posted messages whose sources the wire still reads
-    std::size_t queued_ = 0;  ///< messages in all queues
-    std::size_t turn_ = 0;
-    bool serving_ = false;
-    const std::size_t count_;                  ///< number of peers
-    const std::size_t looks_;                  ///< peers tested in each serve()
-    std::atomic<std::thread::id> handling_{};  ///< thread in a handler, if any
+    MessageList free_;                ///< for reuse
+    MessageList reading_;             ///< posted messages whose sources the wire still reads
+    std::size_t queued_ = 0;          ///< messages in all queues
+    std::size_t last_ = 0;            ///< peer that was tested last
+    bool serving_ = false;            ///< a handler may be running
+    const std::size_t count_;         ///< number of peers
+    const std::size_t tests_;         ///< number of peers tested in each serve()
+    std::atomic<std::thread::id> handling_{};  ///< see handling()
 };
 
 }  // namespace weft::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// network.hpp - requirements of one-sided calls on a wire, and on the engine while they wait.
+// network.hpp - functions that one-sided calls require of a wire, and of the engine during waits.
 //
 // Next     onesided.hpp for the calls.
 #pragma once
@@ -21,8 +21,10 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
                            std::uint64_t& resume, std::uint64_t offset, const base::Reach& reach,
                            std::byte* into, const std::byte* from, Rank rank,
                            std::uint32_t transfers, const char* text) {
-    /// Returns a rank's segment for loads and stores (always for this rank), else nullptr.
+    /// Returns the start of a rank's segment if it is mapped, else nullptr. Never null for this
+    /// rank.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
+    /// Returns the size of each segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Post a put or a read. On `again`, the caller repeats the call with the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
@@ -30,20 +32,24 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     /// Copy by the kernel to and from a local rank. Return false if the kernel refuses.
     { wire.memory().copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
     { wire.memory().copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
-    /// Raises the flag of this rank's cell at an offset if its data has arrived.
+    /// Raises the flag of this rank's cell at an offset if its data has been delivered.
     { wire.settle(offset) } noexcept;
+    /// Returns the network's guarantees.
     { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
-    /// Returns the number of transfers to a peer of all puts without a cell.
+    /// Returns the number of transfers posted to a peer by puts without a cell.
     { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
-    /// Where writes are counted: end a batch here; accept a batch that has arrived.
+    /// For networks that count writes. Ends the batch of writes to a rank, and returns their
+    /// number.
     { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
+    /// Accepts a batch from a rank: returns false if not all its transfers have been delivered.
     { wire.counts().take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     /// Records that a remote rank sent invalid data. Waits then fail with this text.
     { wire.distrust(rank, text) } noexcept;
 };
 
-/// Drives everything of this rank until `ended` returns true. `waits` describes a long wait.
-/// Returns false if the wait cannot succeed; failure() then has the reason.
+/// await() drives this rank's communication until ended() returns true. waits() returns a
+/// description of the wait for reports. Returns false if the wait cannot succeed; then failure()
+/// has the reason.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)()) {
     { driver.await(ended, waits) } -> std::same_as<bool>;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// onesided.hpp - puts, gets, signals and atomic operations on memory of peers, and their order.
+// onesided.hpp - puts, gets, signals and atomic operations on memory of peers; fence and quiet.
 //
-// Idea     Local peers are reached by loads, stores and atomic operations on mapped memory. Remote
-//          peers are reached by writes and reads of the network, and by requests for operations
-//          that the target itself must do. Section 4 of docs/one-sided.md says how a rank learns
-//          that all writes have been delivered: by order, by counting, or by delivery.
-// Holds    The caller checks places and ranks of the job. One thread at a time calls, with the
-//          engine's turn. Each wait may give the turn to other threads, so values read before a
-//          wait are not trusted after it. A call that returns false has failed permanently.
-// Next     registered.hpp, which users include: it defines the calls on memory outside the
-//          segments; requests.hpp and service.hpp for both ends of a request.
+// Idea     For local peers, calls are loads, stores and atomic operations on mapped memory. For
+//          remote peers, calls are writes and reads of the network, and requests for operations
+//          that the target itself must execute. Section 4 of docs/one-sided.md describes how a rank
+//          detects that its writes have been delivered: by order, by counts, or by completion.
+// Holds    The caller has checked addresses and ranks of the job, and holds the engine's turn.
+//          Other threads may have the turn during a wait, so values read before a wait may be
+//          outdated after it. A call that returns false has failed permanently.
+// Next     registered.hpp, which users of this class include for memory outside the segments;
+//          requests.hpp and service.hpp for the two sides of a request.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace weft::run {
 
-/// Result of a wait with a deadline.
+/// Result of a wait: done, deadline passed, or failed permanently.
 enum class Waited : std::uint8_t { done, late, failed };
 
 template <Network Wire, class Drive>
@@ -42,7 +42,7 @@ class OneSided {
           service_(wire, area, rank),
           requests_(wire, driver, area, rank),
           peers_(static_cast<std::size_t>(area.ranks)),
-          usual_(area.ranks) {}
+          default_(area.ranks) {}
 
     /// Serves requests of peers; see Wire::set_service().
     static bool serve(void* self) noexcept {
@@ -52,19 +52,19 @@ class OneSided {
         static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
-    /// Assumes from now on that peers are awake, so this rank's messages depend on no clock.
+    /// For tests: stops the requests that wake sleeping peers, which depend on the clock.
     void let_sleep() { wakes_ = false; }
 
-    // Fence and quiet of a stream cover its calls only. nullptr: the default stream.
+    // Fence and quiet of a stream cover only its calls. nullptr is the default stream.
     [[nodiscard]] Stream* open_stream() {
         return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
     }
-    /// Ends a stream that has no transfers in flight.
+    /// Closes a stream, which must have no transfers in flight.
     void close_stream(Stream* stream) {
         std::erase_if(streams_, [&](const auto& held) { return held.get() == stream; });
     }
 
-    /// Returns the address of a place if loads and stores of this rank reach it, else nullptr.
+    /// Returns the address in this process of a peer's memory if it is mapped, else nullptr.
     [[nodiscard]] std::byte* reach(Rank rank, const RemoteAddress& place) const noexcept {
         std::byte* const base = place.memory == nullptr ? wire_.near(rank) : place.memory->mapped;
         return base == nullptr ? nullptr : base + place.offset;
@@ -76,39 +76,39 @@ class OneSided {
             onesided::copy_near(near, from, bytes, true);
             return true;
         }
-        Stream& of = of_call(stream);
-        std::uint32_t& pending = pending_of(of, rank, when);
-        return post_far(of, rank, to, from, bytes, pending) &&
-               (when == Return::at_once || await_none(of, pending, rank, "put", bytes));
+        Stream& used = chosen(stream);
+        std::uint32_t& pending = pending_of(used, rank, when);
+        return post_far(used, rank, to, from, bytes, pending) &&
+               (when == Return::at_once || await_none(used, pending, rank, "put", bytes));
     }
 
     bool put_strided(Rank rank, const RemoteAddress& to, const std::byte* from,
                      const Strided& blocks, Stream* stream = nullptr) {
-        Stream& of = of_call(stream);
+        Stream& used = chosen(stream);
         std::byte* const near = reach(rank, to);
-        std::uint32_t& pending = pending_of(of, rank, Return::reusable);
+        std::uint32_t& pending = pending_of(used, rank, Return::reusable);
         for (std::size_t i = 0; i < blocks.count; ++i) {
             const RemoteAddress target = onesided::block_of(to, i, blocks.to_stride);
             const std::byte* const source = onesided::block_of(from, i, blocks.from_stride);
             if (near != nullptr) {
                 onesided::copy_near(onesided::block_of(near, i, blocks.to_stride), source,
                                     blocks.block_bytes, true);
-            } else if (!post_far(of, rank, target, source, blocks.block_bytes, pending)) {
+            } else if (!post_far(used, rank, target, source, blocks.block_bytes, pending)) {
                 return false;
             }
         }
         return near != nullptr ||
-               await_none(of, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
+               await_none(used, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
     }
 
     bool get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes, Return when,
              Stream* stream = nullptr) {
-        Stream& of = of_call(stream);
-        std::uint32_t& pending = when == Return::reusable ? blocking_ : of.outstanding;
+        Stream& used = chosen(stream);
+        std::uint32_t& pending = when == Return::reusable ? blocking_ : used.outstanding;
         return start_get(rank, into, from, bytes, pending, stream) &&
-               (when == Return::at_once || await_none(of, pending, rank, "get", bytes));
+               (when == Return::at_once || await_none(used, pending, rank, "get", bytes));
     }
-    /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
+    /// Starts a get. Until the data has arrived, `pending` is not 0, and must stay at its address.
     bool start_get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes,
                    std::uint32_t& pending, Stream* stream = nullptr) {
         if (const std::byte* const near = reach(rank, from)) {
@@ -118,11 +118,11 @@ class OneSided {
         if (bytes == 0) return true;
         if (!from.in_network() && from.memory->copied &&
             wire_.memory().copy_from(rank, {.address = from.address()}, into, bytes)) {
-            std::atomic_thread_fence(std::memory_order_acquire);  // as in copy_near()
+            std::atomic_thread_fence(std::memory_order_acquire);  // see onesided::copy_near()
             return true;
         }
         if (!wire_.remote().reads || !from.in_network())
-            return get_by_request(of_call(stream), rank, into, from, bytes);
+            return get_by_request(chosen(stream), rank, into, from, bytes);
         const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
         std::uint64_t resume = 0;
         return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
@@ -137,11 +137,11 @@ class OneSided {
                            blocking_, stream))
                 return false;
         }
-        return await_none(of_call(stream), blocking_, rank, "get_strided",
+        return await_none(chosen(stream), blocking_, rank, "get_strided",
                           blocks.count * blocks.block_bytes);
     }
 
-    /// Puts data, then a signal. A rank that sees the signal's word changed also sees the data.
+    /// Puts data, then changes a word. A rank that reads the changed word also sees the data.
     bool put_signal(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
                     const Signal& signal, Return when, Stream* stream = nullptr) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
@@ -152,10 +152,10 @@ class OneSided {
             onesided::change(kind, word, sizeof signal.value, signal.value, 0);
             return true;
         }
-        Stream& of = of_call(stream);
+        Stream& used = chosen(stream);
         if (to.in_network() && bytes <= onesided::kImmediateBytesMax)
             if (const auto payload = payload_for(rank, signal))
-                return put_with_immediate(of, rank, to, from, bytes, *payload, when);
+                return put_with_immediate(used, rank, to, from, bytes, *payload, when);
         RemoteRequest request{
             .kind = kind, .offset = signal.place.packed(), .operand = signal.value};
         if (bytes <= RemoteRequest::kInlineMax) {
@@ -165,13 +165,13 @@ class OneSided {
         } else if (near != nullptr) {
             onesided::copy_near(near, from, bytes, true);
         } else {
-            if (of.at(rank).fenced && !flush(of, rank)) return false;
-            std::uint32_t& pending = pending_of(of, rank, when);
-            if (!write(of, rank, to, from, bytes, pending)) return false;
-            if (when == Return::reusable && !await_none(of, pending, rank, "put", bytes))
+            if (used.at(rank).fenced && !flush(used, rank)) return false;
+            std::uint32_t& pending = pending_of(used, rank, when);
+            if (!write(used, rank, to, from, bytes, pending)) return false;
+            if (when == Return::reusable && !await_none(used, pending, rank, "put", bytes))
                 return false;
         }
-        return send_after_writes(of, rank, request, false) != 0;
+        return send_after_writes(used, rank, request, false) != 0;
     }
 
     /// Changes a word and sets `old` to its former value.
@@ -181,21 +181,21 @@ class OneSided {
             return true;
         }
         old = 0;
-        if (send_and_await(of_call(stream), rank, onesided::request_for(atomic), &old)) return true;
+        if (send_and_await(chosen(stream), rank, onesided::request_for(atomic), &old)) return true;
         requests_.forget(rank, &old);
         return false;
     }
-    /// Starts a change. After quiet(), `into` has the word's former value, with the word's width.
+    /// Starts a change. When quiet() returns, `into` has the word's former value, in its width.
     bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
             const std::uint64_t old = onesided::change(near, atomic);
             std::memcpy(into, &old, atomic.width);
             return true;
         }
-        return send_after_writes(of_call(stream), rank, onesided::request_for(atomic), true,
-                                 into) != 0;
+        return send_after_writes(chosen(stream), rank, onesided::request_for(atomic), true, into) !=
+               0;
     }
-    /// Changes a word. The change is done before quiet() returns.
+    /// Changes a word. The change is complete when quiet() returns.
     bool apply(Rank rank, const Atomic& atomic, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
             onesided::change(near, atomic);
@@ -205,55 +205,55 @@ class OneSided {
         if ((adds || atomic.kind == RequestKind::store) && atomic.width == sizeof(std::uint64_t))
             return put_signal(rank, {0, atomic.place.memory}, nullptr, 0,
                               {atomic.place, atomic.operand, adds}, Return::at_once, stream);
-        return send_after_writes(of_call(stream), rank, onesided::request_for(atomic), false) != 0;
+        return send_after_writes(chosen(stream), rank, onesided::request_for(atomic), false) != 0;
     }
 
-    /// Orders earlier puts before later ones at each peer. Waits for local peers that have open
-    /// requests of this rank, because a later put may be a plain store.
+    /// Orders earlier puts before later puts to each peer. Waits if a local peer has unfinished
+    /// requests of this rank, because a later put to the peer may be a plain store.
     bool fence(Stream* stream = nullptr) {
         // Release: orders this rank's stores to local peers.
         std::atomic_thread_fence(std::memory_order_release);
-        Stream& of = of_call(stream);
-        for (std::size_t i = 0; i < of.dirty.size(); ++i) {
-            const Rank rank = of.dirty[i];
-            Stream::Peer& at = of.at(rank);
+        Stream& used = chosen(stream);
+        for (std::size_t i = 0; i < used.dirty.size(); ++i) {
+            const Rank rank = used.dirty[i];
+            Stream::Peer& at = used.at(rank);
             if (!unsettled(rank)) continue;
             at.fenced = true;
             at.fence = at.posted;
-            if (wire_.near(rank) != nullptr && !flush(of, rank)) return false;
+            if (wire_.near(rank) != nullptr && !flush(used, rank)) return false;
         }
         return true;
     }
 
-    /// Completes all puts and gets of the stream, here and at the peers. `late`: maybe not all.
+    /// Completes all puts and gets of the stream, locally and at the peers, until the deadline.
     Waited quiet(Stream* stream, const base::Deadline& deadline) {
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        Stream& of = of_call(stream);
+        Stream& used = chosen(stream);
         const auto by = [&](Rank rank, auto ended) {
             if (!until([&] { return ended() || deadline.passed(); }, rank, "quiet"))
                 return Waited::failed;
             return ended() ? Waited::done : Waited::late;
         };
-        Waited waited = by(kNoPeer, [&] { return of.outstanding == 0; });
-        // Only peers that are dirty now: other threads may put and call quiet during this wait.
-        std::vector<Stream::Flush> flushes = std::exchange(of.spare, {});
+        Waited waited = by(kNoPeer, [&] { return used.outstanding == 0; });
+        // Only peers that are dirty now: other threads may put and call quiet() meanwhile.
+        std::vector<Stream::Flush> flushes = std::exchange(used.spare, {});
         flushes.clear();
-        for (const Rank rank : of.dirty) flushes.push_back({.rank = rank});
+        for (const Rank rank : used.dirty) flushes.push_back({.rank = rank});
         for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
             const Rank rank = flushes[i].rank;
             waited = by(rank, [&] { return is_flushable(rank); });
             if (waited != Waited::done) break;
-            const auto asked = ask_flush(of, rank);
+            const auto asked = start_flush(used, rank);
             if (!asked) waited = Waited::failed;
             if (asked) flushes[i] = *asked;
         }
         for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
             const Stream::Flush& flush = flushes[i];
             waited = by(flush.rank, [&] { return is_flushed(flush); });
-            if (waited == Waited::done) settle(of, flush);
+            if (waited == Waited::done) settle(used, flush);
         }
-        if (waited == Waited::done) forget_clean(of, flushes);
-        of.spare = std::move(flushes);
+        if (waited == Waited::done) forget_clean(used, flushes);
+        used.spare = std::move(flushes);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return waited;
     }
@@ -265,25 +265,24 @@ class OneSided {
         return done;
     }
 
-    /// Returns true if quiet() would have to wait.
-    [[nodiscard]] bool busy() const { return usual_.outstanding != 0 || !usual_.dirty.empty(); }
+    /// Returns true if quiet() of the default stream may have to wait.
+    [[nodiscard]] bool busy() const { return default_.outstanding != 0 || !default_.dirty.empty(); }
 
   private:
     static constexpr Rank kNoPeer = -1;
-    /// Longer delays suggest that a peer sleeps and does not drive its network: a request wakes it.
+    /// If a put takes longer, the peer may sleep, and not drive its network. A request wakes it.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     struct PeerWrites {
         std::uint64_t landed = 0;      ///< transfers known to be delivered
         std::uint64_t requested = 0;   ///< transfers before the last request
-        std::uint32_t delivering = 0;  ///< writes in flight, if their completion means delivery
-        /// Signals with data are applied after their delivery, so a flush has to follow.
-        std::uint64_t signals = 0;
-        std::uint64_t signals_done = 0;  ///< signals followed by a flush
+        std::uint32_t delivering = 0;  ///< writes in flight, if completion implies delivery
+        std::uint64_t signals = 0;     ///< signals in immediates; only a flush ensures their order
+        std::uint64_t signals_done = 0;  ///< signals before a completed flush
     };
 
     [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
-    [[nodiscard]] Stream& of_call(Stream* stream) { return stream == nullptr ? usual_ : *stream; }
+    [[nodiscard]] Stream& chosen(Stream* stream) { return stream == nullptr ? default_ : *stream; }
     [[nodiscard]] std::uint32_t& pending_of(Stream& stream, Rank rank, Return when) {
         if (delivers()) return peer(rank).delivering;
         return when == Return::at_once ? stream.outstanding : blocking_;
@@ -293,66 +292,69 @@ class OneSided {
     bool until(Ended ended, Rank rank, std::string_view call) {
         return driver_.await(ended, [&] {
             if (rank != kNoPeer) return fmt::format("{}: waiting for rank {}", call, rank);
-            return fmt::format("{}: waiting for {} own transfers", call, usual_.outstanding);
+            return fmt::format("{}: waiting for {} own transfers", call, default_.outstanding);
         });
     }
 
-    bool await_none(Stream& of, std::uint32_t& pending, Rank rank, std::string_view call,
+    /// Waits until `pending` is 0. Wakes the peer if it probably sleeps.
+    bool await_none(Stream& used, std::uint32_t& pending, Rank rank, std::string_view call,
                     std::uint64_t bytes) {
-        // Transfers of other threads may also count in `pending`.
+        // `pending` may also count transfers of other threads.
         if (pending == 0 || wire_.near(rank) != nullptr) return true;
-        const std::uint64_t awake_ns = kAwakeNs + bytes;  // at a gigabyte per second
+        const std::uint64_t awake_ns = kAwakeNs + bytes;  // 1 ns for each byte: assumes 1 GB/s
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
         if (!wakes_ || base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank))
             return true;
         const auto sent =
             requests_.send(rank, {.kind = RequestKind::flush}, false, nullptr, [](auto&) {});
-        of.mark_dirty(rank);
+        used.mark_dirty(rank);
         return sent != 0;
     }
 
+    /// Returns true if the completion of a write implies its delivery.
     [[nodiscard]] bool delivers() const {
         return wire_.remote().completion == base::RemoteCompletion::delivered;
     }
 
-    /// Puts bytes to a remote peer. `pending` is 0 when their source may be reused.
-    bool post_far(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+    /// Puts bytes to memory that is not mapped. The source may be reused when `pending` is 0.
+    bool post_far(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
                   std::size_t bytes, std::uint32_t& pending) {
         if (bytes == 0) return true;
-        const bool fenced = of.at(rank).fenced;
+        const bool fenced = used.at(rank).fenced;
         if (onesided::is_word(to.address(), bytes) &&
             (fenced || !wire_.remote().whole_words || !to.in_network()))
-            return put_word(of, rank, to, from, bytes);
-        if (fenced && !flush(of, rank)) return false;
-        return write(of, rank, to, from, bytes, pending);
+            return put_word(used, rank, to, from, bytes);
+        if (fenced && !flush(used, rank)) return false;
+        return write(used, rank, to, from, bytes, pending);
     }
 
     [[nodiscard]] std::optional<std::uint64_t> payload_for(Rank rank, const Signal& signal) {
         const bool goes = wire_.near(rank) == nullptr && wire_.remote().signals;
         return goes ? onesided::payload_of(signal, area_.words) : std::nullopt;
     }
-    bool put_with_immediate(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+    bool put_with_immediate(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
                             std::size_t bytes, std::uint64_t payload, Return when) {
-        if (of.at(rank).fenced && !flush(of, rank)) return false;
-        std::uint32_t& pending = pending_of(of, rank, when);
-        if (!write(of, rank, to, from, bytes, pending, payload)) return false;
+        if (used.at(rank).fenced && !flush(used, rank)) return false;
+        std::uint32_t& pending = pending_of(used, rank, when);
+        if (!write(used, rank, to, from, bytes, pending, payload)) return false;
         ++peer(rank).signals;
-        return when == Return::at_once || await_none(of, pending, rank, "put", bytes);
+        return when == Return::at_once || await_none(used, pending, rank, "put", bytes);
     }
 
-    bool write(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+    /// Writes by network, kernel or requests. `payload` is a signal for the immediate; 0: none.
+    bool write(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
                std::size_t bytes, std::uint32_t& pending, std::uint64_t payload = 0) {
         if (!to.in_network()) {
             const bool copied =
                 to.memory->copied &&
                 wire_.memory().copy_to(rank, {.address = to.address()}, from, bytes);
-            return copied || put_by_request(of, rank, to, from, bytes);
+            return copied || put_by_request(used, rank, to, from, bytes);
         }
-        // Requests hold the number of transfers before them in 32 bits.
+        // A request has the number of transfers since the previous request in 32 bits.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
         if (wire_.counts().written_to(rank) - peer(rank).requested > kTransfersMax &&
-            !flush(of, rank))
+            !flush(used, rank))
             return false;
         const base::PutPart source{from, bytes};
         const base::Put put{.peer = rank,
@@ -365,26 +367,28 @@ class OneSided {
         std::uint64_t resume = 0;
         const auto post = [&] { return wire_.try_put(put, resume) == base::Post::posted; };
         const bool posted = post() || until(post, rank, "put");
-        of.mark_dirty(rank);
+        used.mark_dirty(rank);
         return posted;
     }
 
-    bool put_word(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+    /// Puts a word by a signal or a request, so that the peer never sees a part of it.
+    bool put_word(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
                   std::size_t bytes) {
         RemoteRequest request{.kind = RequestKind::store,
                               .width = static_cast<std::uint8_t>(bytes),
                               .offset = to.packed()};
         std::memcpy(&request.operand, from, bytes);
-        // A later signal would overtake an open request to the same word.
-        if (bytes == sizeof request.operand && !of.at(rank).fenced && !requests_.outstanding(rank))
+        // A signal might overtake an unfinished request for the same word.
+        if (bytes == sizeof request.operand && !used.at(rank).fenced &&
+            !requests_.outstanding(rank))
             if (const auto payload = payload_for(rank, {to, request.operand, false}))
-                return put_with_immediate(of, rank, 0, nullptr, 0, *payload, Return::at_once);
-        return send_after_writes(of, rank, request, false) != 0;
+                return put_with_immediate(used, rank, 0, nullptr, 0, *payload, Return::at_once);
+        return send_after_writes(used, rank, request, false) != 0;
     }
 
-    /// Sends a request that is done after all earlier puts to that peer.
-    std::uint64_t send_after_writes(Stream& of, Rank rank, const RemoteRequest& request, bool asks,
-                                    void* into = nullptr) {
+    /// Sends a request that is executed after all earlier puts. Returns its number; 0: failure.
+    std::uint64_t send_after_writes(Stream& used, Rank rank, const RemoteRequest& request,
+                                    bool asks, void* into = nullptr) {
         if (delivers() &&
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
             return 0;
@@ -395,12 +399,13 @@ class OneSided {
                 stamped.after = wire_.counts().close_batch(rank);
         };
         const std::uint64_t number = requests_.send(rank, request, asks, into, follow);
-        of.mark_dirty(rank);
+        used.mark_dirty(rank);
         return number;
     }
 
-    bool send_and_await(Stream& of, Rank rank, const RemoteRequest& request, void* into = nullptr) {
-        const std::uint64_t number = send_after_writes(of, rank, request, true, into);
+    bool send_and_await(Stream& used, Rank rank, const RemoteRequest& request,
+                        void* into = nullptr) {
+        const std::uint64_t number = send_after_writes(used, rank, request, true, into);
         return number != 0 && requests_.await(rank, number);
     }
 
@@ -409,7 +414,7 @@ class OneSided {
         if (requests_.outstanding(rank)) return true;
         switch (wire_.remote().completion) {
             case base::RemoteCompletion::ordered:
-                // otherwise later writes are delivered after earlier ones
+                // writes are delivered in order, but signals are applied later
                 return peer(rank).signals != peer(rank).signals_done;
             case base::RemoteCompletion::delivered:
                 return peer(rank).delivering != 0;
@@ -419,28 +424,28 @@ class OneSided {
         return peer(rank).landed != wire_.counts().written_to(rank);
     }
 
-    bool flush(Stream& of, Rank rank) {
-        const auto asked = ask_flush(of, rank);
+    bool flush(Stream& used, Rank rank) {
+        const auto asked = start_flush(used, rank);
         if (!asked || !until([&] { return is_flushed(*asked); }, rank, "flush")) return false;
-        settle(of, *asked);
+        settle(used, *asked);
         return true;
     }
 
-    /// Returns true if ask_flush() would not wait.
+    /// Returns true if start_flush() would not wait.
     [[nodiscard]] bool is_flushable(Rank rank) {
         return (!delivers() || peer(rank).delivering == 0) && requests_.has_room(rank);
     }
 
-    /// Starts a flush. Returns nothing if it has failed.
-    std::optional<Stream::Flush> ask_flush(Stream& of, Rank rank) {
+    /// Starts a flush. Returns nothing on failure.
+    std::optional<Stream::Flush> start_flush(Stream& used, Rank rank) {
         const PeerWrites& at = peer(rank);
         Stream::Flush flush{.rank = rank,
-                            .posted = of.at(rank).posted,
+                            .posted = used.at(rank).posted,
                             .writes = wire_.counts().written_to(rank),
                             .signals = at.signals};
-        const bool settled = delivers() || at.landed == flush.writes;  // is_flushed() tests, too
+        const bool settled = delivers() || at.landed == flush.writes;  // `delivering`: is_flushed()
         if (settled && !requests_.outstanding(rank)) return flush;
-        flush.number = send_after_writes(of, rank, {.kind = RequestKind::flush}, true);
+        flush.number = send_after_writes(used, rank, {.kind = RequestKind::flush}, true);
         if (flush.number == 0) return std::nullopt;
         return flush;
     }
@@ -450,31 +455,31 @@ class OneSided {
                (!delivers() || peer(flush.rank).delivering == 0);
     }
     /// Records that all puts before the flush have been delivered.
-    void settle(Stream& of, const Stream::Flush& flush) {
+    void settle(Stream& used, const Stream::Flush& flush) {
         PeerWrites& at = peer(flush.rank);
         at.landed = std::max(at.landed, flush.writes);
         at.signals_done = std::max(at.signals_done, flush.signals);
-        Stream::Peer& here = of.at(flush.rank);
+        Stream::Peer& here = used.at(flush.rank);
         here.fenced = here.fenced && here.fence > flush.posted;
     }
-    /// Marks peers as clean if nothing was posted to them since their flush.
-    static void forget_clean(Stream& of, const std::vector<Stream::Flush>& flushes) {
+    /// Marks peers as clean if nothing was posted to them after their flush.
+    static void forget_clean(Stream& used, const std::vector<Stream::Flush>& flushes) {
         for (const Stream::Flush& flush : flushes) {
-            // The flush itself was counted, too.
+            // A flush request is counted in `posted`, too.
             const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
-            Stream::Peer& at = of.at(flush.rank);
+            Stream::Peer& at = used.at(flush.rank);
             at.dirty = at.dirty && at.posted != covered;
         }
-        std::erase_if(of.dirty, [&](Rank rank) { return !of.at(rank).dirty; });
+        std::erase_if(used.dirty, [&](Rank rank) { return !used.at(rank).dirty; });
     }
 
     // Defined in registered.hpp.
     template <class Before, class After>
-    bool through_buffer(Stream& of, Rank rank, RequestKind kind, const RemoteAddress& there,
+    bool through_buffer(Stream& used, Rank rank, RequestKind kind, const RemoteAddress& target,
                         std::size_t bytes, Before before, After after);
-    bool get_by_request(Stream& of, Rank rank, std::byte* into, const RemoteAddress& from,
+    bool get_by_request(Stream& used, Rank rank, std::byte* into, const RemoteAddress& from,
                         std::size_t bytes);
-    bool put_by_request(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+    bool put_by_request(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
                         std::size_t bytes);
 
     Wire& wire_;
@@ -483,13 +488,13 @@ class OneSided {
     std::byte* own_;
     Service<Wire> service_;
     Requests<Wire, Drive> requests_;
-    /// By rank of the job. Never resized, because the wire counts in it.
+    /// By rank of the job. Never resized: the wire has pointers to counters.
     std::vector<PeerWrites> peers_;
-    Stream usual_;
-    std::vector<std::unique_ptr<Stream>> streams_;  ///< opened streams
-    std::uint32_t blocking_ = 0;                    ///< transfers of calls that wait
-    bool buffer_taken_ = false;                     ///< a get or put uses the area's buffer
-    bool wakes_ = true;                             ///< wakes peers that may be asleep
+    Stream default_;
+    std::vector<std::unique_ptr<Stream>> streams_;  ///< of open_stream()
+    std::uint32_t blocking_ = 0;                    ///< transfers of blocking calls
+    bool buffer_taken_ = false;                     ///< a get or put uses OneSidedArea::buffer()
+    bool wakes_ = true;                             ///< await_none() wakes peers that may be asleep
 };
 
 }  // namespace weft::run

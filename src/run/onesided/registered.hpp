@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered.hpp - puts and gets that neither loads and stores nor network writes can do.
+// registered.hpp - puts and gets for memory that is neither mapped nor registered with the network.
 //
-// Idea     The kernel copies from and to memory that a local peer has registered. If that
-//          fails, or if the network has not registered the memory, the peer itself is asked to
-//          copy. The data passes through this rank's buffer in the segment (onesided/area.hpp),
-//          or within requests.
-// Holds    Requests to a peer are done in order. Copies by the kernel are complete when the call
-//          returns. If the kernel refuses in the middle, the peer repeats the whole copy.
+// Idea     The kernel copies from and to memory that a local peer has registered. If the kernel
+//          refuses, or if the network cannot access a remote peer's memory, this rank sends
+//          requests and the peer copies. The data passes through this rank's buffer in its segment
+//          (onesided/area.hpp), or is part of the requests.
+// Holds    A peer executes requests in order. Copies by the kernel are complete when the call
+//          returns. If the kernel copied only a part, the peer copies everything again.
 // Next     service.hpp for the peer's side; docs/decisions/0020-registered-memory.md.
 #pragma once
 
@@ -16,12 +16,12 @@
 
 namespace weft::run {
 
-/// Moves bytes through this rank's buffer, with a request for each piece. Calls before(at, bytes)
-/// for each piece, and after(at, bytes) once its request is done.
+/// Transfers data through this rank's buffer, with a request for each piece. For each piece, calls
+/// before(at, bytes), and after(at, bytes) when the request is done.
 template <Network Wire, class Drive>
 template <class Before, class After>
-bool OneSided<Wire, Drive>::through_buffer(Stream& of, Rank rank, RequestKind kind,
-                                           const RemoteAddress& there, std::size_t bytes,
+bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind kind,
+                                           const RemoteAddress& target, std::size_t bytes,
                                            Before before, After after) {
     const char* const call = kind == RequestKind::get ? "get" : "put";
     if (!until([&] { return !buffer_taken_; }, rank, call)) return false;
@@ -30,10 +30,10 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& of, Rank rank, RequestKind ki
         const std::size_t piece = std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
         before(done, piece);
         const RemoteRequest request{.kind = kind,
-                                    .offset = (there + done).packed(),
+                                    .offset = (target + done).packed(),
                                     .operand = piece,
                                     .other = area_.buffer()};
-        if (!send_and_await(of, rank, request)) return false;
+        if (!send_and_await(used, rank, request)) return false;
         after(done, piece);
         done += piece;
     }
@@ -41,31 +41,32 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& of, Rank rank, RequestKind ki
     return true;
 }
 
-/// Gets by requests. If `into` is in this rank's segment, one piece is enough.
+/// Gets by requests. If `into` is in this rank's segment, a single request puts the data there.
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* into,
+bool OneSided<Wire, Drive>::get_by_request(Stream& used, Rank rank, std::byte* into,
                                            const RemoteAddress& from, std::size_t bytes) {
     const auto offset =
         reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
     const std::uint64_t segment = wire_.segment_bytes();
     if (offset < segment && bytes <= segment - offset)
         return send_and_await(
-            of, rank,
+            used, rank,
             {.kind = RequestKind::get, .offset = from.packed(), .operand = bytes, .other = offset});
     return through_buffer(
-        of, rank, RequestKind::get, from, bytes, [](std::size_t, std::size_t) {},
+        used, rank, RequestKind::get, from, bytes, [](std::size_t, std::size_t) {},
         [&](std::size_t at, std::size_t piece) {
             base::copy_bytes(into + at, own_ + area_.buffer(), piece);
         });
 }
 
-/// Puts by requests with the bytes, or to a local peer through this rank's buffer.
+/// Puts to a local peer through this rank's buffer, or to a remote peer by requests that contain
+/// the data.
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const RemoteAddress& to,
+bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const RemoteAddress& to,
                                            const std::byte* from, std::size_t bytes) {
     if (wire_.near(rank) != nullptr)
         return through_buffer(
-            of, rank, RequestKind::pull, to, bytes,
+            used, rank, RequestKind::pull, to, bytes,
             [&](std::size_t at, std::size_t piece) {
                 base::copy_bytes(own_ + area_.buffer(), from + at, piece);
             },
@@ -76,7 +77,7 @@ bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const RemoteAd
                               .inline_bytes = static_cast<std::uint8_t>(piece),
                               .other = (to + done).packed()};
         std::memcpy(request.data, from + done, piece);
-        if (send_after_writes(of, rank, request, false) == 0) return false;
+        if (send_after_writes(used, rank, request, false) == 0) return false;
         done += piece;
     }
     return true;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote_address.hpp - target of a one-sided call: a peer's segment, or memory that it registered.
+// remote_address.hpp - address of a one-sided call's target, in a peer's segment or registered
+// memory.
 //
-// Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory is
-//          at any address; its owner has a number for it. Requests carry number and offset in one
-//          word.
+// Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory
+//          has an arbitrary address, so its owner gives it a number. A request has number and
+//          offset in one word.
 // Next     onesided.hpp for the calls; service.hpp, which finds memory by number;
 //          run/memory/registered_memory.hpp for the exchange of numbers.
 #pragma once
@@ -17,20 +18,20 @@
 
 namespace weft::run {
 
-/// A peer's registered memory, as this rank knows it. Does not move while calls use it.
+/// A peer's registered memory. Must stay at its address while calls use it.
 struct PeerMemory {
     std::uint64_t number = 0;     ///< number at the owner, from 1
     std::uint64_t bytes = 0;      ///< size
     std::uint64_t address = 0;    ///< address at the owner
-    std::byte* mapped = nullptr;  ///< address for loads and stores of this rank, or nullptr
-    bool copied = false;          ///< the kernel can copy from and to it
-    base::RemoteRegion region;    ///< handle for the network; 0 bytes: not reachable
+    std::byte* mapped = nullptr;  ///< address in this process, or nullptr
+    bool copied = false;          ///< the kernel may copy from and to it
+    base::RemoteRegion region;    ///< registration with the network; 0 bytes: none
 };
 
-/// Offset in a peer's segment, or in memory that it has registered.
+/// Offset in a peer's segment or in registered memory of the peer.
 struct RemoteAddress {
     static constexpr unsigned kOffsetBits = 48;
-    static constexpr std::uint64_t kNumberMax = 0xffff;
+    static constexpr std::uint64_t kNumberMax = 0xffff;  ///< numbers have the other bits of a word
 
     std::uint64_t offset = 0;
     const PeerMemory* memory = nullptr;  ///< nullptr: the segment
@@ -45,14 +46,15 @@ struct RemoteAddress {
     [[nodiscard]] constexpr std::uint64_t packed() const {
         return memory == nullptr ? offset : memory->number << kOffsetBits | offset;
     }
-    /// Returns a number with the same alignment as the address at the owner.
+    /// Returns the address at the owner or, in a segment, the offset, which has the same alignment.
     [[nodiscard]] constexpr std::uint64_t address() const {
         return memory == nullptr ? offset : memory->address + offset;
     }
-    /// Returns true if writes and reads of the network reach it, if the peer is remote.
+    /// Returns true if the network can access the memory of a remote peer.
     [[nodiscard]] constexpr bool in_network() const {
         return memory == nullptr || memory->region.bytes != 0;
     }
+    /// Returns the registration with the network, or nullptr for a segment.
     [[nodiscard]] constexpr const base::RemoteRegion* region() const {
         return memory == nullptr ? nullptr : &memory->region;
     }
@@ -61,7 +63,7 @@ struct RemoteAddress {
 /// This rank's registered memory, by the numbers that requests use.
 class RegisteredRanges {
   public:
-    /// Returns the number of new memory, or 0 if all numbers are in use.
+    /// Adds memory and returns its number, or 0 if all numbers are in use.
     [[nodiscard]] std::uint64_t add(std::span<std::byte> memory) {
         for (std::uint64_t number = 1; number <= ranges_.size(); ++number) {
             if (ranges_[number - 1].data() != nullptr) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request.hpp - operations that one rank requests on another's memory, their execution, and
-// signals after puts.
+// request.hpp - requests for operations on a peer's memory, the operations, and signals in
+// immediates.
 //
-// Holds    Words are changed by atomic operations of the processor. So the target's local
-//          peers, which change words directly, and remote ranks, which use requests, see one
-//          order of changes.
+// Holds    Only atomic operations of the processor change words. So changes by the target's local
+//          peers, which are direct, and by remote ranks, which use requests, are atomic with each
+//          other.
 // Next     service.hpp for the target's side, requests.hpp for the origin's.
 #pragma once
 
@@ -23,33 +23,33 @@
 
 namespace weft::run {
 
-/// Tells when a put or get returns: when the caller's memory may be reused, or at once.
+/// When a put or get returns: when the caller's memory may be reused, or immediately.
 enum class Return : std::uint8_t { reusable, at_once };
 
-/// Blocks of equal size at constant strides, which may be negative, on both sides.
+/// Blocks of equal size at constant strides. Strides may be negative.
 struct Strided {
-    std::int64_t to_stride = 0;  ///< bytes from one block to the next
-    std::int64_t from_stride = 0;
+    std::int64_t to_stride = 0;    ///< bytes from one target block to the next
+    std::int64_t from_stride = 0;  ///< bytes from one source block to the next
     std::size_t block_bytes = 0;
     std::size_t count = 0;
 };
 
 enum class RequestKind : std::uint8_t {
-    flush,  ///< no operation; its reply implies that all earlier requests are done
+    flush,  ///< no operation; the reply implies that all earlier requests are done
     store,
     add,
     swap,
     compare_swap,
-    get,  ///< put `operand` bytes from `offset` to `other` in the origin's segment
+    get,  ///< the reply has `operand` bytes from `offset`, at `other` in the origin's segment
     load,
     band,
     bor,
     bxor,
-    pull,  ///< copy `operand` bytes from `other` in the segment of a local origin to `offset`
+    pull,  ///< copies `operand` bytes from `other` in a local origin's segment to `offset`
 };
 inline constexpr RequestKind kLastRequestKind = RequestKind::pull;
 
-/// One atomic operation on a word.
+/// Atomic operation on a word.
 struct Atomic {
     RequestKind kind = RequestKind::add;  ///< a kind that changes or loads a word
     std::uint8_t width = 8;               ///< bytes: 4 or 8
@@ -58,28 +58,28 @@ struct Atomic {
     std::uint64_t compare = 0;
 };
 
-/// Change of a word, which has 8 bytes and is aligned to 8 bytes.
+/// Change of an aligned word of 8 bytes after a put.
 struct Signal {
     RemoteAddress place = 0;
     std::uint64_t value = 0;
-    bool adds = false;
+    bool adds = false;  ///< true: adds `value` to the word; false: stores it
 };
 
-/// One request, as stored in a cell.
+/// Request, as stored in a cell.
 struct RemoteRequest {
     static constexpr std::size_t kInlineMax = 16;
 
     RequestKind kind = RequestKind::flush;
-    std::uint8_t width = 8;         ///< bytes of the word
-    std::uint8_t inline_bytes = 0;  ///< of `data`, stored at `other` before the change
-    std::uint8_t asks = 0;          ///< 1 if a reply is wanted
-    std::uint32_t after = 0;   ///< transfers of this origin since its last request with transfers
-    std::uint64_t offset = 0;  ///< of the word; see RemoteAddress::packed()
+    std::uint8_t width = 8;         ///< size of the word in bytes
+    std::uint8_t inline_bytes = 0;  ///< size of `data`, which is first copied to `other`
+    std::uint8_t asks = 0;          ///< 1: the target must reply
+    std::uint32_t after = 0;   ///< batch of the origin's transfers that must be delivered before
+    std::uint64_t offset = 0;  ///< target; see RemoteAddress::packed()
     std::uint64_t operand = 0;
     std::uint64_t other = 0;  ///< value to compare with, or an offset
     std::byte data[kInlineMax] = {};
 
-    /// Returns the number of used bytes. The rest need not be sent.
+    /// Returns the number of bytes that must be sent.
     [[nodiscard]] std::size_t bytes() const noexcept {
         if (inline_bytes != 0) return sizeof(RemoteRequest);
         const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get ||
@@ -91,7 +91,7 @@ static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 
 namespace onesided {
 
-/// Returns the start of block i of a strided transfer.
+/// Returns the pointer or address of block i.
 template <class First>
 [[nodiscard]] constexpr First block_of(First first, std::size_t i, std::int64_t stride) noexcept {
     const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
@@ -138,7 +138,7 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
     return 0;
 }
 
-/// Changes a word, aligned to its width. Returns its former value, except for stores.
+/// Changes a word that is aligned to its width. Returns the former value, or 0 for a store.
 inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
                             std::uint64_t operand, std::uint64_t other) noexcept {
     switch (width) {
@@ -168,7 +168,7 @@ inline std::uint64_t change(std::byte* at, const Atomic& atomic) noexcept {
 [[nodiscard]] constexpr bool is_width(std::size_t bytes) noexcept {
     return bytes <= 8 && bytes != 0 && (bytes & (bytes - 1)) == 0;
 }
-/// Returns true if the bytes are an aligned word, which one store can write.
+/// Returns true if the bytes are an aligned word, which a single store can write.
 [[nodiscard]] constexpr bool is_word(std::uint64_t address, std::size_t bytes) noexcept {
     return is_width(bytes) && (address & (bytes - 1)) == 0;
 }
@@ -188,15 +188,15 @@ void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
     }
 }
 
-/// Copies between memory of this rank and mapped memory of a peer. Words are copied as words, other
-/// data as bytes. A get has read its data before later loads and stores take effect. Otherwise, the
-/// peer might overwrite the data too early on processors that reorder stores before loads.
+/// Copies between memory of this rank and mapped memory of a peer: `storing` is true for a put. An
+/// aligned word is copied by one load or store. A get must have read its data before later stores
+/// of this rank take effect: such a store may tell the peer to overwrite the data.
 inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
                       bool storing) noexcept {
     const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
     if (!is_word(shared, bytes)) {
         if (bytes != 0) base::move_bytes(to, from, bytes);
-        // Acquire: as for a word. Puts need no fence here: fences and signals order them.
+        // Acquire: as for a word. Puts need no fence here, because fence() and signals order them.
         if (!storing) std::atomic_thread_fence(std::memory_order_acquire);
     } else if (bytes == 8) {
         copy_word<std::uint64_t>(to, from, storing);
@@ -211,15 +211,15 @@ inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
 
 // --- signals -----------------------------------------------------------------------------------
 //
-// Most signals fit the 43 bits of payload in an immediate that its seal leaves free
-// (link/fabric/keys.hpp). Such a signal is sent with its data: one transfer instead of two, without
-// a cell or a reply.
+// An immediate has 43 bits of payload beside its seal (link/fabric/keys.hpp), enough for most
+// signals. Such a signal is sent with its data: in one transfer instead of two, without a cell or a
+// reply.
 
-/// Largest put that carries its signal in an immediate. For larger puts, a second transfer costs
-/// little and is faster over TCP.
+/// Largest put whose signal is in an immediate. After larger puts, a separate transfer of the
+/// signal costs little, and is faster over TCP.
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-/// Widths of the word's number in a payload; the value has the remaining bits.
+/// Formats of a payload: bits for the word's number. The value has the remaining shared bits.
 constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
 constexpr unsigned kPayloadSharedBits = 40;  ///< bits of word and value together
 constexpr unsigned kPayloadFormatBits = 2;
@@ -242,6 +242,7 @@ constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
     return std::nullopt;
 }
 
+/// Inverts payload_of().
 [[nodiscard]] constexpr Signal signal_of(std::uint64_t payload, const SignalWords& words) noexcept {
     const auto low = [](std::uint64_t from, unsigned bits) {
         return from & ((std::uint64_t{1} << bits) - 1);

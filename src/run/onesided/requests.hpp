@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.hpp - the origin's side of requests: numbers them, posts them, and takes the replies.
+// requests.hpp - origin's side of requests: numbers and posts requests, and reads replies.
 //
-// Idea     A reply to one request implies that all earlier ones are done. So only some requests ask
-//          for a reply: those with a result, flushes, and every few requests to free slots.
-// Holds    The first request to a peer allocates memory; later ones do not. Each wait may give the
-//          turn to other threads, so a request is numbered only after the wait for room.
+// Idea     A reply to a request implies that all earlier requests are done. So only some requests
+//          ask for a reply: those with a result, flushes, and two requests in each round of the
+//          ring, to free slots.
+// Holds    Only the first request to a peer allocates memory. During a wait, other threads may have
+//          the turn and send requests, so a request gets its number after the wait for a slot.
 // Next     service.hpp for the target's side; onesided.hpp for the caller.
 #pragma once
 
@@ -31,10 +32,10 @@ class Requests {
         for (RequestRing& peer : peers_) peer.sent = peer.done = area.before_first;
     }
 
-    /// Posts a request and returns its number. Returns 0 on failure; driver.failure() has the
-    /// reason. Calls stamp() when the request has its place in the order. `into` receives the
-    /// result, with the width of the word, when the reply is taken; the request must ask for
-    /// a reply then.
+    /// Posts a request and returns its number. Returns 0 on failure; then driver.failure() has the
+    /// reason. `asks`: a reply is needed. Calls stamp(request) when the request has its number. If
+    /// `into` is not null, the reply's value is stored there in the word's width; then `asks` must
+    /// be true.
     template <class Stamp>
     std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
         RequestRing& peer = ring(rank);
@@ -63,57 +64,60 @@ class Requests {
         return number;
     }
 
-    /// Returns true if send() would not wait for the peer.
+    /// Returns true if a slot is free, so that send() would not wait for one.
     [[nodiscard]] bool has_room(Rank rank) noexcept {
         RequestRing& peer = ring(rank);
         if (peer.slots == nullptr) return true;
         const std::uint64_t number = peer.sent + 1;
-        if (number - peer.done > area_.slots()) take_replies(rank, peer);
+        if (number - peer.done > area_.slots()) read_replies(rank, peer);
         return number - peer.done <= area_.slots() &&
                peer.slots[number % area_.slots()].pending == 0;
     }
-    /// Returns true if a request that asked for a reply, and all earlier ones, are done.
+    /// Returns true if request `number`, which asked for a reply, and all earlier requests are
+    /// done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
-        return take_replies(rank, ring(rank)) >= number;
+        return read_replies(rank, ring(rank)) >= number;
     }
-    /// Waits until a request that asked for a reply, and all earlier ones, are done.
+    /// Waits until is_done() returns true. Returns false on failure.
     bool await(Rank rank, std::uint64_t number) {
         RequestRing& peer = ring(rank);
-        return driver_.await([&] { return take_replies(rank, peer) >= number; },
+        return driver_.await([&] { return read_replies(rank, peer) >= number; },
                              [&] { return waits(rank, peer, "a reply"); });
     }
-    /// Discards the result of a request.
+    /// Discards the result for `into` of a request that may not be done.
     void forget(Rank rank, const void* into) {
         RequestRing& peer = ring(rank);
         for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
             if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
     }
-    /// Returns true if some request to the peer may not be done.
+    /// Returns true if a request to the peer may not be done.
     [[nodiscard]] bool outstanding(Rank rank) {
         RequestRing& peer = ring(rank);
-        return peer.sent != peer.done && take_replies(rank, peer) != peer.sent;
+        return peer.sent != peer.done && read_replies(rank, peer) != peer.sent;
     }
 
   private:
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
-        /// Entry of a separate queue: numbers of requests that asked for a reply.
+        /// Not part of the slot's request: entry of a ring with the numbers of requests that asked
+        /// for a reply.
         std::uint64_t asked_number = 0;
-        void* into = nullptr;  ///< receives the result, or nullptr
-        std::uint32_t pending = 0;
+        void* into = nullptr;       ///< memory for the result, or nullptr
+        std::uint32_t pending = 0;  ///< transfers that still read `request`
     };
     struct RequestRing {
-        std::unique_ptr<Slot[]> slots;
-        std::uint64_t sent = 0;      ///< number of the last request
-        std::uint64_t done = 0;      ///< number of the last request known to be done
-        std::uint64_t asked = 0;     ///< requests that asked for a reply
-        std::uint64_t answered = 0;  ///< replies taken
+        std::unique_ptr<Slot[]> slots;  ///< nullptr before the first request
+        std::uint64_t sent = 0;         ///< number of the last request
+        std::uint64_t done = 0;         ///< number of the last request known to be done
+        std::uint64_t asked = 0;        ///< number of requests that asked for a reply
+        std::uint64_t answered = 0;     ///< number of replies read
     };
 
     [[nodiscard]] RequestRing& ring(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
-    std::uint64_t take_replies(Rank rank, RequestRing& peer) noexcept {
+    /// Reads new replies. Returns the number of the last request known to be done.
+    std::uint64_t read_replies(Rank rank, RequestRing& peer) noexcept {
         while (peer.answered != peer.asked) {
             const std::uint64_t number = peer.slots[peer.answered % area_.slots()].asked_number;
             const std::uint64_t at = area_.reply(rank, number);
@@ -133,9 +137,8 @@ class Requests {
     [[nodiscard]] static std::string waits(Rank rank, const RequestRing& peer,
                                            std::string_view what) {
         return fmt::format(
-            "one-sided call: waiting for {} from rank {} (asked for {} requests, {} are "
-            "done)",
-            what, rank, peer.sent, peer.done);
+            "one-sided call: waiting for {} from rank {} (sent {} requests, {} are done)", what,
+            rank, peer.sent, peer.done);
     }
 
     Wire& wire_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// service.hpp - the target's side of requests: takes them from cells, does them, and replies.
+// service.hpp - target's side of requests: reads them from cells, executes them, and replies.
 //
-// Idea     This rank's wire calls serve() whenever it is driven. serve() polls the next request
-//          cell of a few remote ranks, round robin, so a poll stays short in a large job.
-// Holds    A request is checked before it is done. Requests of one origin are done in order, each
-//          after the delivery of the writes before it. Nothing blocks, or allocates after
-//          construction. If no reply entry is free, the request waits.
+// Idea     The wire calls serve() whenever it is driven. serve() tests the next request cell of a
+//          few ranks, round robin, so it stays short in a large job.
+// Holds    A request is checked before it is executed. Requests of an origin are executed in order,
+//          each after the delivery of the origin's earlier writes. serve() neither waits nor
+//          allocates. If no memory for a reply is free, the request is executed later.
 // Next     request.hpp; requests.hpp for the origin's side; docs/one-sided.md, section 4.
 #pragma once
 
@@ -35,30 +35,31 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
-    /// Starts to serve a local rank. Local ranks only request access outside the segment.
+    /// Starts to serve a local rank. Local ranks send requests only for memory outside the
+    /// segments.
     void serve_near(Rank rank) {
         const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
         if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;
         if (origins_.empty()) free_.resize(kReplies);
         origins_.push_back({rank, area_.before_first + 1});
     }
-    /// Returns this rank's memory that requests may name.
+    /// Returns the table of this rank's registered memory, which requests may access.
     [[nodiscard]] RegisteredRanges& registered() { return registered_; }
 
     /// Returns true if no rank can send requests, and no reply is in flight.
     [[nodiscard]] bool at_rest() const { return origins_.empty() && open_.empty(); }
-    /// Serves requests. Returns true if there were any.
+    /// Executes arrived requests of a few ranks. Returns true if there were any.
     [[gnu::noinline]] bool serve() noexcept {
         bool served = false;
         if (!open_.empty()) post_replies();
-        for (std::size_t i = std::min(kOriginsPerLook, origins_.size()); i > 0; --i) {
-            if (++turn_ >= origins_.size()) turn_ = 0;
-            while (serve_next(origins_[turn_])) served = true;
+        for (std::size_t i = std::min(kOriginsPerServe, origins_.size()); i > 0; --i) {
+            if (++last_ >= origins_.size()) last_ = 0;
+            while (serve_next(origins_[last_])) served = true;
         }
         return served;
     }
 
-    /// Handles the payload of an immediate, whose write has been delivered.
+    /// Applies a signal, the payload of an immediate. The data of its write has been delivered.
     void on_immediate(std::uint64_t payload) noexcept {
         const Signal signal = onesided::signal_of(payload, area_.words);
         const std::uint64_t offset = signal.place.offset;
@@ -68,7 +69,7 @@ class Service {
                          sizeof signal.value, signal.value, 0);
     }
 
-    /// Returns the error of a request whose origin may be malicious, or nullptr if it is valid.
+    /// Returns the error of an invalid request, or nullptr. The origin may be malicious.
     [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
         const bool moves = request.kind == RequestKind::get || request.kind == RequestKind::pull;
         if (request.kind > kLastRequestKind) return "a request of no known kind";
@@ -92,16 +93,16 @@ class Service {
     }
 
   private:
-    static constexpr std::size_t kOriginsPerLook = 8;
-    static constexpr std::size_t kReplies = 256;
+    static constexpr std::size_t kOriginsPerServe = 8;
+    static constexpr std::size_t kReplies = 256;  ///< replies in flight
 
     struct Origin {
         Rank rank = 0;
         std::uint64_t next = 0;  ///< number of the next request
     };
-    /// A reply, kept until its source may be reused.
+    /// Reply, kept until the wire does not read it any more.
     struct Reply {
-        std::uint64_t value = 0;
+        std::uint64_t value = 0;  ///< former value of the word
         base::Put put;
         base::PutPart part;
         std::uint64_t resume = 0;
@@ -193,10 +194,10 @@ class Service {
     Rank rank_;
     std::byte* own_;
     RegisteredRanges registered_;
-    std::vector<Origin> origins_;  ///< remote ranks, and local ones that send requests
-    std::size_t turn_ = 0;
+    std::vector<Origin> origins_;  ///< remote ranks, and local ranks of serve_near()
+    std::size_t last_ = 0;         ///< index of the origin that was tested last
     std::list<Reply> free_;
-    std::list<Reply> open_;  ///< not posted, or the wire still reads them
+    std::list<Reply> open_;  ///< replies that are not posted or that the wire still reads
 };
 
 }  // namespace weft::run

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream.hpp - transfers of one context, and its fence.
+// stream.hpp - stream: the transfers that one context's fence and quiet cover.
 //
-// Idea     Requests, batches and peers' memory belong to the rank. Fence and quiet belong to a
-//          stream and cover its calls only. Counters record the covered calls, because other
-//          threads may put meanwhile.
-// Holds    The wire counts in a stream, so it must not move until it is quiet.
+// Idea     Counters record which calls a flush covers, because other threads may put while a thread
+//          waits for the flush. Requests and batches are common to all streams of a rank.
+// Holds    The wire has pointers to counters of a stream, so a stream must stay at its address
+//          until quiet() has returned.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace weft::run {
 
 struct Stream {
     struct Peer {
-        std::uint64_t posted = 0;  ///< transfers and requests of this stream
-        std::uint64_t fence = 0;   ///< value of `posted` at the fence in effect
-        bool fenced = false;       ///< later puts must be delivered after the fence
-        bool dirty = false;        ///< is in the list `dirty`
+        std::uint64_t posted = 0;  ///< number of transfers and requests of this stream
+        std::uint64_t fence = 0;   ///< value of `posted` at the last fence
+        bool fenced = false;       ///< later puts must follow the puts before the fence
+        bool dirty = false;        ///< the peer is in the list `dirty`
     };
     /// A request whose completion implies that all earlier transfers to the peer are delivered.
     struct Flush {
@@ -35,7 +35,7 @@ struct Stream {
     Stream& operator=(const Stream&) = delete;
 
     [[nodiscard]] Peer& at(Rank rank) { return peers[static_cast<std::size_t>(rank)]; }
-    /// Records that something has been posted to that peer.
+    /// Records that a transfer or request has been posted to a peer.
     void mark_dirty(Rank rank) {
         ++at(rank).posted;
         if (at(rank).dirty) return;
@@ -44,9 +44,9 @@ struct Stream {
     }
 
     std::vector<Peer> peers;        ///< by rank of the job
-    std::vector<Rank> dirty;        ///< remote peers with puts since the last quiet
-    std::vector<Flush> spare;       ///< memory for the next quiet
-    std::uint32_t outstanding = 0;  ///< transfers of calls that returned at once
+    std::vector<Rank> dirty;        ///< peers with posted calls since the last quiet()
+    std::vector<Flush> spare;       ///< unused memory for the next quiet()
+    std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
 };
 
 }  // namespace weft::run
