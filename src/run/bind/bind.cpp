@@ -16,7 +16,7 @@ using plan::Buffer;
 using plan::Partition;
 using plan::StepKind;
 
-/// Sums and products saturate here, because a wrapped size would seem to fit.
+/// Sums and products of sizes are limited to this value: a wrapped size would seem to fit.
 constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
@@ -25,12 +25,12 @@ constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
     return a > kBytesMax || b > kBytesMax - a ? kBytesMax : a + b;
 }
-/// Rounds up to a multiple of 64 bytes.
+/// Rounds up to whole cache lines of 64 bytes.
 constexpr std::uint64_t in_lines(std::uint64_t bytes) {
     return plus(bytes, 63) / 64 * 64;
 }
 
-/// Cuts lists of blocks into pieces of consecutive units.
+/// Binds the steps of a program: divides their blocks into pieces of consecutive units.
 class Binder {
   public:
     /// `near` is as in BindOptions.
@@ -51,11 +51,12 @@ class Binder {
             if (step.kind == StepKind::publish)
                 published_max_ = std::max(published_max_, bytes_max(out.source));
             if (step.kind == StepKind::expose) {
-                out.operands = bound_.exposes++;
+                out.operands = bound_.exposes++;  // index
                 mark_exposed(step, bytes_max(out.source));
             }
-            if (step.kind == StepKind::loop) out.operands = bound_.program.repeats(step);
-            if (step.kind == StepKind::reduce) check_shape(out);
+            if (step.kind == StepKind::loop)
+                out.operands = bound_.program.repeats(step);  // iterations
+            if (step.kind == StepKind::reduce) check_and_pack(out);
         }
         for (const plan::Lane& lane : bound_.lanes)
             if (bound_.exposes > 0) bound_.tails.push_back(bound_.tail_of(lane, near_));
@@ -66,8 +67,8 @@ class Binder {
         bound_.place_scratch();
     }
 
-    /// Adds the pairs of a program whose counts only the two ends of a message know. Each flag
-    /// includes a hash of the message's count.
+    /// For a program whose counts are known only to sender and receiver of each message: records
+    /// these counts in BoundProgram::pairs, and adds a hash of the message's count to each flag.
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];
@@ -76,9 +77,9 @@ class Binder {
                 step.salt = salt_of(count);
                 step.in_cell = step.kind == StepKind::put && fits_cell(count);
                 pair_with(step.peer).sends = count;
-            } else if (step.kind == StepKind::wait && step.lag == 0) {
+            } else if (step.kind == StepKind::wait && step.lag == 0) {  // with a lag: a credit
                 const BoundStep* const reader = reader_of(at);
-                if (reader == nullptr) continue;  // waits for the end of an exposure
+                if (reader == nullptr) continue;  // waits until the peer has read
                 const std::uint64_t count = block_elements(reader->target);
                 step.salt = salt_of(count);
                 Piece& piece = bound_.pieces[reader->source.start];
@@ -88,31 +89,33 @@ class Binder {
         }
     }
 
-    /// Returns the most bytes that any step publishes.
+    /// Returns the largest number of bytes that a step publishes.
     [[nodiscard]] std::uint64_t published_max() const { return published_max_; }
 
   private:
-    /// Returns the elements of the block that contains the list's unit.
+    /// Returns the number of elements in the block that contains the list's first unit.
     [[nodiscard]] std::uint64_t block_elements(PieceList list) const {
-        const std::uint32_t pieces = partition_.units_of_block();
-        const std::uint32_t first = bound_.pieces[list.start].first / pieces * pieces;
-        return partition_.size(first, pieces);
+        const std::uint32_t units = partition_.units_of_block();
+        const std::uint32_t first = bound_.pieces[list.start].first / units * units;
+        return partition_.size(first, units);
     }
-    /// Returns true if a message fits a cell. Both ends compute this.
+    /// Returns true if a message of `count` elements fits into a cell. Sender and receiver decide
+    /// equally.
     [[nodiscard]] bool fits_cell(std::uint64_t count) const {
         return count * bound_.element_bytes <= base::kCellPayload;
     }
-    /// Returns a hash of the count, never 0.
+    /// Returns a hash of the count, which is never 0.
     [[nodiscard]] static std::uint16_t salt_of(std::uint64_t count) {
         const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
         return static_cast<std::uint16_t>((mixed >> 48) | 1U);
     }
+    /// Returns the entry of a peer in BoundProgram::pairs, which is added if missing.
     PairCounts& pair_with(Rank peer) {
         const auto found = std::ranges::find(bound_.pairs, peer, &PairCounts::peer);
         return found != bound_.pairs.end() ? *found
                                            : bound_.pairs.emplace_back(PairCounts{.peer = peer});
     }
-    /// Returns the step that reads the data of a wait, or nullptr.
+    /// Returns the copy step that reads the data for which a wait step waits, or nullptr.
     [[nodiscard]] const BoundStep* reader_of(std::size_t wait) const {
         const std::uint32_t number = bound_.steps[wait].number;
         const auto reader = std::find_if(
@@ -130,6 +133,7 @@ class Binder {
         return near_ == nullptr || (*near_)[static_cast<std::size_t>(rank)];
     }
 
+    /// Adds the pieces of a list of blocks.
     PieceList cut(plan::BlockList list) {
         const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
         for (std::uint32_t i = 0; i < list.count; ++i) {
@@ -141,7 +145,8 @@ class Binder {
             for (std::uint32_t k = 0; k < block.count; ++k)
                 add_piece(block, block.first + k * block.stride, 1);
         }
-        // If one piece of a list moves, the offsets of the others in the payload may change, too.
+        // If the size of a piece varies with the segment, offsets of other pieces in the payload
+        // do, too.
         const auto cut_here = std::span(bound_.pieces).subspan(start);
         if (std::ranges::any_of(cut_here, &Piece::moving)) {
             for (Piece& piece : cut_here) piece.moving = true;
@@ -150,6 +155,7 @@ class Binder {
         return {start, static_cast<std::uint32_t>(cut_here.size())};
     }
 
+    /// Returns the largest size of a list in any segment, in bytes.
     [[nodiscard]] std::uint64_t bytes_max(PieceList list) const {
         std::uint64_t bytes = 0;
         for (const Piece& piece : std::span(bound_.pieces).subspan(list.start, list.count))
@@ -158,17 +164,18 @@ class Binder {
         return bytes;
     }
 
-    /// Adds consecutive units. They are one piece, unless blocks have displacements in the caller's
-    /// memory. In that case, units that move with the segment are one piece each, because they pass
-    /// from block to block.
+    /// Adds consecutive units as one piece. With displacements in the caller's memory, adds a piece
+    /// for each block instead. Then a unit whose index advances with the segment is a separate
+    /// piece, because its next index may be in another block.
     void add_run(const Block& block) {
         if (!bound_.has_displacements(block.buffer))
             return add_piece(block, block.first, block.count);
         const std::uint32_t end = block.first + block.count;
         for (std::uint32_t unit = block.first; unit < end;) {
-            const std::uint32_t of_block = partition_.units_of_block();
+            const std::uint32_t units_in_block = partition_.units_of_block();
             const std::uint32_t next =
-                block.advance != 0 ? unit + 1 : std::min(end, (unit / of_block + 1) * of_block);
+                block.advance != 0 ? unit + 1
+                                   : std::min(end, (unit / units_in_block + 1) * units_in_block);
             add_piece(block, unit, next - unit);
             unit = next;
         }
@@ -189,8 +196,9 @@ class Binder {
         bound_.pieces.push_back(piece);
     }
 
-    /// Checks a reduction and packs its lists: every operand and every target is a separate list.
-    void check_shape(BoundStep& step) {
+    /// Checks the sizes of a reduction, and packs each of its operands and targets as a separate
+    /// list.
+    void check_and_pack(BoundStep& step) {
         if (step.kind == StepKind::copy || step.source.count == 0) return;
         const std::uint32_t each = step.source.count / step.operands;
         WEFT_CHECK(each * step.operands == step.source.count && step.target.count % each == 0,
@@ -206,7 +214,7 @@ class Binder {
         }
     }
 
-    /// Sets the offsets of a list's pieces in their payload.
+    /// Sets the offsets in their payload of a list's pieces.
     void pack(std::span<Piece> list) const {
         std::uint64_t packed = 0;
         for (Piece& piece : list) {
@@ -219,6 +227,7 @@ class Binder {
         }
     }
 
+    /// Returns the touched part of the caller's buffer, or nullptr for other buffers.
     TouchedBuffer* touched(Buffer buffer) {
         if (buffer == Buffer::input) return &bound_.touched_input;
         return buffer == Buffer::output ? &bound_.touched_output : nullptr;
@@ -232,8 +241,9 @@ class Binder {
         exposed->copies.bytes += bound_.segments * bytes;
         if (bound_.program.root == bound_.program.rank) exposed->copies.at_once = ++root_exposes_;
         exposed->gaps = bound_.has_displacements(buffer);
-        // Peers see this rank's writes after the exposure only at the alias. Of an output, the
-        // contents count only where the call writes them (plan::Contract).
+        // During the exposure, peers see this rank's writes only if it writes to the alias, so the
+        // access must not be `read`. The contents of an output need not be kept: only data that the
+        // call writes is defined (plan::Contract).
         if (buffer == Buffer::output)
             exposed->access = base::Access::overwrite;
         else if ((step.flags & plan::kWritten) != 0)
@@ -243,8 +253,8 @@ class Binder {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
             if (buffer == nullptr || piece.count == 0) continue;
-            // Loops of such programs repeat by the message: their pieces are not the exposed
-            // memory.
+            // In these programs, messages determine the iterations of loops, whose pieces are not
+            // exposed.
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
         }
@@ -252,7 +262,8 @@ class Binder {
         bound_.node_bytes = times(static_cast<std::uint64_t>(near),
                                   bound_.touched_input.bytes() + bound_.touched_output.bytes());
     }
-    /// Measures the touched scratch memory: all of it if loops do not follow the segments.
+    /// Measures the touched part of scratch buffers: all of it if a loop has its own iteration
+    /// count.
     void measure_scratch() {
         const bool repeats = std::ranges::any_of(bound_.program.steps, [](const plan::Step& step) {
             return step.kind == StepKind::loop && step.operands != 0;
@@ -265,7 +276,7 @@ class Binder {
                 bound_.touched_scratch.add(0, partition_.elements() * bound_.element_bytes);
         }
     }
-    /// Adds the range of a piece from the first segment to the last, which may be empty.
+    /// Adds the range that a piece covers in all segments. The range may be empty.
     void add_touched(const Piece& piece, TouchedBuffer& buffer) const {
         const std::uint32_t last = piece.first + piece.advance * (bound_.segments - 1);
         const std::uint64_t begin = bound_.place(piece.buffer, piece.first);
@@ -287,7 +298,8 @@ std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions&
     return times(times(program.slot_units, unit), options.element_bytes);
 }
 
-/// Returns the starts of slots of different sizes, each with `depth` copies, and the end.
+/// Returns the offset of each slot, and the end of the last one. Slots have different sizes, and
+/// `depth` copies each.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t room : program.slot_capacity)
@@ -296,16 +308,16 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
     return starts;
 }
 
-/// Returns the bytes of all slots in a bulk bank.
+/// Returns the size of all slots in a bulk bank in bytes.
 std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
     if (!program.slot_capacity.empty()) return slot_starts(program, unit_bytes).back();
     return times(std::uint64_t{program.slots} * program.depth,
                  in_lines(times(program.slot_units, unit_bytes)));
 }
 
-/// Returns the class of bulk banks for `bank_bytes` bytes: the smallest that fits, or the large
-/// banks. For a synchronizing call, returns the class with the fewest banks. Such a call does not
-/// run ahead of other ranks, and few banks stay in the cache.
+/// Returns the class of bulk banks for `bank_bytes` bytes: the first small class that fits, or the
+/// large banks. For a synchronizing call, returns the last small class that fits, which has the
+/// fewest banks. A rank cannot run ahead with such calls, and few banks stay in the cache.
 [[nodiscard]] std::uint8_t class_for(const base::RegionShape& shape, std::uint64_t bank_bytes,
                                      bool synchronizing) {
     std::uint8_t found = base::kSmallClasses;
@@ -317,10 +329,10 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
     return found;
 }
 
-/// Copies of each slot in a program of several segments.
+/// Number of copies of each slot in a program of several segments.
 constexpr std::uint64_t kPipelineDepth = 2;
 
-/// Units that all slots together hold, and the number of slots that hold any.
+/// Number of units that all slots together hold, and number of slots that hold at least one.
 struct Capacity {
     std::uint64_t units = 0;
     std::uint32_t slots = 0;
@@ -334,7 +346,8 @@ Capacity capacity_of(const plan::Program& program) {
     return capacity;
 }
 
-/// Returns the elements of the largest unit before the program is cut into `segments` segments.
+/// Returns the number of elements in the largest unit of the same program with one segment.
+/// `program` has `segments` segments.
 std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
                          std::uint64_t elements) {
     const std::uint32_t units = program.units / segments;
@@ -351,7 +364,8 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
-    // Both kinds of slots together may need larger banks, but must not need the few large ones.
+    // With published slots, the call may need a larger class of banks, but not the large banks if
+    // it did not need these before.
     const std::uint64_t both = plus(bytes, bytes);
     const std::uint8_t alone = class_for(options.shape, bytes, program.synchronizing);
     const std::uint8_t shared = class_for(options.shape, both, program.synchronizing);
@@ -405,7 +419,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.input_starts = options.input_starts;
     bound.output_starts = options.output_starts;
     bound.description = options.description;
-    // The hash must not be 0. After the wrap to tick 0, the flag would equal an unwritten cell.
+    // 0 is Inquiry::kVerdict, which no call may have.
     bound.call_hash = options.call_hash == 0 ? 1 : options.call_hash;
     bound.elements = options.elements;
     bound.element_bytes = options.element_bytes;
@@ -424,18 +438,18 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.collective, program.algorithm,
                           std::uint64_t{program.slots} * program.depth, options.shape.cells);
     if (bound.scratch_bytes >= kBytesMax)
-        return base::fail(Status::memory, "{} {} needs {} scratch vectors of {} bytes",
+        return base::fail(Status::memory, "{} {} needs {} scratch buffers of {} bytes",
                           program.collective, program.algorithm, program.scratch,
                           options.elements * options.element_bytes);
     const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
-    const std::uint32_t rooms = program.pairwise ? capacity_of(program).slots : 0;
-    if (rooms > 0) {
-        bound.slot_bytes = even_slot_bytes(options.shape, rooms, program.depth);
+    const std::uint32_t slots_with_room = program.pairwise ? capacity_of(program).slots : 0;
+    if (slots_with_room > 0) {
+        bound.slot_bytes = even_slot_bytes(options.shape, slots_with_room, program.depth);
         WEFT_CHECK(unit_bytes <= bound.slot_bytes, unit_bytes, bound.slot_bytes);
     }
-    const std::uint64_t bank_bytes = program.pairwise
-                                         ? std::uint64_t{rooms} * program.depth * bound.slot_bytes
-                                         : slots_bytes(program, unit_bytes);
+    const std::uint64_t bank_bytes =
+        program.pairwise ? std::uint64_t{slots_with_room} * program.depth * bound.slot_bytes
+                         : slots_bytes(program, unit_bytes);
     if (!program.slot_capacity.empty() && !program.pairwise)
         bound.slot_starts = slot_starts(program, unit_bytes);
     if (bound.bulk && bank_bytes > options.shape.bulk_bytes)

@@ -15,7 +15,8 @@ using plan::blocks_of;
 using plan::Buffer;
 using plan::StepKind;
 
-bool names(const plan::Program& program, const plan::Step& step, Buffer buffer) {
+/// Returns true if a step reads or writes a buffer.
+bool uses(const plan::Program& program, const plan::Step& step, Buffer buffer) {
     for (const plan::BlockList list : {step.target, step.source}) {
         const auto blocks = blocks_of(program, list);
         if (std::ranges::find(blocks, buffer, &Block::buffer) != blocks.end()) return true;
@@ -23,18 +24,19 @@ bool names(const plan::Program& program, const plan::Step& step, Buffer buffer) 
     return false;
 }
 
-bool has_loops(const plan::Program& program) {
+/// Returns true if the steps do not simply run once, in order.
+bool is_nonlinear(const plan::Program& program) {
     return program.lanes.size() != 1 || program.segments > 1 ||
            std::ranges::find(program.steps, StepKind::loop, &plan::Step::kind) !=
                program.steps.end();
 }
 
-/// Returns true if the step copies one block to another.
-bool copies_one(const plan::Step& step) {
+/// Returns true if the step copies a single block to a single block.
+bool copies_block(const plan::Step& step) {
     return step.kind == StepKind::copy && step.source.count == 1 && step.target.count == 1;
 }
 
-/// Returns true if some block uses units of that scratch buffer outside `all`.
+/// Returns true if a step accesses units outside of block `all` in the same scratch buffer.
 bool reaches_outside(const plan::Program& program, const Block& all) {
     return std::ranges::any_of(program.blocks, [&](const Block& block) {
         return block.buffer == Buffer::scratch && block.index == all.index &&
@@ -43,19 +45,20 @@ bool reaches_outside(const plan::Program& program, const Block& all) {
     });
 }
 
-/// Returns the scratch buffer that the last step copies to the output, if no other step touches the
-/// output; or kNone.
+/// Returns the scratch buffer that a step copies to the output, if no other step uses the output,
+/// and no later step uses a scratch buffer. Otherwise returns kNone.
 std::uint32_t scratch_for_output(const BoundProgram& bound) {
     const plan::Program& program = bound.program;
-    if (has_loops(program) || bound.has_displacements(Buffer::output)) return BoundProgram::kNone;
+    if (is_nonlinear(program) || bound.has_displacements(Buffer::output))
+        return BoundProgram::kNone;
     const plan::Step* last = nullptr;
     for (const plan::Step& step : program.steps) {
-        const bool touches_output = names(program, step, Buffer::output);
-        if (last != nullptr && (touches_output || names(program, step, Buffer::scratch)))
+        const bool touches_output = uses(program, step, Buffer::output);
+        if (last != nullptr && (touches_output || uses(program, step, Buffer::scratch)))
             return BoundProgram::kNone;
         if (touches_output) last = &step;
     }
-    if (last == nullptr || !copies_one(*last)) return BoundProgram::kNone;
+    if (last == nullptr || !copies_block(*last)) return BoundProgram::kNone;
     const Block& from = program.blocks[last->source.start];
     Block to = program.blocks[last->target.start];
     to.buffer = Buffer::scratch;
@@ -63,12 +66,12 @@ std::uint32_t scratch_for_output(const BoundProgram& bound) {
     return to != from || reaches_outside(program, from) ? BoundProgram::kNone : from.index;
 }
 
-/// Returns the scratch buffer that the first step copies from the input, if later steps only read
-/// it; or kNone.
+/// Returns the scratch buffer to which the first step copies the input, if later steps only read
+/// the buffer. Otherwise returns kNone.
 std::uint32_t scratch_for_input(const BoundProgram& bound) {
     const plan::Program& program = bound.program;
-    if (has_loops(program) || bound.has_displacements(Buffer::input) || program.steps.empty() ||
-        !copies_one(program.steps.front()))
+    if (is_nonlinear(program) || bound.has_displacements(Buffer::input) || program.steps.empty() ||
+        !copies_block(program.steps.front()))
         return BoundProgram::kNone;
     const Block& to = program.blocks[program.steps.front().target.start];
     Block from = program.blocks[program.steps.front().source.start];
@@ -77,7 +80,7 @@ std::uint32_t scratch_for_input(const BoundProgram& bound) {
     from.buffer = Buffer::scratch;
     from.index = to.index;
     const auto is_written = [&](const plan::Step& step) {
-        const bool exposes = step.kind == StepKind::expose;
+        const bool exposes = step.kind == StepKind::expose;  // peers may write
         const auto targets = blocks_of(program, exposes ? step.source : step.target);
         return std::ranges::any_of(targets, [&](const Block& block) {
             return block.buffer == Buffer::scratch && block.index == to.index;
@@ -111,7 +114,7 @@ TouchedBuffer TouchedBuffer::joined(const TouchedBuffer& other) const {
 
 std::uint32_t BoundProgram::tail_of(const plan::Lane& lane, const std::vector<bool>* near) const {
     std::uint32_t tail = lane.first;
-    std::uint32_t body_end = 0;  // of the last loop
+    std::uint32_t body_end = 0;  // end of the last loop's body
     for (std::uint32_t at = lane.first; at < lane.first + lane.count; ++at) {
         const BoundStep& step = steps[at];
         if (step.kind == plan::StepKind::loop) body_end = at + 1 + step.number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fuse.cpp - lowering: converts the steps of a bound program to fused stages (fused.hpp).
+// fuse.cpp - converts the steps of a bound program to the fused form (fused.hpp).
 #include <algorithm>
 #include <optional>
 
@@ -12,9 +12,9 @@ namespace {
 using plan::Buffer;
 using plan::StepKind;
 
-constexpr std::size_t kFusedSteps = 512;  ///< longer programs gain nothing from the fused form
+constexpr std::size_t kFusedSteps = 512;  // longer programs gain nothing from the fused form
 
-/// A buffer, or a payload in a cell or slot.
+/// Location of a piece, and its cell if it is a payload.
 struct FusedPart {
     enum class Of : std::uint8_t { none, vector, cell, published };
     Of of = Of::none;
@@ -23,34 +23,34 @@ struct FusedPart {
     FusedPlace place = {};
 
     [[nodiscard]] bool in_slot() const { return place.move == FusedMove::bulk; }
-    /// Returns true if both have the same flag.
+    /// Returns true if both parts are in the same cell or slot, and so have the same flag.
     [[nodiscard]] bool same_cell(const FusedPart& other) const {
         return (of == Of::cell || of == Of::published) && of == other.of &&
                number == other.number && (of == Of::cell || owner == other.owner);
     }
 };
 
-/// A cell whose flag is awaited.
+/// Cell for whose flag the program waits.
 struct Awaited {
     FusedPart cell;
     Rank peer = -1;
 };
 
-/// Part of a result, and the cell that is awaited for it.
+/// Operand of a result, and the cell whose flag must arrive before.
 struct Operand {
     FusedPart part;
     std::optional<Awaited> awaited;
 };
 
-/// Operands and target of one result.
+/// Operands and target of a result.
 struct Result {
     FusedPlace target;
     std::uint64_t bytes = 0;
-    std::vector<Operand> operands;  ///< awaited, then combined, in this order
+    std::vector<Operand> operands;  ///< in the order in which they are combined
 };
 
-/// Reads the steps of one lane as stages: stores, then waits, then a result. The attempt ends at
-/// the first step that does not fit.
+/// Converts the steps of a lane to stages. A stage has stores, then waits, then at most one result.
+/// The conversion fails at the first step that has no fused form.
 class Fuser {
   public:
     Fuser(const BoundProgram& bound, const base::RegionShape& shape)
@@ -87,12 +87,12 @@ class Fuser {
             case StepKind::put:
                 return step.target.count == 0 && take_store(step, step.peer);
             case StepKind::signal:
-                // With a single segment, a step with a lag has no effect.
+                // A step with a lag is for later segments; here is only one segment.
                 return step.lag != 0 || take_store(step, step.peer);
             case StepKind::wait:
                 return step.lag != 0 || take_wait(step);
             case StepKind::flush:
-                return true;  // stores to cells are complete at once
+                return true;  // stores to cells are complete immediately
             case StepKind::reduce:
             case StepKind::copy:
                 return take_result(step);
@@ -141,7 +141,7 @@ class Fuser {
         for (std::uint32_t i = 0; i < operands; ++i) {
             if (!take_operand(step.source.start + i, result)) return false;
         }
-        add_awaited();  // waits without an operand still order this stage before the next
+        add_awaited();  // a wait without an operand must also end before the next stage
         if (result.bytes <= base::kCellPayload)
             add_in_turn(result);
         else
@@ -177,21 +177,23 @@ class Fuser {
         for (const Awaited& awaited : awaited_) add_await(awaited);
         awaited_.clear();
     }
-    /// Ends a stage that has no result.
+    /// Ends a stage without a result, if there are waits.
     void await_rest() {
         if (awaited_.empty()) return;
         add_awaited();
         ++stage_;
     }
 
-    /// Combines results of a cell's size from the left, while later operands are still in flight.
+    /// Combines the operands of a short result one after another, so that later operands may still
+    /// be in flight.
     void add_in_turn(const Result& result) {
         FusedPlace left = result.operands.front().part.place;
         for (const Operand& operand : result.operands) {
             if (operand.awaited) add_await(*operand.awaited);
             if (&operand == &result.operands.front() || result.bytes == 0) continue;
             const bool last = &operand == &result.operands.back();
-            // The target may be an operand that has not arrived.
+            // A partial result must not go to the target, which may be an operand that has not
+            // arrived.
             const FusedPlace into = last ? result.target : sum();
             add_combined(into, left, operand.part.place, result.bytes);
             left = into;
@@ -199,7 +201,7 @@ class Fuser {
         if (result.operands.size() == 1) add_copied(result);
     }
 
-    /// Combines results of any size, once all operands have arrived.
+    /// Combines the operands when all have arrived.
     void add_at_once(const Result& result) {
         for (const Operand& operand : result.operands)
             if (operand.awaited) add_await(*operand.awaited);
@@ -232,24 +234,25 @@ class Fuser {
              .other = right});
     }
 
-    /// Returns a place after the program's own scratch buffers.
+    /// Returns the location of a partial result, after the program's scratch buffers.
     [[nodiscard]] FusedPlace sum() {
         sums_ = true;
         return {bound_.scratch_bytes, kFusedScratch, FusedMove::none};
     }
 
-    // --- places ------------------------------------------------------------------------------
+    // --- locations ---------------------------------------------------------------------------
 
     [[nodiscard]] static std::uint32_t region_of(Rank rank) {
         return kFusedRegions + static_cast<std::uint32_t>(rank);
     }
+    /// Returns the cell of a part.
     [[nodiscard]] FusedPlace flag_of(const FusedPart& part) const {
         if (part.of == FusedPart::Of::published)
             return {shape_.published(0, part.number), part.place.base, FusedMove::published};
         return {shape_.cell(0, part.number), part.place.base, FusedMove::cells};
     }
 
-    /// Returns the part of a piece, or an empty part if these steps cannot use it.
+    /// Returns the location of a piece, or Of::none if the fused form does not support it.
     [[nodiscard]] FusedPart part_of(std::uint32_t index) const {
         const Piece& piece = bound_.pieces[index];
         if (piece.moving) return {};
@@ -268,7 +271,7 @@ class Fuser {
         return part;
     }
 
-    /// Returns data that a rank has published, in its cell or in a published slot.
+    /// Returns the location of data that a rank publishes, in its cell or slot.
     [[nodiscard]] FusedPart published(Rank owner, std::uint32_t number,
                                       std::uint64_t offset) const {
         FusedPart part{FusedPart::Of::published, number * bound_.depth, owner, {}};
@@ -281,7 +284,7 @@ class Fuser {
         return part;
     }
 
-    /// Returns the payload of a put, in a cell or in a slot.
+    /// Returns the location of a put's payload, in a cell or slot.
     [[nodiscard]] FusedPart payload(Rank owner, std::uint32_t number, std::uint64_t offset,
                                     bool in_cell) const {
         FusedPart part{FusedPart::Of::cell, number * bound_.depth, owner, {}};
@@ -298,8 +301,8 @@ class Fuser {
     const base::RegionShape& shape_;
     FusedProgram fused_;
     std::uint16_t stage_ = 0;
-    std::vector<Awaited> awaited_;
-    bool sums_ = false;
+    std::vector<Awaited> awaited_;  ///< waits since the last output
+    bool sums_ = false;             ///< a partial result needs memory
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused.hpp - the shortest form of a bound program: a list of stores, waits and results
+// fused.hpp - fused form of a bound program: a list of stores, waits and results
 // (docs/decisions/0015-fused-form.md).
 //
-// Idea     A place in a step consists of constants: a base (a buffer of the call or the region of a
-//          rank), an offset in the first bank, and the kind of its bank. The address is then two
-//          additions.
+// Idea     The location of data in a step (FusedPlace) consists of constants: a base (a buffer of
+//          the call or the region of a rank), an offset in the first bank, and the kind of its
+//          bank. So an address needs two additions.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace weft::run {
 
-/// Bases of places. kFusedRegions + r is the region of team rank r.
+/// Values of FusedPlace::base. kFusedRegions + r is the region of team rank r.
 inline constexpr std::uint32_t kFusedInput = 0;
 inline constexpr std::uint32_t kFusedOutput = 1;
 inline constexpr std::uint32_t kFusedScratch = 2;  ///< partial results
 inline constexpr std::uint32_t kFusedRegions = 3;
 
-/// Offset that is added to a place in each call.
+/// Offset that is added in each call, because each call uses other banks.
 enum class FusedMove : std::uint32_t {
-    none,       ///< zero, for buffers of the call
-    cells,      ///< the bank of cells
-    published,  ///< the bank of published cells
-    bulk,       ///< the bulk bank
+    none,       ///< 0, for buffers of the call
+    cells,      ///< offset of the call's bank of cells
+    published,  ///< offset of the call's bank of published cells
+    bulk,       ///< offset of the call's bulk bank
 };
 inline constexpr std::size_t kFusedMoves = 4;
 
+/// Location of a cell, a payload or a part of a buffer.
 struct FusedPlace {
-    std::uint64_t offset = 0;  ///< in the first bank
+    std::uint64_t offset = 0;  ///< offset from the base, in the first bank
     std::uint32_t base = kFusedInput;
     FusedMove move = FusedMove::none;
 
@@ -38,46 +39,46 @@ struct FusedPlace {
 };
 
 enum class FusedKind : std::uint8_t {
-    raise,    ///< stores a bare flag
+    raise,    ///< stores a flag without payload
     send,     ///< stores a payload, then its flag
     await,    ///< waits for a flag
-    copy,     ///< copies a result
+    copy,     ///< copies one operand to the target
     combine,  ///< combines two operands
-    operand,  ///< one of many operands; all precede their `reduce`
-    reduce,   ///< combines these operands
-    end,
+    operand,  ///< operand of the next `reduce`
+    reduce,   ///< combines all `operand` steps before it
+    end,      ///< end of the program
 };
 
 struct FusedStep {
     FusedKind kind = FusedKind::end;
-    std::uint16_t stage = 0;  ///< incremented after each result, for reports
-    Rank peer = -1;  ///< stores: owner of the cell, -1: published; waits: sender; team rank
-    std::uint64_t amount = 0;  ///< bytes; when combining: elements
-    FusedPlace target = {};    ///< stores, waits: the cell; results: their place
-    FusedPlace source = {};
-    FusedPlace other = {};  ///< send: place of the payload; combine: right operand
+    std::uint16_t stage = 0;  ///< number of the stage, for reports; each result ends a stage
+    Rank peer = -1;  ///< team rank. Stores: owner of the cell, -1: published; waits: sender
+    std::uint64_t amount = 0;  ///< send, copy: bytes; combine, reduce: elements
+    FusedPlace target = {};    ///< stores, waits: the cell; others: the result
+    FusedPlace source = {};    ///< data that is read; combine: left operand
+    FusedPlace other = {};     ///< send: target of the payload; combine: right operand
 };
 
-/// Most bytes of partial results. Longer ones need an operation's memory.
+/// Limit for the scratch memory of a fused program, in bytes. Each team keeps such memory.
 inline constexpr std::uint64_t kFusedScratchMax = 16384;
 
-/// Most operands of one result.
+/// Limit for the operands of a result.
 inline constexpr std::size_t kFusedOperands = 64;
 
 /// Teams that may run a program in this form.
 enum class FusedTeams : std::uint8_t {
-    failed,  ///< for a failed team: no program is at most this
-    any,
+    failed,    ///< value of a failed team: less than the value of every program
+    any,       ///< program without puts: it only publishes and reads published data
     one_node,  ///< teams whose members all share memory
     none,      ///< the program has no fused form
 };
 
 struct FusedProgram {
-    std::vector<FusedStep> steps;  ///< the last one is `end`; or empty
-    /// One store, one wait, and at most one result of two operands, in cells: the usual exchange of
-    /// two ranks. It uses no bulk bank and no scratch.
+    std::vector<FusedStep> steps;  ///< the last step is `end`; empty: no fused form
+    /// Exactly a store, a wait, and optionally a result of two operands, without bulk bank or
+    /// scratch: the usual exchange of two ranks.
     bool exchange = false;
-    FusedTeams teams = FusedTeams::none;
+    FusedTeams teams = FusedTeams::none;  ///< least TeamState::runs_fused that runs it
     std::uint64_t scratch_bytes = 0;
 
     [[nodiscard]] bool empty() const { return steps.empty(); }
