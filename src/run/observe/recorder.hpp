@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorder.hpp - records the calls of one rank: sums for WEFT_STATS, steps for WEFT_TRACE.
+// recorder.hpp - records the calls of a rank: sums for WEFT_STATS, steps for WEFT_TRACE.
 //
-// Idea     The recorder keeps one line of sums for each kind of call, and the last steps in a ring.
-//          The step that raises a flag and the step that awaits it have the same key. So the steps
-//          of all ranks can be paired, which gives the source and the flight time of each message.
-// Holds    Calls that find their plan at once do not even test for a recorder (run/team/team.hpp).
-// Next     reports.hpp for the use of the records.
+// Idea     The recorder keeps a line of sums for each kind of call, and the last steps in a ring
+//          buffer. The step that raises a flag has the same key as the step that waits for it. So
+//          write_trace() can pair steps of different ranks and show the source and duration of each
+//          message.
+// Holds    A repeated call without a recorder has no additional instruction (run/team/team.hpp).
+// Next     reports.hpp for the reports.
 #pragma once
 
 #include <array>
@@ -24,16 +25,16 @@
 namespace weft::run {
 
 enum class EventKind : std::uint8_t {
-    call,     ///< a blocking call, from begin to end
-    started,  ///< a started call, or a barrier inserted by the bank rule
+    call,     ///< a blocking call
+    started,  ///< a call that Team::start() started, or a barrier that the bank rule inserted
     stage,    ///< a stage of a fused program
-    // the kinds of plan::StepKind, in its order
+    // The kinds of plan::StepKind, in the same order:
     put,
     signal,
     expose,
     publish,
-    wait,   ///< until a peer's flag has arrived
-    flush,  ///< until transfers have read their sources
+    wait,   ///< wait for a peer's flag
+    flush,  ///< wait until transfers have read their sources
     reduce,
     copy,
 };
@@ -43,18 +44,19 @@ inline constexpr std::size_t kEventKinds = 11;
 struct RecordedEvent {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
-    std::uint64_t key = 0;    ///< identifies the flag that it raises or awaits; 0: none
+    std::uint64_t key = 0;    ///< key_of() the flag that the step raises or awaits; 0: none
     std::uint64_t bytes = 0;  ///< for a call: its epoch
     std::uint32_t call = 0;   ///< number of the call on this rank
-    std::uint32_t step = 0;   ///< for a call: its name
-    Rank peer = -1;           ///< rank in the job
-    std::uint16_t lane = 0;   ///< for a call: its team
+    std::uint32_t step = 0;   ///< for a call: index in Recorder::names()
+    Rank peer = -1;           ///< rank of the job; -1: none
+    std::uint16_t lane = 0;   ///< for a call: id of its team
     EventKind kind = EventKind::call;
-    bool far = false;  ///< over the network
+    bool far = false;  ///< the peer is on another node
 };
 static_assert(sizeof(RecordedEvent) == 48);
 
-/// Returns a key of a flag, from its owner, its offset in the owner's segment, and its value.
+/// Returns a hash of a flag: of the owner of its cell, the cell's offset in the owner's segment,
+/// and the flag's value. Never 0.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
     std::uint64_t key = flag * 0x9e3779b97f4a7c15ULL;
     key ^= (offset / sizeof(base::Cell)) * 0xc2b2ae3d27d4eb4fULL;
@@ -66,32 +68,32 @@ static_assert(sizeof(RecordedEvent) == 48);
 /// Counts of accesses to memory of peers, by transfer method.
 struct MappedBytes {
     std::array<std::uint64_t, base::kAccessMethods>
-        read{};  ///< bytes of local peers, read by this rank
+        read{};  ///< bytes of local peers that this rank read
     std::array<std::uint64_t, base::kAccessMethods>
-        written{};  ///< bytes of local peers, written by it
+        written{};  ///< bytes of local peers that this rank wrote
     std::array<std::uint64_t, base::kAccessMethods> buffers{};  ///< buffers that this rank exposed
-    std::array<std::uint64_t, base::kAccessMethods> exposed{};  ///< bytes of these buffers
+    std::array<std::uint64_t, base::kAccessMethods> exposed{};  ///< bytes of the exposed buffers
 };
 
-/// Kind of a call.
+/// Kind of a call: the properties by which calls are summed and named.
 struct RecordedCall {
-    const void* program = nullptr;  ///< identifies calls that differ only in their buffers
+    const void* program = nullptr;  ///< equal for calls that differ only in their buffers
     std::string_view collective;
     std::string_view algorithm;
-    std::string_view description;  ///< as reports print it
-    std::uint64_t bytes = 0;       ///< of the buffer
+    std::string_view description;  ///< name of the call in the trace
+    std::uint64_t bytes = 0;       ///< size of the buffer
 };
 
-/// Sums over the calls of one kind on one rank.
+/// Sums over the calls of a kind on a rank.
 struct CallSums {
     std::string collective;
     std::string algorithm;
     std::uint64_t bytes_class = 0;  ///< bytes of the buffer, rounded down to a power of two
-    std::uint64_t calls = 0;
-    std::uint64_t time_ns = 0;
-    std::uint64_t waited_ns = 0;
-    std::uint64_t put_bytes = 0;  ///< stored in memory of local peers
-    std::uint64_t far_bytes = 0;  ///< sent over the network
+    std::uint64_t calls = 0;        ///< number of calls
+    std::uint64_t time_ns = 0;      ///< time in calls
+    std::uint64_t waited_ns = 0;    ///< time in waits and flushes
+    std::uint64_t put_bytes = 0;    ///< bytes put to local peers
+    std::uint64_t far_bytes = 0;    ///< bytes put to remote ranks
 };
 
 class Recorder {
@@ -99,16 +101,17 @@ class Recorder {
     /// State of a call between begin() and end().
     struct Open {
         std::uint64_t begun_ns = 0;
-        std::uint32_t number = 0;
-        std::uint32_t line = 0;
-        std::uint32_t name = 0;
+        std::uint32_t number = 0;  ///< number of the call on this rank
+        std::uint32_t line = 0;    ///< index in lines()
+        std::uint32_t name = 0;    ///< index in names()
         bool blocking = false;
     };
 
-    /// `events_max` limits the steps and calls that are kept. With 0 they are only counted.
+    /// `events_max` limits the number of events that are kept. 0: only sums are kept.
     Recorder(Rank ranks, std::size_t events_max);
 
     [[nodiscard]] static std::uint64_t now() { return base::monotonic_ns(); }
+    /// Records the begin of a call. Pass the result to add() and end().
     [[nodiscard]] Open begin(const RecordedCall& call, bool blocking);
     void end(const Open& call, std::uint32_t team, std::int64_t epoch);
     /// Records a step of a call and sets `event.call`.
@@ -118,24 +121,25 @@ class Recorder {
     void forget_programs() { known_.clear(); }
 
     [[nodiscard]] const std::vector<CallSums>& lines() const { return lines_; }
-    /// Returns the wait time by rank of the job.
+    /// Returns the time of waits for each rank of the job.
     [[nodiscard]] const std::vector<std::uint64_t>& waited_ns() const { return waited_ns_; }
-    /// Returns the time until transfers had read their sources. It belongs to no single rank.
+    /// Returns the time of flushes, which wait for no particular rank.
     [[nodiscard]] std::uint64_t flushed_ns() const { return flushed_ns_; }
-    /// Returns the events in the order of their ends.
+    /// Returns the kept events in the order of their ends.
     [[nodiscard]] std::vector<RecordedEvent> events() const;
     /// Returns the number of older events that were dropped.
     [[nodiscard]] std::uint64_t lost() const { return kept_ - ring_.size(); }
-    /// Returns the names of calls, as reports print them.
+    /// Returns the names of calls for the trace.
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   private:
-    /// Line and name of a kind of calls.
+    /// Indices in lines() and names() of a kind of call.
     struct LineAndName {
         std::uint32_t line;
         std::uint32_t name;
     };
-    static constexpr std::size_t kNames = 4096;  ///< later calls are named by their collective
+    /// Limit for names(). After that, new kinds of calls are named by their collective.
+    static constexpr std::size_t kNames = 4096;
 
     void keep(const RecordedEvent& event);
     LineAndName known(const RecordedCall& call);
@@ -144,7 +148,7 @@ class Recorder {
 
     std::size_t events_max_;
     std::vector<RecordedEvent> ring_;
-    std::uint64_t kept_ = 0;  ///< total number of events
+    std::uint64_t kept_ = 0;  ///< number of events so far, with dropped ones
     std::uint32_t calls_ = 0;
     std::vector<CallSums> lines_;
     std::vector<std::string> names_;

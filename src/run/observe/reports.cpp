@@ -19,13 +19,13 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Sums of all ranks over the calls of one kind.
+/// Sums over the calls of a kind on all ranks.
 struct KindSums {
-    std::size_t ranks = 0;
-    std::uint64_t calls_most = 0;  ///< of one rank
+    std::size_t ranks = 0;         ///< number of ranks that made such calls
+    std::uint64_t calls_most = 0;  ///< largest number of calls of a rank
     CallSums all;
 };
-/// Collective, bytes, algorithm.
+/// Key of a table line: collective, bytes_class, algorithm.
 using CallKind = std::tuple<std::string, std::uint64_t, std::string>;
 
 void add(CallSums& sums, const CallSums& more) {
@@ -36,7 +36,8 @@ void add(CallSums& sums, const CallSums& more) {
     sums.far_bytes += more.far_bytes;
 }
 
-/// Aligns columns to their widest cells. The first `left` columns contain words.
+/// Adds rows with aligned columns. The first `left` columns are aligned to the left, others to the
+/// right.
 void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, std::size_t left) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const Row& row : rows)
@@ -50,6 +51,7 @@ void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, 
     }
 }
 
+/// Returns the mean time of a call.
 std::string microseconds(std::uint64_t ns, std::uint64_t calls) {
     return fmt::format(
         "{:.2f}", calls == 0 ? 0.0 : static_cast<double>(ns) * 1e-3 / static_cast<double>(calls));
@@ -58,7 +60,7 @@ std::string milliseconds(std::uint64_t ns) {
     return fmt::format("{:.2f}", static_cast<double>(ns) * 1e-6);
 }
 
-/// Returns this rank's row of the table of ranks, without its number.
+/// Returns this rank's row of the table of ranks, without the rank itself.
 std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
     CallSums sums;
     for (const CallSums& line : recorder.lines()) add(sums, line);
@@ -67,9 +69,9 @@ std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
     const bool waits = most != waited.end() && *most != 0;
     std::uint64_t in_place = 0;
     std::uint64_t by_kernel = 0;
-    for (const auto& ways : {moved.read, moved.written}) {
-        in_place += base::in_place(ways);
-        by_kernel += ways[static_cast<std::size_t>(base::AccessMethod::copied)];
+    for (const auto& counts : {moved.read, moved.written}) {
+        in_place += base::in_place(counts);
+        by_kernel += counts[static_cast<std::size_t>(base::AccessMethod::copied)];
     }
     return fmt::format(
         "{} {} {} {} {} {} {} {} {} {}", sums.calls, milliseconds(sums.time_ns),
@@ -90,8 +92,8 @@ void add_kinds(std::vector<std::string>& lines, const std::map<CallKind, KindSum
                         std::to_string(sums.all.put_bytes), std::to_string(sums.all.far_bytes)});
     }
     lines.push_back(
-        "calls by kind: bytes of the vector, rounded down to a power of two; means of one call "
-        "on one rank; bytes put to local peers, and to remote ones, of all ranks");
+        "calls by kind: bytes of the buffer, rounded down to a power of two; mean times of a call "
+        "on a rank; bytes that all ranks put to local peers and to remote ranks");
     add_aligned(lines, rows, 3);
 }
 
@@ -104,7 +106,7 @@ void add_ranks(std::vector<std::string>& lines, const std::vector<Row>& ranks) {
         rows.back().resize(rows.front().size());
     }
     lines.push_back(
-        "ranks: time in calls, waits for others, the longest for one rank, waits for own puts; "
+        "ranks: time in calls, waits for other ranks, longest wait for a rank, waits for own puts; "
         "bytes put, read and written in place, copied by the kernel, sent over the network");
     add_aligned(lines, rows, 0);
 }
@@ -163,7 +165,7 @@ std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
         CallSums line;
         while (lines >> line.bytes_class >> line.calls >> line.time_ns >> line.waited_ns >>
                line.put_bytes >> line.far_bytes) {
-            lines.ignore();  // skips the tabulator
+            lines.ignore();  // the tab character
             std::getline(lines, line.collective, '\t');
             std::getline(lines, line.algorithm);
             KindSums& sums = kinds[{line.collective, line.bytes_class, line.algorithm}];
@@ -196,11 +198,11 @@ base::Result<void> Reports::begin(const JobExchange& job) {
 }
 
 base::Result<void> Reports::write(const JobExchange& job, const MappedBytes& moved,
-                                  std::span<const MemoryCount> memory, TraceAbout about) {
+                                  std::span<const MemoryCount> memory, TraceContext context) {
     if (settings_.stats) {
         if (auto printed = print_tables(job, moved, memory); !printed) return printed;
     }
-    return clocks_ ? write_trace(job, std::move(about)) : base::Result<void>();
+    return clocks_ ? write_trace(job, std::move(context)) : base::Result<void>();
 }
 
 base::Result<void> Reports::print_tables(const JobExchange& job, const MappedBytes& moved,
@@ -212,14 +214,14 @@ base::Result<void> Reports::print_tables(const JobExchange& job, const MappedByt
     return {};
 }
 
-base::Result<void> Reports::write_trace(const JobExchange& job, TraceAbout about) {
+base::Result<void> Reports::write_trace(const JobExchange& job, TraceContext context) {
     auto clocks = compare_clocks(job.gather_arrivals);
     if (!clocks) return clocks.failure();
-    about.clocks = {*clocks_, *clocks};
+    context.clocks = {*clocks_, *clocks};
     const auto traces = job.gather_texts(packed_trace(*recorder_));
     if (!traces) return traces.failure();
     if (job.rank != 0) return {};
-    const auto written = run::write_trace(settings_.trace, *traces, about);
+    const auto written = run::write_trace(settings_.trace, *traces, context);
     log_.warn(written.ok() ? *written : written.failure().text);
     return {};
 }

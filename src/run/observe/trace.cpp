@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace.cpp - one timeline of all ranks of a job (WEFT_TRACE).
+// trace.cpp - timeline of all ranks of a job (WEFT_TRACE), in the Trace Event format of Chrome.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,17 +20,17 @@ namespace weft::run {
 
 namespace {
 
-constexpr int kClockRounds = 12;
+constexpr int kClockRounds = 12;  // the shortest round is used
 
-/// In the order of EventKind.
+/// By EventKind.
 constexpr std::array<std::string_view, kEventKinds> kEventNames{
     "call",    "started", "stage", "put",    "signal", "expose",
     "publish", "wait",    "flush", "reduce", "copy"};
 
 struct RankTrace {
     std::vector<std::string> names;
-    std::vector<RecordedEvent> events;  ///< by begin; if equal, the longer ones first
-    std::uint64_t lost = 0;
+    std::vector<RecordedEvent> events;  ///< by begin; events with equal begins: longest first
+    std::uint64_t lost = 0;             ///< number of events that the recorder dropped
 };
 
 bool is_call(const RecordedEvent& event) {
@@ -42,6 +42,7 @@ bool raises(const RecordedEvent& event) {
 
 // ---- packing -----------------------------------------------------------------------------------
 
+/// Header of packed_trace(): the numbers of names and events, and RankTrace::lost.
 struct Header {
     std::uint64_t names = 0;
     std::uint64_t events = 0;
@@ -53,7 +54,8 @@ void append(std::string& text, const T* from, std::size_t count) {
     text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
 }
 
-/// Takes data from the front of a text. Returns false if the text is too short.
+/// Copies `count` values from the front of a text, and removes them. Returns false if the text is
+/// too short.
 template <class T>
 [[nodiscard]] bool take(std::string_view& text, T* to, std::uint64_t count) {
     if (count > text.size() / sizeof(T)) return false;
@@ -63,13 +65,14 @@ template <class T>
     return true;
 }
 
-/// Checks an event of another rank.
-bool is_possible(const RecordedEvent& event, const RankTrace& trace) {
+/// Returns true if an event that another rank sent has valid values.
+bool is_valid(const RecordedEvent& event, const RankTrace& trace) {
     const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
     return static_cast<std::size_t>(event.kind) < kEventKinds && far <= 1 &&
            (!is_call(event) || event.step < trace.names.size());
 }
 
+/// Inverts packed_trace(). Returns nothing if the text is invalid.
 std::optional<RankTrace> unpacked(std::string_view text) {
     Header header;
     if (!take(text, &header, 1)) return std::nullopt;
@@ -84,20 +87,21 @@ std::optional<RankTrace> unpacked(std::string_view text) {
     if (header.events != text.size() / sizeof(RecordedEvent)) return std::nullopt;
     trace.events.resize(header.events);
     if (!take(text, trace.events.data(), header.events)) return std::nullopt;
-    const bool possible = std::ranges::all_of(
-        trace.events, [&](const RecordedEvent& event) { return is_possible(event, trace); });
-    if (!possible) return std::nullopt;
+    const bool valid = std::ranges::all_of(
+        trace.events, [&](const RecordedEvent& event) { return is_valid(event, trace); });
+    if (!valid) return std::nullopt;
     return trace;
 }
 
 // ---- layout ------------------------------------------------------------------------------------
 
-/// Converts times to rank 0's clock, and sorts events as viewers nest them.
-void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
-    if (about.hosts > 1) {
+/// Converts times to rank 0's clock, and sorts events: viewers need an outer event before inner
+/// ones.
+void convert_and_sort(RankTrace& trace, std::size_t rank, const TraceContext& context) {
+    if (context.hosts > 1) {
         for (RecordedEvent& event : trace.events) {
             const std::int64_t ahead =
-                ahead_at(about.clocks[0], about.clocks[1], rank, event.begin_ns);
+                ahead_at(context.clocks[0], context.clocks[1], rank, event.begin_ns);
             event.begin_ns -= static_cast<std::uint64_t>(ahead);
             event.end_ns -= static_cast<std::uint64_t>(ahead);
         }
@@ -107,7 +111,8 @@ void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
     });
 }
 
-/// Thread 0 has the blocking calls. Steps use threads that are free during their call.
+/// Assigns events of a rank to threads of the timeline. Thread 0 shows calls. Each lane of a call
+/// has a thread that no other call uses at the same time.
 class TraceThreads {
   public:
     explicit TraceThreads(const RankTrace& trace) {
@@ -132,21 +137,22 @@ class TraceThreads {
         count_ = static_cast<int>(free_ns.size());
     }
 
-    /// Returns the thread of a step, or 0 if its call was dropped.
-    [[nodiscard]] int of(const RecordedEvent& step) const {
+    /// Returns the thread of a step, or 0 if the record of its call was dropped.
+    [[nodiscard]] int thread_of(const RecordedEvent& step) const {
         const auto found = threads_.find(step.call);
         return found == threads_.end() || step.lane >= found->second.size()
                    ? 0
                    : found->second[step.lane];
     }
+    /// Returns the number of threads, without thread 0.
     [[nodiscard]] int count() const { return count_; }
 
   private:
-    std::unordered_map<std::uint32_t, std::vector<int>> threads_;
+    std::unordered_map<std::uint32_t, std::vector<int>> threads_;  ///< by call, then by lane
     int count_ = 0;
 };
 
-/// A point in the trace.
+/// Start or end of an arrow.
 struct Point {
     base::Track track;
     std::uint64_t ns = 0;
@@ -179,9 +185,10 @@ std::string arguments_of(const RecordedEvent& step) {
     return text;
 }
 
-class Picture {
+/// Writes the events of all ranks, and arrows between them.
+class TimelineWriter {
   public:
-    Picture(base::TraceEvents& out, std::uint64_t zero_ns) : out_(out), zero_ns_(zero_ns) {}
+    TimelineWriter(base::TraceEvents& out, std::uint64_t zero_ns) : out_(out), zero_ns_(zero_ns) {}
 
     void add_rank(int rank, int node, const RankTrace& trace) {
         const TraceThreads threads(trace);
@@ -192,11 +199,12 @@ class Picture {
         for (const RecordedEvent& event : trace.events) {
             if (is_call(event))
                 add_call(rank, event, trace);
-            else if (const int thread = threads.of(event); thread != 0)
+            else if (const int thread = threads.thread_of(event); thread != 0)
                 add_step({rank, thread}, event);
         }
     }
-    /// Adds arrows from the step that raised a flag to the wait that it ended, if both are known.
+    /// Adds an arrow from each step that raised a flag to the step that waited for the flag, if
+    /// both are recorded.
     void add_arrows() {
         for (const auto& [key, wait] : waits_) {
             const auto from = raised_.find(key);
@@ -206,6 +214,7 @@ class Picture {
     }
 
   private:
+    /// Returns the time since the begin of the trace.
     [[nodiscard]] std::uint64_t at(std::uint64_t ns) const {
         return ns < zero_ns_ ? 0 : ns - zero_ns_;
     }
@@ -228,7 +237,7 @@ class Picture {
                     at(step.begin_ns), at(step.end_ns), arguments});
         if (step.key == 0) return;
         if (raises(step)) raised_.insert_or_assign(step.key, Point{track, at(step.begin_ns)});
-        // Uses its last nanosecond, so that arrows end inside the slice.
+        // 1 ns before the end of the wait, so that the arrow ends inside the slice.
         if (step.kind == EventKind::wait)
             waits_.emplace_back(step.key,
                                 Point{track, std::max(at(step.begin_ns) + 1, at(step.end_ns)) - 1});
@@ -236,39 +245,39 @@ class Picture {
 
     base::TraceEvents& out_;
     std::uint64_t zero_ns_;
-    std::unordered_map<std::uint64_t, Point> raised_;
-    std::vector<std::pair<std::uint64_t, Point>> waits_;
+    std::unordered_map<std::uint64_t, Point> raised_;     ///< by RecordedEvent::key
+    std::vector<std::pair<std::uint64_t, Point>> waits_;  ///< key, end of the wait
 };
 
-std::string text_about(const TraceAbout& about, std::uint64_t lost) {
+std::string text_of(const TraceContext& context, std::uint64_t lost) {
     std::int64_t most_ahead = 0;
-    for (const ClockOffsets& clocks : about.clocks)
+    for (const ClockOffsets& clocks : context.clocks)
         for (const std::int64_t ahead : clocks.ahead_ns)
             most_ahead = std::max(most_ahead, std::abs(ahead));
     const auto error =
-        static_cast<std::int64_t>(std::max(about.clocks[0].error_ns, about.clocks[1].error_ns));
+        static_cast<std::int64_t>(std::max(context.clocks[0].error_ns, context.clocks[1].error_ns));
     const std::string clocks =
-        about.hosts == 1
+        context.hosts == 1
             ? "one host: all ranks read the same clock"
             : fmt::format(
-                  "{} hosts: times are those of rank 0's clock; the others were compared "
+                  "{} hosts: times are by rank 0's clock; other clocks were compared "
                   "with it at the start and at the end",
-                  about.hosts);
+                  context.hosts);
     return base::argument("clocks", clocks) + "," +
            base::argument("compared_difference_ns_max", most_ahead) + "," +
            base::argument("compared_error_ns_max", error) + "," +
-           base::argument("ranks", static_cast<std::int64_t>(about.nodes.size())) + "," +
+           base::argument("ranks", static_cast<std::int64_t>(context.nodes.size())) + "," +
            base::argument("events_lost", static_cast<std::int64_t>(lost));
 }
 
 struct TraceFile {
-    /// Nullptr: could not be opened, see errno.
+    /// nullptr: could not be opened; errno has the reason.
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;
     std::string path;
 };
 
-/// Opens a new file. The name without a suffix may exist, from another runtime of this process, or
-/// from a process of another container with the same number and folder.
+/// Opens a new file, named by the process id. If the name exists, adds a suffix: another runtime of
+/// this process, or a process with the same id in another container, may have made the file.
 TraceFile open_new(const std::string& folder) {
     for (unsigned count = 1;; ++count) {
         const std::string suffix = count == 1 ? "" : fmt::format("-{}", count);
@@ -285,8 +294,8 @@ ClockOffsets offsets_of(const std::vector<ClockRound>& rounds) {
         rounds, {}, [](const ClockRound& round) { return round.end_ns - round.begin_ns; });
     ClockOffsets offsets{.at_ns = best.begin_ns + (best.end_ns - best.begin_ns) / 2,
                          .error_ns = (best.end_ns - best.begin_ns + 1) / 2};
-    for (const std::uint64_t seen_ns : best.seen_ns)
-        offsets.ahead_ns.push_back(static_cast<std::int64_t>(seen_ns - offsets.at_ns));
+    for (const std::uint64_t arrived_ns : best.arrived_ns)
+        offsets.ahead_ns.push_back(static_cast<std::int64_t>(arrived_ns - offsets.at_ns));
     return offsets;
 }
 
@@ -295,7 +304,8 @@ std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last, std::
     const std::int64_t before = first.ahead_ns[rank];
     const std::int64_t after = last.ahead_ns[rank];
     if (last.at_ns <= first.at_ns) return before;
-    // Uses this rank's clock, whose rate hardly differs from rank 0's.
+    // Time since the first comparison, by the rank's own clock, which has almost the rate of rank
+    // 0's.
     const auto since =
         static_cast<double>(static_cast<std::int64_t>(time_ns - first.at_ns) - before);
     const double part = since / static_cast<double>(last.at_ns - first.at_ns);
@@ -306,9 +316,9 @@ base::Result<ClockOffsets> compare_clocks(const GatherArrivals& gather_arrivals)
     std::vector<ClockRound> rounds;
     for (int round = 0; round < kClockRounds; ++round) {
         const std::uint64_t begin_ns = base::monotonic_ns();
-        auto seen_ns = gather_arrivals();
-        if (!seen_ns) return seen_ns.failure();
-        rounds.push_back({begin_ns, base::monotonic_ns(), *std::move(seen_ns)});
+        auto arrived_ns = gather_arrivals();
+        if (!arrived_ns) return arrived_ns.failure();
+        rounds.push_back({begin_ns, base::monotonic_ns(), *std::move(arrived_ns)});
     }
     return offsets_of(rounds);
 }
@@ -329,7 +339,7 @@ std::string packed_trace(const Recorder& recorder) {
 
 base::Result<std::string> write_trace(const std::string& folder,
                                       const std::vector<std::string>& ranks,
-                                      const TraceAbout& about) {
+                                      const TraceContext& context) {
     ::mkdir(folder.c_str(), 0700);  // open_new() reports a failure
     const auto [file, path] = open_new(folder);
     if (file == nullptr)
@@ -341,7 +351,7 @@ base::Result<std::string> write_trace(const std::string& folder,
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         auto trace = unpacked(ranks[rank]);
         if (!trace) return base::fail(Status::peer, "rank {} sent an invalid trace", rank);
-        settle(traces.emplace_back(*std::move(trace)), rank, about);
+        convert_and_sort(traces.emplace_back(*std::move(trace)), rank, context);
         lost += traces.back().lost;
         if (!traces.back().events.empty())
             zero_ns = std::min(zero_ns, traces.back().events.front().begin_ns);
@@ -350,11 +360,11 @@ base::Result<std::string> write_trace(const std::string& folder,
     {
         base::TraceEvents out(
             [&](std::string_view text) { std::fwrite(text.data(), 1, text.size(), file.get()); },
-            text_about(about, lost));
-        Picture picture(out, zero_ns);
+            text_of(context, lost));
+        TimelineWriter writer(out, zero_ns);
         for (std::size_t rank = 0; rank < traces.size(); ++rank)
-            picture.add_rank(static_cast<int>(rank), about.nodes[rank], traces[rank]);
-        picture.add_arrows();
+            writer.add_rank(static_cast<int>(rank), context.nodes[rank], traces[rank]);
+        writer.add_arrows();
         count = out.count();
     }
     if (std::fflush(file.get()) != 0 || std::ferror(file.get()) != 0)

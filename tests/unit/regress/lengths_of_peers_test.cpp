@@ -110,7 +110,7 @@ TEST(LengthsOfPeers, TracesAreChecked) {
     recorder.add(call, {.begin_ns = call.begun_ns, .end_ns = call.begun_ns + 5, .key = 9});
     recorder.end(call, 0, 17);
     const std::string packed = packed_trace(recorder);
-    TraceAbout about{.nodes = {0}, .clocks = {}};
+    TraceContext about{.nodes = {0}, .clocks = {}};
     about.clocks[0].ahead_ns = about.clocks[1].ahead_ns = {0};
     const auto written = [&](const Bytes& bytes) {
         const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
