@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_elements.hpp - elements without an arithmetic type in the compiler.
+// kernel_elements.hpp - element types of reductions that are not arithmetic types of C++.
 //
-// Idea     A 16-bit float is stored as its bits. It is widened to a float, used in
-//          computations, and rounded to nearest, ties to even. Conversions are integer
-//          arithmetic without branches, which the compiler vectorises.
-// Holds    A NaN result of a 16-bit operation is the positive quiet NaN without payload. Padding
-//          bytes are written as 0, regardless of the operands.
+// Idea     A 16-bit float is stored as its bits. Operations widen it to a float, and round the
+//          result to nearest, ties to even. Conversions use integer arithmetic without branches,
+//          which the compiler vectorises.
+// Holds    If a 16-bit operation has a NaN result, it is the positive quiet NaN without payload.
+//          Padding bytes of results are 0.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Binary16 {
     std::uint16_t bits;
 };
 
-/// The upper half of a binary32.
+/// bfloat16: the upper half of a binary32.
 struct Brain16 {
     static constexpr std::uint16_t kInfinity = 0x7f80;
     static constexpr std::uint16_t kQuietNan = 0x7fc0;
@@ -40,6 +40,7 @@ struct Brain16 {
 template <class T>
 concept Float16Bits = std::is_same_v<T, Binary16> || std::is_same_v<T, Brain16>;
 
+/// Element of minloc and maxloc.
 template <class V, class I>
 struct Pair {
     using Value = V;
@@ -70,8 +71,9 @@ inline float widen(Brain16 value) noexcept {
     return float_of(std::uint32_t{value.bits} << 16);
 }
 
-/// Widens a binary16. Its exponent is 13 bits higher in a float, with a bias that is greater by
-/// 112. A subnormal is first given an implicit one, which the subtraction removes exactly.
+/// Widens a binary16. In a float, the exponent is 13 bits higher, and its bias is greater by 112. A
+/// subnormal number is first given an implicit leading 1, which the subtraction then removes
+/// exactly.
 inline float widen(Binary16 value) noexcept {
     constexpr std::uint32_t kRebias = 112U << 23;
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -86,11 +88,12 @@ inline float widen(Binary16 value) noexcept {
     return float_of(magnitude | (value.bits & kSign16) << 16);
 }
 
+/// Rounds a float to 16 bits.
 template <class T>
 T narrow(float value) noexcept;
 
-/// Rounds to nearest, ties to even: adds half a unit of the last kept place, or slightly less if
-/// that place is even. The carry may enter the exponent, up to infinity.
+/// Adds half a unit of the last remaining place, or slightly less if that place is even. The carry
+/// may increase the exponent, up to infinity.
 template <>
 inline Brain16 narrow<Brain16>(float value) noexcept {
     const std::uint32_t word = word_of(value);
@@ -99,8 +102,9 @@ inline Brain16 narrow<Brain16>(float value) noexcept {
     return {static_cast<std::uint16_t>(nan ? Brain16::kQuietNan : rounded)};
 }
 
-/// Rounds to 13 fewer places. Subnormal results are added to 0.5, whose last place equals theirs,
-/// so the addition rounds.
+/// Rounds like narrow<Brain16>(), but removes 13 places. A subnormal result is computed by an
+/// addition of 0.5: the last place of the sum is the last place of the result, so the addition
+/// rounds.
 template <>
 inline Binary16 narrow<Binary16>(float value) noexcept {
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -122,7 +126,7 @@ bool is_nan(T value) noexcept {
     return (value.bits & kMagnitude16) > T::kInfinity;
 }
 
-/// Returns an integer in the order of the values; -0.0 is just below +0.0. Not for NaNs.
+/// Returns an integer; integers have the order of the values, with -0.0 before +0.0. Not for NaNs.
 template <Float16Bits T>
 std::int16_t order_of(T value) noexcept {
     const auto number = static_cast<std::int16_t>(value.bits);
@@ -131,7 +135,8 @@ std::int16_t order_of(T value) noexcept {
 
 // --- memory --------------------------------------------------------------------------------------
 
-/// Number of bytes of an element with its value; the rest is padding. An x87 number has 80 bits.
+/// Number of bytes of an element that hold its value; the other bytes are padding. An x87 number
+/// has 80 bits.
 template <class T>
 constexpr std::size_t kValueBytes = sizeof(T);
 template <>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_passes.hpp - sums of any number of operands in one pass, stored to any number of targets.
+// kernel_passes.hpp - sums of any number of operands in a single pass, stored to any number of
+// targets.
 //
-// Idea     A block of a few registers is loaded from the first operand. The blocks of the other
-//          operands are added, and the sum is stored to each target, without intermediate memory.
-//          With one operand the kernel copies.
-// Why      A kernel for each pair of numbers is not faster, and many times larger
-//          (perf/micro/reduce_passes.cpp). Other operations do not justify the size of kernels.
-// Holds    The bits equal those of the kernels of two operands, one after another. A target may be
-//          an operand: each block is read from all operands before it is stored.
+// Idea     The kernel loads a block of a few registers from the first operand, adds the blocks of
+//          the other operands, and stores the sum to each target. Partial sums stay in registers.
+//          With a single operand, the kernel copies.
+// Why      Separate kernels for each number of operands and targets are not faster, and many times
+//          larger (perf/micro/reduce_passes.cpp). Operations other than sums are too rare to
+//          justify the code size.
+// Holds    The result is bitwise equal to that of the two-operand kernel (ReduceFn), applied from
+//          left to right. A target may be an operand: each block is read from all operands before
+//          it is stored.
 #pragma once
 
 #if defined(__x86_64__)
@@ -49,7 +52,7 @@ Packed load_register(const std::byte* from) noexcept {
     return value;
 }
 
-/// `to` is aligned to a register.
+/// Stores a register past the caches. `to` must be aligned to kRegisterBytes.
 template <class Packed>
 void stream(std::byte* to, Packed value) noexcept {
 #if defined(__AVX512F__)
@@ -63,7 +66,7 @@ void stream(std::byte* to, Packed value) noexcept {
 #endif
 }
 
-/// Sums a block at offset `at` from each pointer.
+/// Sums a block at offset `at` of each operand. `kStream`: stores bypass the caches.
 template <class T, bool kStream>
 [[gnu::always_inline]] inline void sum_block(const ReducePass& pass, std::size_t at) noexcept {
     using Packed = typename RegisterOf<T>::Packed;
@@ -88,19 +91,19 @@ template <class T, bool kStream>
 
 template <class T>
 void sum_pass(const ReducePass& given) noexcept {
-    const ReducePass pass = given;  // stores to targets cannot change a copy
+    const ReducePass pass = given;  // a copy, so the compiler knows that stores do not change it
     if (!pass.stream) {
         for (std::size_t at = 0; at < pass.bytes; at += kBlockBytes) sum_block<T, false>(pass, at);
         return;
     }
     for (std::size_t at = 0; at < pass.bytes; at += kBlockBytes) sum_block<T, true>(pass, at);
 #if defined(__x86_64__)
-    _mm_sfence();  // the release store of a flag does not wait for streamed stores
+    _mm_sfence();  // a later release store alone is not ordered after streamed stores
 #endif
 }
 
-/// Returns the pass of a type. Signed integers wrap like unsigned ones, and complex numbers are
-/// summed as their parts.
+/// Returns the function that sums a type, or nullptr if the type has none. Signed integers are
+/// summed as unsigned integers, and complex numbers as their parts.
 template <class T>
 constexpr ReducePassFn sum_pass_of() noexcept {
     if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_table.hpp - one table of reduction kernels per instruction set.
+// kernel_table.hpp - tables of reduction kernels, one for each instruction set.
 //
-// Why      The files of the instruction sets include only this header, never reduce.hpp. Otherwise,
-//          an inline library function compiled there for a newer processor could be the copy that
-//          the linker keeps.
+// Why      The files that are compiled for an instruction set (kernels_*.cpp) include only this
+//          header, never reduce.hpp. Otherwise, the linker might choose their copy of an inline
+//          function, which older processors cannot run.
 // Next     kernels.hpp for the loops; reduce.hpp for the choice of a table.
 #pragma once
 
@@ -18,35 +18,38 @@ namespace weft::run {
 using ReduceFn = void (*)(void* target, const void* left, const void* right,
                           std::size_t count) noexcept;
 
-/// A pass combines blocks of this size, in bytes.
+/// The size of a pass is a multiple of this number of bytes.
 inline constexpr std::size_t kPassBytes = 256;
-/// Stores that bypass the caches write whole lines of this size, in bytes.
+/// Size of a cache line in bytes. Stores that bypass the caches write whole lines.
 inline constexpr std::size_t kStreamAlignment = 64;
 
-/// Operands to combine from the left, and targets of the result. An operand may equal a target.
-/// Otherwise, operands and targets must not overlap, nor must two targets. Any alignment.
+/// Arguments of a pass: combines the operands from left to right, and stores the result to each
+/// target. An operand may equal a target. Otherwise, operands and targets must not overlap, and
+/// targets must not overlap each other. Any alignment.
 struct ReducePass {
     std::byte* const* targets;
     std::size_t target_count;
     const std::byte* const* operands;
-    std::size_t operand_count;  ///< at least 1; a single one is copied
-    std::size_t bytes;          ///< of each buffer; a multiple of kPassBytes
-    bool stream;                ///< stores bypass the caches; targets are aligned to whole lines
+    std::size_t operand_count;  ///< at least 1; a single operand is copied
+    std::size_t bytes;          ///< size of each buffer; a multiple of kPassBytes
+    bool stream;                ///< stores bypass the caches; targets are aligned to cache lines
 };
 using ReducePassFn = void (*)(const ReducePass& pass) noexcept;
 
+/// Kernels of a type.
 struct KernelRow {
     ReduceFn operations[kBuiltinOps];  ///< indexed by Op; nullptr: no such operation
-    ReducePassFn sum_pass;             ///< nullptr: only pairs are added
+    ReducePassFn sum_pass;             ///< sums any number of operands; nullptr: none
 };
 
+/// Kernels of an instruction set.
 struct KernelTable {
     const char* name;
-    KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty if another table has them
-    ReducePassFn copy;               ///< takes one operand; nullptr in kScalarKernels
+    KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty: see kScalarKernels
+    ReducePassFn copy;               ///< copies its single operand; nullptr in kScalarKernels
 };
 
-/// Complements each of the others.
+/// Kernels of the types that all other tables lack.
 extern const KernelTable kScalarKernels;
 
 extern const KernelTable kBaselineKernels;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernels.hpp - the reduction loops, written once and compiled for each instruction set.
+// kernels.hpp - reduction loops, compiled for each instruction set from this single source.
 //
-// Idea     One loop over operations on single elements, which the compiler vectorises. Each
-//          kernels_*.cpp includes this file and is compiled with a different -march.
-// Why      All code is in an unnamed namespace and does not call the library. So no function
-//          compiled for a newer processor can be linked into code for an older one.
+// Idea     A single loop template applies an operation to elements, and the compiler vectorises it.
+//          Each kernels_*.cpp includes this file and is compiled with a different -march.
+// Why      All code is in an unnamed namespace and calls no library function. So code for older
+//          processors cannot be linked to a function that was compiled for newer processors.
 // Holds    docs/decisions/0008-elements-and-operations.md defines the bits of results. Integers
-//          wrap. Floating-point sums and products are single IEEE operations in the order left,
-//          right. Logical operations read x != 0 (a NaN is true). If
-//          both operands of a sum or product are NaN, the processor chooses the payload of the
-//          result, except for 16-bit floats.
+//          wrap. A floating-point sum or product is a single IEEE operation with the operands in
+//          the order left, right. Logical operations treat x != 0 as true, so a NaN is true. If
+//          both operands of a sum or product are NaN, the payload of the result depends on the
+//          processor, except for 16-bit floats.
 // Next     kernel_elements.hpp for the elements; kernel_table.hpp for the table; kernel_passes.hpp
-//          for many operands at once.
+//          for sums of many operands.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@
 namespace weft::run {
 namespace {  // one copy per instruction set: see above
 
-/// Unsigned integers wide enough that arithmetic on them is not promoted to int.
+/// Unsigned type of at least the size of int: narrower types would be promoted to int, whose
+/// overflow is undefined.
 template <class T>
 using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
 
@@ -76,8 +77,9 @@ struct Prod : Arithmetic<Times> {
     }
 };
 
-// Equal operands differ at most in the sign of a zero, so OR gives the lesser and AND the greater.
-// All comparisons are made, and masks select values, so no branch prevents vectorisation.
+// Equal operands differ at most in the sign of a zero: bitwise or returns -0.0, the lesser, and
+// bitwise and returns +0.0. All comparisons are evaluated without branches, so the compiler can
+// vectorise.
 template <bool kMinimum, class T>
 T float_extreme(T left, T right) noexcept {
     using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -90,7 +92,7 @@ T float_extreme(T left, T right) noexcept {
     return __builtin_isunordered(left, right) ? static_cast<T>(__builtin_nanf("")) : ordered;
 }
 
-/// Selects with branches, for a type without an integer of its size.
+/// Compares with branches, because no integer type has the size of long double.
 template <bool kMinimum>
 long double float_extreme(long double left, long double right) noexcept {
     if (__builtin_isunordered(left, right)) return __builtin_nanl("");
@@ -116,7 +118,8 @@ struct Extreme {
     }
 };
 
-/// Returns true if a value precedes another; -0.0 and +0.0 are different values.
+/// Returns true if `value` is better than `other` in minloc (kMinimum) or maxloc. -0.0 is less than
+/// +0.0.
 template <bool kMinimum, class T>
 bool comes_before(T value, T other) noexcept {
     const bool before = kMinimum ? value < other : value > other;
@@ -139,7 +142,7 @@ struct LocatedExtreme {
         const bool right_nan = right.value != right.value;
         const bool left_first = comes_before<kMinimum>(left.value, right.value) | left_nan;
         const bool right_first = comes_before<kMinimum>(right.value, left.value) | right_nan;
-        // Neither or, with two NaNs, both: the values are equal.
+        // Neither value is first, or both are (two NaNs): the values count as equal.
         const bool take_left = left_first != right_first ? left_first : left.index <= right.index;
         T result = take_left ? left : right;
         if constexpr (std::is_floating_point_v<V>)
@@ -206,8 +209,8 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     const auto combine = [&](std::size_t at) {
         store<T>(to + at, Operation::apply(load<T>(from_left + at), load<T>(from_right + at)));
     };
-    if (count == 1) return combine(0);  // the shortest calls: no loop to set up
-        // Buffers are equal or disjoint, so no iteration reads the result of another.
+    if (count == 1) return combine(0);  // avoids the setup of the vectorised loop
+        // Buffers are equal or disjoint, so no iteration reads the result of another iteration.
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else
@@ -216,7 +219,8 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     for (std::size_t i = 0; i < count; ++i) combine(i * sizeof(T));
 }
 
-/// Returns the kernel. Signed and unsigned integers share it unless order matters.
+/// Returns the kernel, or nullptr if the operation does not exist for the type. Signed and unsigned
+/// integers share a kernel unless the operation compares them.
 template <class T, class Operation>
 constexpr ReduceFn kernel() noexcept {
     constexpr bool kOrdered =
@@ -229,6 +233,7 @@ constexpr ReduceFn kernel() noexcept {
         return &reduce<T, Operation>;
 }
 
+/// Returns the kernels of a type, in the order of Op.
 template <class T>
 constexpr KernelRow row() noexcept {
     return {{kernel<T, Sum>(), kernel<T, Prod>(), kernel<T, Extreme<true>>(),
@@ -248,7 +253,8 @@ static_assert(row<float>().operations[static_cast<int>(Op::band)] == nullptr);
 static_assert(row<Complex<float>>().operations[static_cast<int>(Op::min)] == nullptr);
 static_assert(row<Pair<float, int>>().operations[static_cast<int>(Op::sum)] == nullptr);
 
-/// A bool is a byte that is zero or not, so bitwise and logical operations are equal.
+/// Returns the kernels of bool, a byte. Bitwise operations use the logical kernels, because any
+/// byte other than 0 is true.
 constexpr KernelRow bool_row() noexcept {
     using Byte = std::uint8_t;
     constexpr ReduceFn kAnd = kernel<Byte, Logical<And>>();
@@ -264,7 +270,7 @@ constexpr void set(KernelTable& table, Type type, const KernelRow& filled) noexc
     table.types[static_cast<int>(type)] = filled;
 }
 
-/// Makes a table of the types whose loops the compiler vectorises.
+/// Returns a table of the types whose loops the compiler can vectorise.
 constexpr KernelTable make_table(const char* name) noexcept {
     KernelTable table{name, {}, sum_pass_of<std::uint64_t>()};
     set(table, Type::int8, row<std::int8_t>());
@@ -285,7 +291,7 @@ constexpr KernelTable make_table(const char* name) noexcept {
     return table;
 }
 
-/// Makes a table of the other types: x87 numbers and pairs.
+/// Returns a table of the other types: long double and pairs.
 constexpr KernelTable make_scalar_table(const char* name) noexcept {
     KernelTable table{name, {}, nullptr};
     set(table, Type::longdouble, row<long double>());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernels_avx2.hpp - hand-written loops for instruction sets with AVX2 and F16C.
 //
-// Idea     Combines a register of elements at a time. A remainder also uses a register.
-// Why      binary16: the processor converts in one instruction. Products of complex numbers: GCC 12
-//          compiles the plain loop to a fused multiply-add-subtract although contraction is off,
-//          and the result is rounded differently (seen with 12.2 at -O3 -march=x86-64-v3;
-//          tests/unit/reduce detects it).
-// Holds    For each element, the bits are those of kernels.hpp.
+// Idea     Each iteration combines a register of elements. Remaining elements are copied to a
+//          buffer of a register's size.
+// Why      For binary16, the processor has conversion instructions. For products of complex
+//          numbers, GCC 12.2 (-O3 -march=x86-64-v3) compiles the loop of kernels.hpp to fused
+//          multiply-add-subtract although contraction is off, which changes the rounding.
+//          tests/unit/reduce detects this.
+// Holds    Results are bitwise equal to those of kernels.hpp.
 #pragma once
 
 #include <immintrin.h>
@@ -21,11 +22,11 @@ namespace {  // one copy per instruction set: see kernels.hpp
 struct Sum;
 struct Prod;
 
-/// Hand-written operations: combine() of one register.
+/// Hand-written operations on a register. Empty if there is none for this type and operation.
 template <class T, class Operation>
 struct Wide {};
 
-/// Rounds eight float results. NaNs become the quiet NaN.
+/// Rounds eight floats to binary16. Any NaN becomes kQuietNan.
 inline __m128i rounded_binary16(__m256 result) noexcept {
     const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(result, result, _CMP_UNORD_Q));
     const __m128i nan_halves =
@@ -50,7 +51,7 @@ struct Wide<Binary16, Prod> {
     }
 };
 
-/// Combines (a, b) (c, d) to (ac, ad) -+ (bd, bc).
+/// Multiplies (a, b) and (c, d), real and imaginary part: (ac - bd, ad + bc).
 template <>
 struct Wide<Complex<float>, Prod> {
     using Register = __m256;
@@ -73,17 +74,17 @@ struct Wide<Complex<double>, Prod> {
     }
 };
 
-template <class Hand>
+template <class WideOperation>
 void reduce_wide(unsigned char* to, const unsigned char* left, const unsigned char* right,
                  std::size_t bytes) noexcept {
-    using Register = typename Hand::Register;
+    using Register = typename WideOperation::Register;
     constexpr std::size_t kStep = sizeof(Register);
     const auto combine = [](unsigned char* into, const unsigned char* a, const unsigned char* b) {
         Register x;
         Register y;
         __builtin_memcpy(&x, a, kStep);
         __builtin_memcpy(&y, b, kStep);
-        const Register result = Hand::combine(x, y);
+        const Register result = WideOperation::combine(x, y);
         __builtin_memcpy(into, &result, kStep);
     };
     std::size_t at = 0;

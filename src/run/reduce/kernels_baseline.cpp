@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernels_baseline.cpp - the kernels for every processor that this build supports.
+// kernels_baseline.cpp - kernels that run on every processor of this architecture.
 #include "run/reduce/kernels.hpp"
 
 namespace weft::run {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernels_scalar.cpp - kernels that wider registers do not accelerate: long double and pairs.
+// kernels_scalar.cpp - kernels of long double and pairs, which wider registers do not accelerate.
 //
-// Why      They are compiled once, so they cannot differ between instruction sets.
+// Why      These kernels are compiled once, so results cannot differ between instruction sets.
 #include "run/reduce/kernels.hpp"
 
 namespace weft::run {

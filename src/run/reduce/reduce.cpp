@@ -19,15 +19,16 @@ namespace {
 using Targets = std::span<std::byte* const>;
 using Operands = std::span<const std::byte* const>;
 
+/// Size of a tile in bytes: its partial result stays in the first-level cache.
 constexpr std::size_t kTileBytes = 4096;
-/// Most operands, and most targets, of one pass. More streams than the processor prefetches would
-/// make it slow.
+/// Limit for operands, and for targets, of a pass. With more pointers than the processor can
+/// prefetch, a pass is slow.
 constexpr std::size_t kPassPointersMax = 16;
-constexpr std::size_t kUserAlignmentMax = 16;
+constexpr std::size_t kUserAlignmentMax = 16;  // see reduce_many()
 
 #if defined(__x86_64__)
 bool runs_x86_v3() noexcept {
-#if defined(__clang__)  // does not know the level names; no processor has only these features of v3
+#if defined(__clang__)  // no level names; processors with these features have all features of v3
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 #else
@@ -86,20 +87,21 @@ bool contains(Targets targets, const std::byte* operand) noexcept {
     return std::find(targets.begin(), targets.end(), operand) != targets.end();
 }
 
-/// Operands and targets, and whether stores to the targets bypass the caches.
+/// A reduction of operands to targets.
 struct Work {
     const Reducer& reducer;
     Targets targets;
     Operands operands;
-    bool streams = false;
+    bool streams = false;  ///< stores to the targets bypass the caches
 
-    /// A single operand is copied.
+    /// Returns the pass, or nullptr. A single operand is copied.
     [[nodiscard]] ReducePassFn pass() const noexcept {
         return operands.size() == 1 ? kBaselineKernels.copy : reducer.pass;
     }
 };
 
-/// Returns true if lines of all targets are at equal offsets, and no target is an operand.
+/// Returns true if stores may bypass the caches: cache lines of all targets begin at equal offsets,
+/// and no target is an operand.
 bool can_stream(const Work& work, std::size_t bytes) noexcept {
     const std::size_t size = work.reducer.element_bytes;
     if (bytes < kTileBytes) return false;
@@ -111,7 +113,7 @@ bool can_stream(const Work& work, std::size_t bytes) noexcept {
                         [&](const std::byte* operand) { return contains(work.targets, operand); });
 }
 
-/// A few pointers, advanced by a number of bytes.
+/// At most kPassPointersMax pointers, advanced by `bytes`.
 template <class Byte>
 class MovedPointers {
   public:
@@ -128,7 +130,8 @@ class MovedPointers {
     std::size_t count_;
 };
 
-/// Combines a tile into `into`, which may be an operand. `partial` may equal `into`.
+/// Combines the operands' tiles at offset `at` into `into`, which may be an operand. `partial` is
+/// memory for partial results, and may equal `into`.
 void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::size_t at,
                   std::size_t bytes) noexcept {
     const std::byte* left = work.operands[0] + at;
@@ -174,8 +177,8 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
     }
 }
 
-/// Reduces by blocks. Bytes before the first whole line, and after the last whole block,
-/// are not streamed.
+/// Reduces whole blocks of kPassBytes by a pass, if possible. With streamed stores, the blocks
+/// begin at a cache line. Other bytes are reduced by tiles.
 void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     const Work plain{work.reducer, work.targets, work.operands};
     std::size_t begin = 0;
@@ -194,13 +197,15 @@ void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     reduce_tiles(plain, end, bytes);
 }
 
-/// Applies a user operation to tiles. Two tile buffers alternate as `in` and `inout`.
+/// Applies a user operation to tiles. Two buffers of a tile's size alternate as the arguments `in`
+/// and `inout` of the user's function.
 class UserTiles {
   public:
     UserTiles(const UserOperation& operation, std::byte* first, std::byte* second) noexcept
         : operation_(operation), in_(first), inout_(second) {}
 
-    /// Sets target = operands[0] (op) ... for `count` elements at offset `at` from each pointer.
+    /// Sets target = operands[0] (op) operands[1] ... for `count` elements at offset `at` in each
+    /// buffer.
     void reduce(std::byte* target, Operands operands, std::size_t at, std::size_t count) {
         const std::size_t bytes = count * operation_.element_bytes;
         const std::byte* left = operands[0] + at;
@@ -215,7 +220,8 @@ class UserTiles {
             std::swap(in_, inout_);
             left = in_;
         }
-        // Only now may the target's tile change: an operand may be the target.
+        // The target may be an operand, so its tile is written only after all but the last operand
+        // are read.
         const bool direct = left != target + at && aligned(target + at);
         std::byte* const into = direct ? target + at : inout_;
         copy_bytes(into, operands[last] + at, bytes);
@@ -224,6 +230,7 @@ class UserTiles {
     }
 
   private:
+    /// Returns true if the user function may receive this pointer.
     [[nodiscard]] bool aligned(const std::byte* pointer) const noexcept {
         const std::size_t size = operation_.element_bytes;
         const std::size_t alignment = std::min(kUserAlignmentMax, size & (~size + 1));
