@@ -47,7 +47,7 @@ struct BindOptions {
 /// Returns true if the slots of a bulk bank hold all payloads of a program with one segment.
 [[nodiscard]] bool fits_as_a_whole(const plan::Program& program, BindOptions options);
 
-/// Returns the number of banks that the program's calls use in turn.
+/// Returns the number of banks of the class that the program's calls use.
 [[nodiscard]] std::uint32_t banks_for(const plan::Program& program, const BindOptions& options);
 
 /// Binds a program. Fails if it needs more put targets than the team has.

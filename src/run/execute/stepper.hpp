@@ -417,7 +417,7 @@ class Stepper {
     }
     /// Returns true for one second after the first failed access to a peer that has ended. The
     /// launcher should detect the peer's end before this rank ends, and then ends the job. If a
-    /// network loses a peer, the watchdog waits likewise (watchdog.hpp).
+    /// network loses a peer, the watchdog waits in the same way (watchdog.hpp).
     [[nodiscard]] bool lingers() noexcept {
         const std::uint64_t now = base::monotonic_ns();
         if (gone_since_ns_ == 0) gone_since_ns_ = now;

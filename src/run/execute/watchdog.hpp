@@ -257,7 +257,7 @@ class Watchdog {
         if (lane.peer < 0 || lane.waits_locally || lane.team == nullptr) return;
         inquire(lane, lane.peer);
         // A signal of another call may come from any member, because in its call another member may
-        // use this cell. So send inquiries to other members, too, in turn.
+        // use this cell. So send inquiries to other members, too, round robin.
         const Rank members = lane.team->size();
         const Rank inquiries = has_other_signal(lane) ? std::min(members, kInquiriesMax) : 1;
         for (Rank i = 0; i < inquiries; ++i) {
@@ -414,7 +414,7 @@ class Watchdog {
     base::FlagWord seen_[Mailboxes::kEntries] = {};  ///< last flag of each mailbox
     Inquiry outgoing_;                               ///< the last inquiry or verdict
     Rank outgoing_peer_ = 0;
-    Rank last_inquired_ = 0;     ///< last member that got an inquiry in turn
+    Rank last_inquired_ = 0;     ///< last member that got a round-robin inquiry
     bool sending_ = false;       ///< outgoing_ is not completely posted
     std::uint64_t resume_ = 0;   ///< the wire's state while sending_
     std::uint32_t pending_ = 0;  ///< transfers that still read outgoing_

@@ -73,7 +73,7 @@ std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) 
         return fmt::format("{}; buffers are never adopted: {}", text, direct.adoption_off());
     const auto counters = direct.adoption_counters();
     text += fmt::format(
-        "; {} adoptions, {} bytes now, {} private again after a fork, {} whose memory went away",
+        "; {} adoptions, {} bytes now, {} private again after a fork, {} unmapped or changed later",
         counters.adoptions, counters.adopted_bytes, counters.given_back, counters.lost);
     constexpr std::array<const char*, link::kRefusals> kReasons{"not private memory",
                                                                 "memory is locked or pinned",
@@ -181,8 +181,9 @@ void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
                          access_text(moved.written)));
     log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));
     const auto& windows = direct->window_counters();
-    log.info(fmt::format("objects of local peers: {} mapped, {} not mappable, {} uses without room",
-                         windows.mapped, windows.refused, windows.passed_over));
+    log.info(fmt::format(
+        "objects of local peers: {} mapped, {} not mappable, {} uses without a free window",
+        windows.mapped, windows.refused, windows.passed_over));
 }
 
 std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::DirectMemory* direct) {

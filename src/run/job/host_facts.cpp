@@ -44,12 +44,12 @@ void read_version_1(CpuQuota& quota, const std::string& folder) {
     apply_limit(quota, folder, time, period);
 }
 
-/// Calls `read` for the group at `path` and for its parents up to `root`. In a container, often
-/// only `root` exists.
-template <class Read>
-void read_groups(CpuQuota& quota, const std::string& root, std::string path, Read read) {
+/// Calls read_group(quota, folder) for the group at `path` and for its parents up to `root`. In a
+/// container, often only `root` exists.
+template <class Reader>
+void read_groups(CpuQuota& quota, const std::string& root, std::string path, Reader read_group) {
     while (true) {
-        read(quota, root + path);
+        read_group(quota, root + path);
         const std::size_t slash = path.rfind('/');
         if (slash == std::string::npos) return;
         path.resize(slash);

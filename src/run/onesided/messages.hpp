@@ -152,7 +152,7 @@ class Messages {
         from.awaited = base::flag_word(number, 0);
     }
 
-    /// Returns true if a local peer has no new message and none is queued for it: the usual case.
+    /// Returns true if a local peer has sent no message and has no queued message: the usual case.
     [[nodiscard]] static bool is_idle(const MessagePeer& from) noexcept {
         if (from.there == nullptr || !from.queue.empty()) return false;
         return !has_arrived(from, from.next->flag.load(std::memory_order_relaxed));

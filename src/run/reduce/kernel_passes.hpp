@@ -8,7 +8,7 @@
 // Why      Separate kernels for each number of operands and targets are not faster, and many times
 //          larger (perf/micro/reduce_passes.cpp). Operations other than sums are too rare to
 //          justify the code size.
-// Holds    The result is bitwise equal to that of the two-operand kernel (ReduceFn), applied from
+// Holds    The result has the same bits as repeated calls of the two-operand kernel (ReduceFn) from
 //          left to right. A target may be an operand: each block is read from all operands before
 //          it is stored.
 #pragma once

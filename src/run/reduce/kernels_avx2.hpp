@@ -7,7 +7,7 @@
 //          numbers, GCC 12.2 (-O3 -march=x86-64-v3) compiles the loop of kernels.hpp to fused
 //          multiply-add-subtract although contraction is off, which changes the rounding.
 //          tests/unit/reduce detects this.
-// Holds    Results are bitwise equal to those of kernels.hpp.
+// Holds    Results have the same bits as results of kernels.hpp.
 #pragma once
 
 #include <immintrin.h>
@@ -22,7 +22,7 @@ namespace {  // one copy per instruction set: see kernels.hpp
 struct Sum;
 struct Prod;
 
-/// Hand-written operations on a register. Empty if there is none for this type and operation.
+/// Hand-written operation on a register. Empty for other types and operations.
 template <class T, class Operation>
 struct Wide {};
 

@@ -68,8 +68,8 @@ class ReduceTable {
 /// Returns the names of the operations that a built-in type has, such as "sum prod", for messages.
 [[nodiscard]] std::string operations_of(Type type);
 
-/// If the ranks of a node access at least this number of bytes in a call, stores bypass the caches,
-/// because the data would not stay in the caches until it is read. On a Xeon of 2023, cached stores
+/// Stores bypass the caches in calls in which the ranks of a node access at least this number of
+/// bytes: more data would not stay in the caches until it is read. On a Xeon of 2023, cached stores
 /// are faster at 16 MiB, and streamed stores from 32 MiB on.
 inline constexpr std::size_t kStreamBytesMin = std::size_t{32} << 20;
 

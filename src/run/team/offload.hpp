@@ -5,10 +5,10 @@
 // Idea     Each rank's program becomes a list of descriptors (plan/offload). When a rank starts the
 //          call, it queues its descriptors at a separate endpoint (link/fabric/triggered.hpp).
 //          After that the rank may sleep, and its peers still complete the call.
-// Why      A peer may write data of the next call while this call is incomplete here, so calls use
-//          banks in turn. A synchronizing program needs two banks: no rank completes call N + 1,
-//          and starts N + 2 in the bank of N, before all ranks have started N + 1. Other programs
-//          use eight banks, and a barrier before bank 0 is reused.
+// Why      A peer may write data of the next call while this call is incomplete here, so
+//          consecutive calls use different banks. A synchronizing program needs two banks: no rank
+//          completes call N + 1, and starts N + 2 in the bank of N, before all ranks have started N
+//          + 1. Other programs use eight banks, and a barrier before bank 0 is reused.
 // Holds    An object runs one call at a time. All messages use the network, even between local
 //          ranks. When a call ends, this rank resets the contents of its bank, before a peer can
 //          use the bank again.

@@ -85,7 +85,7 @@ class PlanCache {
     /// Adds a new plan, and logs it with `reason`. Returns it, or the failure of `made`.
     base::Result<const Plan*> keep(std::uint64_t key, base::Result<std::unique_ptr<Plan>> made,
                                    std::string_view reason);
-    /// Returns `held`. At the first call, makes that plan, which lives as long as the team.
+    /// Returns `held`. At the first call, makes that plan, which lives until the team ends.
     base::Result<const Plan*> own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
                                        const Call& call,
                                        base::Result<const ChosenAlgorithm*> algorithm);

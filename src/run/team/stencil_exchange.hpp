@@ -40,7 +40,7 @@ class StencilExchange {
     using Data = collectives::NeighborData;
     using Way = collectives::NeighborWay;
 
-    /// The grid must have as many ranks as the team. The team must outlive this object.
+    /// The grid must have a rank for each member of the team. The team must outlive this object.
     StencilExchange(Team& team, collectives::Stencil stencil);
 
     /// Sends a block of `count` elements to each neighbor, and receives one from each into `out`,

@@ -28,7 +28,8 @@ namespace weft::run {
 using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
 
 /// Lock for functions that make or end teams and symmetric memory. Such a function agrees on free
-/// memory with other ranks in several exchanges, which must not mix with those of another thread.
+/// memory with other ranks in several exchanges, which must not mix with exchanges of another
+/// thread.
 class SetupLock {
   public:
     using Hold = std::unique_lock<std::recursive_mutex>;
