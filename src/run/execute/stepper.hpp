@@ -361,7 +361,7 @@ class Stepper {
         auto exposure = wire_.memory().expose_far(all.data, all.bytes);
         if (!exposure) return exposure.failure();
         if (exposure->reach.way ==
-            base::AccessMethod::registered) {  // else the block is in the segment
+            base::AccessMethod::registered) {  // otherwise it is in the segment
             op.exposures.push_back(*exposure);
             mover_.count_exposed(*exposure);
         }

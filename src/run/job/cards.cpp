@@ -14,7 +14,7 @@ void append(Bytes& out, const void* data, std::size_t bytes) {
     out.insert(out.end(), from, from + bytes);
 }
 
-/// Head of a published mapping verdict.
+/// Header of a published mapping verdict.
 struct MappingHead {
     std::uint64_t bytes = 0;  ///< size of the verdict
     std::int64_t error = 0;   ///< errno of kernel copies; 0: success

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cards.hpp - records that ranks publish at start-up, and their conversion to and from bytes.
 //
-// Holds    Records of other ranks are checked: every length and rank must be possible, and the
-//          record must name its publisher.
+// Holds    Records of other ranks are checked: lengths and ranks must be valid, and a record must
+//          name its publisher.
 #pragma once
 
 #include <sched.h>

@@ -207,7 +207,7 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
             {{"buffers", "by kernel"}, count(moved.buffers, base::AccessMethod::copied)},
             {{"adop-", "tions"}, remapped.adoptions},
             {{"adopted", "bytes now"}, remapped.adopted_bytes},
-            {{"given", "back"}, remapped.given_back},  // remapped, then private at a fork
+            {{"given", "back"}, remapped.given_back},  // made private again by a fork
             {{"", "lost"}, remapped.lost},
             {{"", "refused"}, refused},
             {{"objects", "mapped"}, windows.mapped},

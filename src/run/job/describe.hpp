@@ -22,7 +22,7 @@
 
 namespace weft::run {
 
-/// Facts about a job that its first rank derives.
+/// Facts about a job, as rank 0 determines them.
 struct Description {
     const Job& job;
     std::vector<Rank> ranks_per_node;

@@ -65,7 +65,7 @@ static_assert(sizeof(RecordedEvent) == 48);
     return key | 1;
 }
 
-/// Counts of accesses to memory of peers, by transfer method.
+/// Accesses to memory of local peers and to exposed buffers, by access method.
 struct MappedBytes {
     std::array<std::uint64_t, base::kAccessMethods>
         read{};  ///< bytes of local peers that this rank read

@@ -274,7 +274,7 @@ class OneSided {
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     struct PeerWrites {
-        std::uint64_t landed = 0;      ///< transfers known to be delivered
+        std::uint64_t delivered = 0;   ///< transfers known to be delivered
         std::uint64_t requested = 0;   ///< transfers before the last request
         std::uint32_t delivering = 0;  ///< writes in flight, if completion implies delivery
         std::uint64_t signals = 0;     ///< signals in immediates; only a flush ensures their order
@@ -421,7 +421,7 @@ class OneSided {
             case base::RemoteCompletion::counted:
                 break;
         }
-        return peer(rank).landed != wire_.counts().written_to(rank);
+        return peer(rank).delivered != wire_.counts().written_to(rank);
     }
 
     bool flush(Stream& used, Rank rank) {
@@ -443,7 +443,7 @@ class OneSided {
                             .posted = used.at(rank).posted,
                             .writes = wire_.counts().written_to(rank),
                             .signals = at.signals};
-        const bool settled = delivers() || at.landed == flush.writes;  // `delivering`: is_flushed()
+        const bool settled = delivers() || at.delivered == flush.writes;  // is_flushed() waits
         if (settled && !requests_.outstanding(rank)) return flush;
         flush.number = send_after_writes(used, rank, {.kind = RequestKind::flush}, true);
         if (flush.number == 0) return std::nullopt;
@@ -457,7 +457,7 @@ class OneSided {
     /// Records that all puts before the flush have been delivered.
     void settle(Stream& used, const Stream::Flush& flush) {
         PeerWrites& at = peer(flush.rank);
-        at.landed = std::max(at.landed, flush.writes);
+        at.delivered = std::max(at.delivered, flush.writes);
         at.signals_done = std::max(at.signals_done, flush.signals);
         Stream::Peer& here = used.at(flush.rank);
         here.fenced = here.fenced && here.fence > flush.posted;
