@@ -53,8 +53,7 @@ class Runtime {
     [[nodiscard]] StartedCalls& calls() { return calls_; }
     [[nodiscard]] SymmetricHeap& heap() { return heap_; }
     [[nodiscard]] RegisteredMemory& registered() { return registered_; }
-    /// Returns the one-sided calls between members of a team. `stream` is the stream of a context;
-    /// nullptr: the team's own.
+    /// Returns the one-sided calls of a team. `stream`: of a context; nullptr: the team's own.
     [[nodiscard]] RemoteMemory remote(const Team& team, Stream* stream = nullptr) {
         return {memory_, registered_, team, stream};
     }
@@ -65,8 +64,7 @@ class Runtime {
     [[nodiscard]] std::uint64_t network_writes() const;
     /// Ends the job on all ranks, with this exit status.
     [[noreturn]] void abort(int status);
-    /// Completes all communication, waits for all ranks, and leaves the job. Collective over the
-    /// job.
+    /// Completes all communication, waits for all ranks, and leaves the job. Collective.
     base::Result<void> finalize();
 
   private:

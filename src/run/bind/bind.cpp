@@ -67,8 +67,7 @@ class Binder {
         bound_.place_scratch();
     }
 
-    /// For a program whose counts are known only to sender and receiver of each message: records
-    /// these counts in BoundProgram::pairs, and adds a hash of the message's count to each flag.
+    /// Records the counts of a pairwise program in BoundProgram::pairs, and their hashes in salts.
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];
@@ -99,8 +98,7 @@ class Binder {
         const std::uint32_t first = bound_.pieces[list.start].first / units * units;
         return partition_.size(first, units);
     }
-    /// Returns true if a message of `count` elements fits into a cell. Sender and receiver decide
-    /// equally.
+    /// Returns true if a message fits into a cell. Sender and receiver decide equally.
     [[nodiscard]] bool fits_cell(std::uint64_t count) const {
         return count * bound_.element_bytes <= base::kCellPayload;
     }
@@ -109,7 +107,6 @@ class Binder {
         const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
         return static_cast<std::uint16_t>((mixed >> 48) | 1U);
     }
-    /// Returns the entry of a peer in BoundProgram::pairs, which is added if missing.
     PairCounts& pair_with(Rank peer) {
         const auto found = std::ranges::find(bound_.pairs, peer, &PairCounts::peer);
         return found != bound_.pairs.end() ? *found
@@ -133,7 +130,6 @@ class Binder {
         return near_ == nullptr || (*near_)[static_cast<std::size_t>(rank)];
     }
 
-    /// Adds the pieces of a list of blocks.
     PieceList cut(plan::BlockList list) {
         const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
         for (std::uint32_t i = 0; i < list.count; ++i) {
@@ -145,8 +141,7 @@ class Binder {
             for (std::uint32_t k = 0; k < block.count; ++k)
                 add_piece(block, block.first + k * block.stride, 1);
         }
-        // If the size of a piece varies with the segment, offsets of other pieces in the payload
-        // do, too.
+        // If the size of a piece varies with the segment, other offsets in the payload may, too.
         const auto cut_here = std::span(bound_.pieces).subspan(start);
         if (std::ranges::any_of(cut_here, &Piece::moving)) {
             for (Piece& piece : cut_here) piece.moving = true;
@@ -196,8 +191,7 @@ class Binder {
         bound_.pieces.push_back(piece);
     }
 
-    /// Checks the sizes of a reduction, and packs each of its operands and targets as a separate
-    /// list.
+    /// Checks the sizes of a reduction, and packs each operand and target as a separate list.
     void check_and_pack(BoundStep& step) {
         if (step.kind == StepKind::copy || step.source.count == 0) return;
         const std::uint32_t each = step.source.count / step.operands;
@@ -227,7 +221,6 @@ class Binder {
         }
     }
 
-    /// Returns the touched part of the caller's buffer, or nullptr for other buffers.
     TouchedBuffer* touched(Buffer buffer) {
         if (buffer == Buffer::input) return &bound_.touched_input;
         return buffer == Buffer::output ? &bound_.touched_output : nullptr;
@@ -241,9 +234,8 @@ class Binder {
         exposed->copies.bytes += bound_.segments * bytes;
         if (bound_.program.root == bound_.program.rank) exposed->copies.at_once = ++root_exposes_;
         exposed->gaps = bound_.has_displacements(buffer);
-        // During the exposure, peers see this rank's writes only if it writes to the alias, so the
-        // access must not be `read`. The contents of an output need not be kept: only data that the
-        // call writes is defined (plan::Contract).
+        // If this rank writes during the exposure, it must use the alias, so the access is not
+        // `read`. The old contents of an output are not needed (plan::Contract).
         if (buffer == Buffer::output)
             exposed->access = base::Access::overwrite;
         else if ((step.flags & plan::kWritten) != 0)
@@ -253,8 +245,7 @@ class Binder {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
             if (buffer == nullptr || piece.count == 0) continue;
-            // In these programs, messages determine the iterations of loops, whose pieces are not
-            // exposed.
+            // In these programs, the pieces of loops are not exposed.
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
         }
@@ -262,8 +253,7 @@ class Binder {
         bound_.node_bytes = times(static_cast<std::uint64_t>(near),
                                   bound_.touched_input.bytes() + bound_.touched_output.bytes());
     }
-    /// Measures the touched part of scratch buffers: all of it if a loop has its own iteration
-    /// count.
+    /// Measures the touched scratch memory: all of it if a loop has its own iteration count.
     void measure_scratch() {
         const bool repeats = std::ranges::any_of(bound_.program.steps, [](const plan::Step& step) {
             return step.kind == StepKind::loop && step.operands != 0;
@@ -298,8 +288,7 @@ std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions&
     return times(times(program.slot_units, unit), options.element_bytes);
 }
 
-/// Returns the offset of each slot, and the end of the last one. Slots have different sizes, and
-/// `depth` copies each.
+/// Returns the offset of each slot, and the end. Slots differ in size, and have `depth` copies.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t room : program.slot_capacity)
@@ -346,8 +335,7 @@ Capacity capacity_of(const plan::Program& program) {
     return capacity;
 }
 
-/// Returns the number of elements in the largest unit of the same program with one segment.
-/// `program` has `segments` segments.
+/// Returns the elements of the largest unit if the program had 1 instead of `segments` segments.
 std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
                          std::uint64_t elements) {
     const std::uint32_t units = program.units / segments;
@@ -364,8 +352,7 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
-    // With published slots, the call may need a larger class of banks, but not the large banks if
-    // it did not need these before.
+    // Published slots may require a larger class of banks, but must not require the large banks.
     const std::uint64_t both = plus(bytes, bytes);
     const std::uint8_t alone = class_for(options.shape, bytes, program.synchronizing);
     const std::uint8_t shared = class_for(options.shape, both, program.synchronizing);

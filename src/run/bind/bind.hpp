@@ -26,14 +26,12 @@ struct BindOptions {
     std::vector<std::uint64_t> output_starts = {};
 };
 
-/// Returns true if plan::localize() may make a program publish data for local peers. Either all
-/// payloads fit into cells, or all ranks share memory (`one_node`) and a bulk bank has room for
-/// published slots, too.
+/// Returns true if plan::localize() may make a program publish data for local peers: all payloads
+/// fit into cells or, in a team within a node, a bulk bank has room for published slots, too.
 [[nodiscard]] bool may_publish(const plan::Program& program, const BindOptions& options,
                                bool one_node);
 
-/// Returns the size of each slot in bytes if `slots` slots, each with `depth` copies, divide a bulk
-/// bank evenly.
+/// Returns the bytes of each slot if `slots` slots with `depth` copies divide a bank evenly.
 [[nodiscard]] constexpr std::uint64_t even_slot_bytes(const base::RegionShape& shape,
                                                       std::uint32_t slots, std::uint32_t depth) {
     return shape.room_for_copies() / (std::uint64_t{slots} * depth) / 64 * 64;
@@ -53,8 +51,7 @@ struct BindOptions {
 /// Binds a program. Fails if it needs more put targets than the team has.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
 
-/// Returns the fused form of a bound program, for put targets of this shape. The result is empty if
-/// the steps do not allow a fused form.
+/// Returns the fused form of a bound program; empty if the steps do not allow one.
 [[nodiscard]] FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape);
 
 }  // namespace weft::run

@@ -15,7 +15,6 @@ using plan::blocks_of;
 using plan::Buffer;
 using plan::StepKind;
 
-/// Returns true if a step reads or writes a buffer.
 bool uses(const plan::Program& program, const plan::Step& step, Buffer buffer) {
     for (const plan::BlockList list : {step.target, step.source}) {
         const auto blocks = blocks_of(program, list);
@@ -66,8 +65,7 @@ std::uint32_t scratch_for_output(const BoundProgram& bound) {
     return to != from || reaches_outside(program, from) ? BoundProgram::kNone : from.index;
 }
 
-/// Returns the scratch buffer to which the first step copies the input, if later steps only read
-/// the buffer. Otherwise returns kNone.
+/// Returns the scratch buffer to which step 0 copies the input, unless written later; or kNone.
 std::uint32_t scratch_for_input(const BoundProgram& bound) {
     const plan::Program& program = bound.program;
     if (is_nonlinear(program) || bound.has_displacements(Buffer::input) || program.steps.empty() ||

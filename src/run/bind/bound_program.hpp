@@ -4,8 +4,7 @@
 // Idea     Binding converts units to bytes, and slot numbers to offsets of put targets. Only the
 //          caller's buffers (Registers), the bank and the tick vary between calls. So a bound
 //          program is immutable, and shared by all calls that differ only in their buffers.
-// Next     bind.hpp for binding; run/execute/engine.hpp for execution; fused.hpp for the fused
-//          form.
+// Next     bind.hpp for binding; run/execute/engine.hpp for execution; fused.hpp.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +57,7 @@ struct BoundStep {
     std::uint32_t number = 0;   ///< slot, signal or cell number; loop: steps of the body
     /// Reduce: number of operands. Expose: its index. Loop: iterations.
     std::uint32_t operands = 0;
-    /// Put, expose, wait: hash of a count that only sender and receiver know, for the flag. 0:
-    /// unused.
+    /// Put, expose, wait: hash for the flag, of a count that only two ranks know. 0: unused.
     std::uint16_t salt = 0;
     PieceList target = {};
     PieceList source = {};  ///< reduce: the operands' lists, of equal lengths
@@ -71,8 +69,7 @@ struct BoundStep {
            kind == plan::StepKind::expose;
 }
 
-/// Range of a buffer that the program accesses, in bytes from the buffer's start. Of the caller's
-/// buffers, also the access of local peers.
+/// Range of a buffer that the program accesses, in bytes, and the access of local peers to it.
 struct TouchedBuffer {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -82,7 +79,6 @@ struct TouchedBuffer {
     base::Copies copies;  ///< copies that peers make if only the kernel can access it
 
     [[nodiscard]] std::uint64_t bytes() const { return end - begin; }
-    /// Extends the range to include `from` to `to`.
     void add(std::uint64_t from, std::uint64_t to);
     /// Returns the union with the range of another buffer at the same address.
     [[nodiscard]] TouchedBuffer joined(const TouchedBuffer& other) const;
@@ -100,8 +96,7 @@ struct BoundProgram {
     std::uint32_t element_bytes = 1;
     bool synchronizing = false;
     bool bulk = false;  ///< payloads use bulk banks, not cells
-    /// Size class of the bulk banks, as the index in RegionShape::small; kSmallClasses: large
-    /// banks.
+    /// Size class of the bulk banks: index in RegionShape::small; kSmallClasses: large banks.
     std::uint8_t bulk_class = base::kSmallClasses;
     std::uint32_t segments = 1;
     std::uint32_t depth = 1;       ///< number of copies of each slot and cell
@@ -114,8 +109,7 @@ struct BoundProgram {
     TouchedBuffer touched_scratch;    ///< union of the touched ranges of all scratch buffers
     /// Scratch buffer whose memory is the output, unless the call is in place; or kNone.
     std::uint32_t scratch_in_output = kNone;
-    /// Scratch buffer that is only a copy of the input, so that its memory is the input, unless the
-    /// call is in place; or kNone.
+    /// Scratch buffer whose memory is the input, which it copies, unless in place; or kNone.
     std::uint32_t scratch_in_input = kNone;
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::vector<BoundStep> steps;
@@ -148,13 +142,11 @@ struct BoundProgram {
         const std::uint64_t start = slot_starts[number];
         return start + copy * ((slot_starts[number + 1] - start) / depth);
     }
-    /// Returns the first step of a lane from which on it only waits for local peers. A wait for a
-    /// remote rank is not included, because its data arrives only while this rank makes calls.
-    /// `near` is as in BindOptions.
+    /// Returns the first step of a lane from which on it only waits for local peers. Data of remote
+    /// ranks arrives only while this rank makes calls. `near` is as in BindOptions.
     [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
                                         const std::vector<bool>* near) const;
-    /// Sets scratch_in_output and scratch_in_input, which save memory. The step that copies such a
-    /// buffer then has equal source and target.
+    /// Sets scratch_in_output and scratch_in_input. Their copy steps have equal source and target.
     void place_scratch();
 };
 

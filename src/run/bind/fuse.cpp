@@ -184,16 +184,14 @@ class Fuser {
         ++stage_;
     }
 
-    /// Combines the operands of a short result one after another, so that later operands may still
-    /// be in flight.
+    /// Combines the operands of a short result one after another, while later ones are in flight.
     void add_in_turn(const Result& result) {
         FusedPlace left = result.operands.front().part.place;
         for (const Operand& operand : result.operands) {
             if (operand.awaited) add_await(*operand.awaited);
             if (&operand == &result.operands.front() || result.bytes == 0) continue;
             const bool last = &operand == &result.operands.back();
-            // A partial result must not go to the target, which may be an operand that has not
-            // arrived.
+            // Not to the target, which may be an operand that has not arrived.
             const FusedPlace into = last ? result.target : sum();
             add_combined(into, left, operand.part.place, result.bytes);
             left = into;
@@ -245,7 +243,6 @@ class Fuser {
     [[nodiscard]] static std::uint32_t region_of(Rank rank) {
         return kFusedRegions + static_cast<std::uint32_t>(rank);
     }
-    /// Returns the cell of a part.
     [[nodiscard]] FusedPlace flag_of(const FusedPart& part) const {
         if (part.of == FusedPart::Of::published)
             return {shape_.published(0, part.number), part.place.base, FusedMove::published};

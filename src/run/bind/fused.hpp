@@ -2,9 +2,9 @@
 // fused.hpp - fused form of a bound program: a list of stores, waits and results
 // (docs/decisions/0015-fused-form.md).
 //
-// Idea     The location of data in a step (FusedPlace) consists of constants: a base (a buffer of
-//          the call or the region of a rank), an offset in the first bank, and the kind of its
-//          bank. So an address needs two additions.
+// Idea     A location of data (FusedPlace) consists of constants: a base (a buffer of the call or
+//          the region of a rank), an offset in the first bank, and a kind of bank. An address is
+//          two additions.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,6 @@ enum class FusedMove : std::uint32_t {
 };
 inline constexpr std::size_t kFusedMoves = 4;
 
-/// Location of a cell, a payload or a part of a buffer.
 struct FusedPlace {
     std::uint64_t offset = 0;  ///< offset from the base, in the first bank
     std::uint32_t base = kFusedInput;
@@ -75,8 +74,7 @@ enum class FusedTeams : std::uint8_t {
 
 struct FusedProgram {
     std::vector<FusedStep> steps;  ///< the last step is `end`; empty: no fused form
-    /// Exactly a store, a wait, and optionally a result of two operands, without bulk bank or
-    /// scratch: the usual exchange of two ranks.
+    /// A store, a wait, and at most a result of two operands, without bulk bank or scratch.
     bool exchange = false;
     FusedTeams teams = FusedTeams::none;  ///< least TeamState::runs_fused that runs it
     std::uint64_t scratch_bytes = 0;

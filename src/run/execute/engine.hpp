@@ -5,9 +5,8 @@
 //          running operations, and all queues whose first call may start by the bank rule. So ranks
 //          may start calls of different teams in different orders without a deadlock.
 // Holds    Only the thread that holds the turn drives. Only wait(), run(), await(), settle() and
-//          drain() block. If no other call is in flight, a call of a team within a node takes the
-//          fused path: no queue, no operation object, no decoding. An exchange of two ranks is
-//          inlined into its caller.
+//          drain() block. If no other call is in flight, a team within a node uses the fused path:
+//          no queue, no operation object, no decoding. An exchange is inlined into its caller.
 // Next     engine_failures.hpp for members that this file only declares; window.hpp for the bank
 //          rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
@@ -58,8 +57,7 @@ class Engine {
         std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     }
 
-    /// Numbers and queues a call without waiting. The operation is valid until the caller calls
-    /// release().
+    /// Numbers and queues a call without waiting. The operation is valid until release().
     Operation& start(TeamState& team, const BoundProgram& program, Registers registers,
                      const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
@@ -118,8 +116,7 @@ class Engine {
         drive_until([&] { return op.ended(); });
     }
 
-    /// Makes a blocking call. Returns false if it failed; then failure() has the reason. The most
-    /// frequent path is inlined into the caller.
+    /// Makes a blocking call. Returns false if it failed; then failure() has the reason.
     [[gnu::always_inline]] bool run(TeamState& team, const BoundProgram& program,
                                     const Registers& registers, const Reducer& reducer) {
         if (at_rest_ && may_exchange(team, program)) [[likely]]
@@ -189,8 +186,7 @@ class Engine {
     [[nodiscard]] std::vector<WaitingLane> describe_running() const;
 
   private:
-    /// Number of failed polls of a fused call between calls of the external function.
-    static constexpr unsigned kExternalEvery = 16;
+    static constexpr unsigned kExternalEvery = 16;  ///< failed polls between external_.drive()
     static constexpr unsigned kProgressEvery = 16;  ///< see run_queued()
 
     friend class Driving<Engine>;
@@ -199,8 +195,7 @@ class Engine {
         return !running_.empty() || queued_ != 0 || !failing_.empty();
     }
 
-    /// Advances and starts calls as far as possible. Polls the network only if a call's last puts
-    /// must complete. Returns true if a call advanced.
+    /// Advances and starts calls. Polls the network only for the completion of last puts.
     bool advance_all() {
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
@@ -212,7 +207,6 @@ class Engine {
         return true;
     }
 
-    /// Polls wire and calls, and runs the watchdog. Returns true if a call advanced.
     bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
         const bool moved = busy() && advance_all();
@@ -243,7 +237,6 @@ class Engine {
         turn_.give_way();
     }
 
-    /// Takes the turn. Runs the call fused if no other call is in flight, else queues it.
     [[gnu::noinline]] bool run_with_turn(TeamState& team, const BoundProgram& program,
                                          Registers registers, const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
@@ -259,8 +252,7 @@ class Engine {
                     const Reducer& reducer) {
         Operation& op = start_now(team, program, registers, reducer);
         op.recorded.blocking = true;
-        // A call that needs no data from peers usually ends here, without a poll of the network.
-        // Every 16th call polls the network first.
+        // A call that needs no data from peers usually ends without a poll of the network.
         if (++calls_ % kProgressEvery != 0) advance_all();
         drive_until([&] { return op.ended(); });
         const bool succeeded = op.state != Operation::State::failed;
@@ -378,8 +370,7 @@ class Engine {
 
     // --- fused calls ----------------------------------------------------------------------------
 
-    /// Runs the steps of an exchange, without a loop or a FusedCall, which the compiler would keep
-    /// in memory instead of registers.
+    /// Runs the steps of an exchange, without a FusedCall, which the compiler would keep in memory.
     [[gnu::always_inline]] bool run_exchange(TeamState& team, const BoundProgram& program,
                                              const Registers& registers, const Reducer& reducer) {
         const base::FlagWord flag = begin_exchange(team, program, registers);
@@ -486,8 +477,7 @@ class Engine {
     ExternalProgress external_;
     std::function<std::string()> describe_await_;  ///< `waits` of await(); empty: none
     bool gave_up_ = false;                         ///< the watchdog ended all waits
-    /// No call is in flight, the turn is not shared, and calls are not recorded, so run() may use
-    /// the fused path without the turn.
+    /// No call is in flight, the turn is not shared, and calls are not recorded.
     bool at_rest_ = false;
     unsigned calls_ = 0;      ///< number of blocking calls that were queued
     bool cancelled_ = false;  ///< the wire is cancelled

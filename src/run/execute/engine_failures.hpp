@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine_failures.hpp - members of the class Engine that fail calls and describe waits.
 //
-// Holds    A failed team accepts no further calls. A failed call ends for its caller when no
-//          transfer reads its buffers any more.
+// Holds    A failed team accepts no calls. A failed call ends when no transfer reads its buffers.
 // Next     engine.hpp for the class; watchdog.hpp for the decision to end waits.
 #pragma once
 
@@ -64,8 +63,7 @@ bool Engine<Wire>::end_failing() {
            }) != 0;
 }
 
-/// Fails the team to which the watchdog's failure applies. If it applies to all teams, also ends
-/// all waits and cancels the wire.
+/// Fails the affected team. If all are affected, also ends all waits and cancels the wire.
 template <Transport Wire>
 void Engine<Wire>::give_up() {
     gave_up_ = gave_up_ || watchdog_.affects_all();
@@ -75,7 +73,6 @@ void Engine<Wire>::give_up() {
     end_failing();
 }
 
-/// Fails the teams to which the watchdog's failure applies.
 template <Transport Wire>
 void Engine<Wire>::fail_affected(const base::Failure& why) {
     for (const auto& team : teams_) {

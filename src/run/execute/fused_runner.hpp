@@ -3,8 +3,7 @@
 // combine.
 //
 // Why      The functions are inlined into their caller, so that the compiler keeps the state of a
-//          call in registers. For the same reason, `wait`, the function that waits, gets copies of
-//          arguments.
+//          call in registers. For the same reason, the function `wait` gets copies of arguments.
 // Holds    No allocation, lock, system call or choice of algorithm. `wait` is called if a flag has
 //          not arrived at the first test. It returns false if the call must end.
 // Next     run/bind/fused.hpp for the form; engine.hpp for its use.
@@ -22,7 +21,6 @@
 
 namespace weft::run {
 
-/// A fused call in progress.
 struct FusedCall {
     TeamState& team;
     const BoundProgram& program;
@@ -31,15 +29,13 @@ struct FusedCall {
     base::FlagWord flag;  ///< flag that the call raises and waits for
 };
 
-/// Returns true if Engine::run_exchange() may run the call now. No call of the team may be in
-/// flight.
+/// Returns true if run_exchange() may run the call now. The team must have no call in flight.
 [[nodiscard]] [[gnu::always_inline]] inline bool may_exchange(const TeamState& team,
                                                               const BoundProgram& program) {
     return program.fused.exchange && program.fused.teams <= team.runs_fused &&
            team.cells->may_run_now(program.synchronizing);
 }
-/// Returns true if this rank may run the call in fused form now. No call of the team may be in
-/// flight.
+/// Returns true if the call may run in fused form now. The team must have no call in flight.
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.teams > team.runs_fused) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
@@ -60,8 +56,7 @@ struct FusedCall {
     return may_run_fused(team, program);
 }
 
-/// Numbers the call, and sets the base addresses and offsets of its memory. Returns the flag that
-/// the call raises and waits for.
+/// Numbers the call, and sets its base addresses and offsets. Returns the flag of the call.
 [[nodiscard]] [[gnu::always_inline]] inline base::FlagWord begin_exchange(
     TeamState& team, const BoundProgram& program, const Registers& registers) {
     const base::Tick tick = team.next_tick++;
@@ -102,14 +97,12 @@ struct FusedCall {
     return reinterpret_cast<base::Cell*>(address_of(team, cell))->flag;
 }
 
-/// Returns true if the flag of an await step has arrived. Acquire: pairs with the release in
-/// store() and in the wires.
+// Acquire: pairs with the release in store() and in the wires.
 [[nodiscard]] inline bool has_arrived(const TeamState& team, const FusedStep& awaited,
                                       base::FlagWord flag) {
     return flag_at(team, awaited.target).load(std::memory_order_acquire) == flag;
 }
 
-/// Describes the wait of an await step.
 [[nodiscard]] inline WaitingLane waiting_lane(const FusedCall& call, const FusedStep& awaited) {
     return {.team = &call.team,
             .program = &call.program,
@@ -169,8 +162,7 @@ struct FusedCall {
     return step;
 }
 
-/// `wait` object with a function reaches(), which run_steps() calls before each step. Without the
-/// function, run_steps() has no extra code.
+/// `wait` object whose function reaches() run_steps() calls before each step.
 template <class Wait>
 concept Follows = requires(Wait wait, const FusedStep& step) {
     wait.reaches(step);
@@ -239,7 +231,6 @@ struct RecordedWait {
     }
 
   private:
-    /// Records a step that stored or waited.
     void ended(const FusedStep& step, std::uint64_t now_ns) {
         const bool stored = step.kind == FusedKind::raise || step.kind == FusedKind::send;
         if (!stored && step.kind != FusedKind::await) return;

@@ -29,8 +29,7 @@ struct Inquiry {
     base::Tick team_since = 0;  ///< first tick of the team; differs between teams with equal ids
     std::uint64_t digest = 0;   ///< covers the team's calls up to this one
     base::CallHash call_hash = 0;
-    /// Hash of the previous call; 0 if it is not known any more. In a verdict: the Status of the
-    /// failure.
+    /// Hash of the previous call; 0: not known any more. In a verdict: the Status of the failure.
     base::CallHash hash_before = 0;
     /// Number of elements that the two ranks exchange, if only these ranks know it; else kAny.
     std::uint64_t sends = kAny;   ///< elements from the sender of the inquiry to its receiver

@@ -33,12 +33,10 @@ struct Memory {
     std::size_t bytes = 0;
     bool outside = false;  ///< invalid: the owner's description exceeds its memory
 
-    /// Returns true if the memory belongs to a peer, in a mapped block.
     [[nodiscard]] bool of_peer() const { return peer != plan::kNoRank; }
     /// Returns true if loads and stores can access the memory.
     [[nodiscard]] bool reached() const { return data != nullptr || !of_peer(); }
 
-    /// Returns the part of `count` bytes after `skipped` bytes.
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
         return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count,
                 outside};
@@ -56,7 +54,7 @@ class Mover {
   public:
     Mover(Wire& wire, Rank job_rank) : wire_(wire), own_(wire.near(job_rank)) {}
 
-    /// Reserves memory for the longest step of a program, so that later functions do not allocate.
+    /// Reserves memory for the longest step of a program.
     void reserve(const BoundProgram& program) {
         if (parts_.capacity() < program.pieces_max) parts_.reserve(program.pieces_max);
         if (memories_.capacity() >= program.pieces_max) return;
@@ -67,11 +65,9 @@ class Mover {
     }
 
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
-    /// Returns the start of this rank's segment.
     [[nodiscard]] std::byte* own() const { return own_; }
     /// Returns the reason for which a function last returned false.
     [[nodiscard]] const Fault& fault() const { return fault_; }
-    /// Counts an exposed buffer of this rank.
     void count_exposed(const base::Exposure& exposure) {
         const auto way = static_cast<std::size_t>(exposure.reach.way);
         ++mapped_bytes_.buffers[way];
@@ -98,8 +94,7 @@ class Mover {
     }
 
     /// Copies a source for which list_parts() returned false to memory that the call keeps until
-    /// its end. Copies once for each put, even if the put is retried. Returns false if the kernel
-    /// refused.
+    /// its end, once for each put. Returns false if the kernel refused.
     [[nodiscard]] bool pack(Operation& op, LaneCursor& lane, PieceList list, std::size_t bytes) {
         if (lane.packed != nullptr) return true;
         if (op.packed_used == op.packed.size()) op.packed.emplace_back();
@@ -126,17 +121,15 @@ class Mover {
         return bytes;
     }
 
-    /// Returns the memory of piece `which` of a list. With `which` > 0, it must not be in a slot,
-    /// where its offset depends on earlier pieces.
+    /// Returns the memory of piece `which` of a list; a piece of a slot only with `which` 0.
     [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t segment,
                                   std::uint32_t which = 0) {
         std::uint64_t packed = 0;
         return resolve(op, op.program->pieces[list.start + which], segment, packed);
     }
 
-    /// Returns the part of the user's buffer that the program accesses, which contains the block.
-    /// Returns only the block if it is in another buffer, or if memory may be gaps between the
-    /// buffer's blocks.
+    /// Returns the part that the program accesses of the user's buffer with the block. Returns only
+    /// the block if it is in another buffer, or if the buffer's blocks may have gaps.
     [[nodiscard]] Memory touched(Operation& op, PieceList list, const Memory& block) const {
         const Piece& piece = op.program->pieces[list.start];
         const bool is_output = piece.buffer == plan::Buffer::output;
@@ -147,9 +140,8 @@ class Mover {
         return {.data = base_of(op, piece, 0) + all.begin, .bytes = all.bytes()};
     }
 
-    /// Copies the source list to the target list, which may be divided into other pieces. The first
-    /// target may be the second source if the step exchanges two pieces. Returns false if the
-    /// kernel refused.
+    /// Copies the source list to the target list, which may be divided into other pieces. A step
+    /// may exchange two pieces. Returns false if the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
         if (is_exchange(op, target, source, segment)) return exchange(op, target, source, segment);
@@ -233,8 +225,7 @@ class Mover {
   private:
     static constexpr std::size_t kBlockBytes = 32768;  ///< half a second-level cache or less
 
-    /// Returns the kind of stores: streamed for large data of peers. Blocks within this rank may
-    /// overlap, which streamed copies do not allow.
+    /// Streams large data of peers. Blocks of this rank may overlap, which streamed copies forbid.
     [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
         return large && std::ranges::any_of(memories, &Memory::of_peer) ? Stores::streamed
@@ -272,8 +263,7 @@ class Mover {
                piece_of(op, target, segment, 1).bytes == to.bytes;
     }
 
-    /// Exchanges two pieces block by block. A block that is about to be overwritten is first copied
-    /// to block memory, which stays in the cache.
+    /// Exchanges two pieces block by block, through block memory that stays in the cache.
     [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
                                 std::uint32_t segment) {
         const Memory to[] = {piece_of(op, target, segment), piece_of(op, target, segment, 1)};
@@ -294,12 +284,10 @@ class Mover {
         return true;
     }
 
-    /// Adds the bytes of a peer's memory to the count of its access method.
     static void count(const Memory& at, std::array<std::uint64_t, base::kAccessMethods>& bytes) {
         if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
 
-    /// Reduces memories_, which loads and stores can access.
     void reduce_directly(const Operation& op, std::uint32_t copies) {
         targets_.clear();
         operands_.clear();
@@ -354,7 +342,6 @@ class Mover {
         return true;
     }
 
-    /// Calls visit(memory) for each piece of a list.
     template <class Visit>
     void walk(Operation& op, PieceList list, std::uint32_t segment, Visit visit) {
         std::uint64_t packed = 0;
@@ -362,8 +349,7 @@ class Mover {
             visit(resolve(op, op.program->pieces[list.start + i], segment, packed));
     }
 
-    /// Returns the memory of a piece. `packed` is the number of payload bytes in earlier pieces of
-    /// the list, and is increased by this piece.
+    /// Returns the memory of a piece, and adds its size to `packed`, the bytes of earlier pieces.
     Memory resolve(Operation& op, const Piece& piece, std::uint32_t segment,
                    std::uint64_t& packed) const {
         if (!piece.moving) {
@@ -417,8 +403,7 @@ class Mover {
         return nullptr;
     }
 
-    /// Returns the start of the block that a peer exposed to this rank. The step uses `bytes` bytes
-    /// of the block, which is checked.
+    /// Returns the start of a block that a peer exposed, after a check of its first `bytes` bytes.
     [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece, std::uint32_t segment,
                                 std::uint64_t bytes) const {
         Memory memory{.peer = op.team->setup.job_ranks[static_cast<std::size_t>(piece.peer)]};
@@ -433,8 +418,7 @@ class Mover {
         return memory;
     }
 
-    /// Returns the address of a scratch buffer's start. Only the part that the program accesses has
-    /// memory, so the address itself may have none.
+    /// Returns the start of a scratch buffer, although only the part that is accessed has memory.
     [[nodiscard]] static std::byte* scratch(Operation& op, std::uint32_t index) {
         const BoundProgram& program = *op.program;
         if (index == program.scratch_in_output && op.registers.input != op.registers.output)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation.hpp - operation: a call in flight, with its bound program and buffers; pool of
-// operations.
+// operation.hpp - Operation, a call in flight with its program and buffers; pool of operations.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +69,7 @@ struct Operation {
     std::size_t packed_used = 0;  ///< number of copies in this call
     /// The caller's buffers that peers may access. `registers` then point to their aliases.
     std::vector<base::Exposure> exposures;
-    /// Payloads of expose steps, by step and segment. Must not change until their puts have read
-    /// them.
+    /// Payloads of expose steps, by step and segment. Their puts read them.
     std::vector<base::Reach> exposed;
     base::Failure failure;    ///< valid if state is failed
     Recorder::Open recorded;  ///< valid if the engine has a recorder
@@ -89,7 +87,6 @@ struct Operation {
         return pending != 0 &&
                std::ranges::all_of(lanes, [](const LaneCursor& lane) { return lane.ended(); });
     }
-    /// Returns true if the operation has no more work.
     [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
     /// Returns true if the call has ended for its caller: no rank uses the caller's buffers.
     [[nodiscard]] bool ended() const { return over() || state == State::draining; }
@@ -119,8 +116,7 @@ class OperationPool {
         op.pending = 0;
         return op;
     }
-    /// Makes an operation available for reuse. With transfers in flight, it is never reused,
-    /// because the wire may still write to it.
+    /// Recycles an operation, unless transfers are in flight: the wire may still write to it.
     void recycle(Operation& op) {
         if (op.pending == 0) free_.push_back(&op);
     }

@@ -3,10 +3,9 @@
 //
 // Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps
 //          (docs/decisions/0017-one-lock-for-the-engine.md). A waiting call holds the turn and
-//          drives the engine itself. Meanwhile, the thread only tries to take the turn after each
-//          sleep.
-// Holds    Only the program's own threads handle its signals. The destructor waits for the thread
-//          to end, so its caller must not hold the turn.
+//          drives the engine itself. Then the thread only tries to take the turn.
+// Holds    Only the program's own threads handle its signals. The destructor's caller must not hold
+//          the turn.
 // Next     turn.hpp; docs/performance.md for measurements.
 #pragma once
 
@@ -28,9 +27,8 @@
 
 namespace weft::run {
 
-/// Decides whether a polling thread yields or sleeps before the next poll. After a yield, a
-/// computing thread may keep the processor for milliseconds. After a sleep, the scheduler returns
-/// the processor immediately.
+/// Decides whether a polling thread yields or sleeps. After a yield, a computing thread may keep
+/// the processor for milliseconds; after a sleep, the scheduler returns it immediately.
 class YieldLimit {
   public:
     static constexpr std::uint64_t kYieldingNs = 1'000'000;  ///< limit of yields without progress
@@ -38,10 +36,9 @@ class YieldLimit {
     static constexpr std::uint64_t kLongYieldNs = 500'000;
     static constexpr std::uint64_t kAvoidNs = 20'000'000;  ///< time without yields after a long one
 
-    /// Restarts the time limit of yields, because something has advanced or a call has started.
+    /// Restarts the time limit of yields.
     void renew() { since_ns_ = 0; }
-    /// Returns true if the thread should yield. Returns false if nothing has advanced for
-    /// kYieldingNs, or after a long yield.
+    /// Returns false if nothing has advanced for kYieldingNs, or after a long yield.
     [[nodiscard]] bool yields(std::uint64_t now_ns) {
         if (since_ns_ == 0) since_ns_ = now_ns;
         return now_ns - since_ns_ <= kYieldingNs && now_ns >= avoid_until_ns_;
@@ -79,9 +76,8 @@ class ProgressThread {
     static constexpr Sleep kSleepMaxBusy{80};  // while calls are in flight
     static constexpr Sleep kSleepMax{1000};
 
-    /// Starts the thread with all signals blocked, except those that the thread itself may raise by
-    /// a fault. If such a signal were blocked, a fault would end the process without running the
-    /// program's handler.
+    /// Starts the thread with all signals blocked, except those of its own faults: a blocked fault
+    /// would end the process without running the program's handler.
     std::jthread start_without_signals() {
         sigset_t blocked;
         sigset_t before;

@@ -25,7 +25,7 @@
 
 namespace weft::run {
 
-/// Outcome of an attempt at a lane's next step: try again later, done, or failed permanently.
+/// Outcome of an attempt at a lane's next step: try again later, done, or failed.
 enum class Progress : std::uint8_t { blocked, advanced, failed };
 
 template <Transport Wire>
@@ -39,8 +39,7 @@ class Stepper {
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mover_.mapped_bytes(); }
 
-    /// Runs every lane until it blocks. Returns true if a step was done or the operation ended. If
-    /// the user's operation throws, the call fails.
+    /// Runs every lane until it blocks. Returns true if a step was done or the operation ended.
     bool advance(Operation& op) {
         try {
             return recorder_ == nullptr ? advance_lanes<false>(op) : advance_lanes<true>(op);
@@ -51,9 +50,8 @@ class Stepper {
         }
     }
 
-    /// Makes the buffers that the program exposes accessible to local peers. If peers write to a
-    /// buffer, this rank must use its alias, too: then `registers` are changed. Input and output of
-    /// a call in place are exposed as one buffer.
+    /// Makes the buffers that the program exposes accessible to local peers. If peers write to one,
+    /// `registers` are set to its alias. In-place input and output are one.
     void expose(Operation& op) {
         const TouchedBuffer& in = op.program->touched_input;
         const TouchedBuffer& out = op.program->touched_output;
@@ -123,8 +121,7 @@ class Stepper {
         if (!op.exposures.empty() && drains(op)) op.state = Operation::State::draining;
         return moved;
     }
-    /// Returns true if all exposures are copies, and the remaining steps only wait for peers that
-    /// read them.
+    /// Returns true if the remaining steps only wait for peers that read copies of all exposures.
     [[nodiscard]] static bool drains(const Operation& op) {
         if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::separate_copy))
             return false;
@@ -223,8 +220,7 @@ class Stepper {
             const base::RegionShape& shape = team.setup.shape;
             const std::uint64_t cell =
                 published ? shape.published(op.bank, number) : shape.cell(op.bank, number);
-            // A rank waits in its own cells, except for published ones, and publishes in its own
-            // cells.
+            // true: this rank owns the cell
             const bool own = waits != published;
             event.key = key_of(own ? job_rank_ : event.peer, team.setup.region + cell,
                                flag(op, segment, step.salt));
@@ -241,15 +237,13 @@ class Stepper {
     // --- signals -------------------------------------------------------------------------------
 
     /// Returns the flag of a segment. A loop with more iterations than segments reuses ticks.
-    /// Consecutive flags in a cell still differ, and a flag is raised only after the waiter has
-    /// seen the previous one.
+    /// Consecutive flags in a cell differ, and each is raised after the previous one was seen.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
                                              std::uint16_t salt) {
         const std::uint32_t segments = op.program->segments;
         const std::uint32_t turn = segment < segments ? segment : segment % segments;
         return base::flag_word((op.tick + turn) & base::kTickMask, flag_hash(op.digest, salt));
     }
-    /// Returns the cell for whose flag a wait step waits.
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {
         const std::uint32_t number = op.cell_number(step.number, segment);
@@ -271,7 +265,6 @@ class Stepper {
         return cell->flag.load(std::memory_order_acquire) == want;
     }
 
-    /// Returns the put of a step, without payload.
     base::Put make_put(Operation& op, const LaneCursor& lane, const BoundStep& step) const {
         base::Put put;
         put.peer = op.team->setup.job_ranks[step.peer];
@@ -304,8 +297,7 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// Puts into memory that the peer exposed. For a local peer, copies the data and sends only a
-    /// signal.
+    /// Puts into memory that the peer exposed. For a local peer, copies and sends only a signal.
     Progress put_in_place(Operation& op, LaneCursor& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.piece_of(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
@@ -345,8 +337,7 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// Describes a block for a remote peer. Registers the whole buffer at the first block, for all
-    /// remote peers.
+    /// Describes a block for a remote peer. Registers the whole buffer at the first block.
     [[nodiscard]] base::Result<base::Reach> remote_reach_of(Operation& op, const BoundStep& step,
                                                             std::uint32_t segment) {
         const Memory block = mover_.piece_of(op, step.source, segment);
@@ -368,7 +359,6 @@ class Stepper {
         return exposure->reach.at(static_cast<std::uint64_t>(block.data - all.data));
     }
 
-    /// Describes a block for a local peer.
     [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,
                                        std::uint32_t segment) {
         const Memory block = mover_.piece_of(op, step.source, segment);
@@ -379,8 +369,7 @@ class Stepper {
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));
             }
         }
-        // Not in an exposed buffer: a slot, in the segment, or a scratch buffer, which the kernel
-        // copies.
+        // A slot, which is in the segment, or a scratch buffer, which the kernel copies.
         return wire_.memory().expose(block.data, 0, base::Access::read, {}).reach;
     }
 

@@ -37,8 +37,7 @@ void TeamState::limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks
     window = std::make_unique<Window>(banks);
 }
 
-/// Sets the masks. A test's window may have more banks than the region; only those of the region
-/// are used.
+/// Sets the masks. A test's window may have more banks than the region.
 void TeamState::count_banks() {
     cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
     for (std::size_t number = 0; number < bulk.size(); ++number) {

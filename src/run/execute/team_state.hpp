@@ -47,7 +47,6 @@ struct BulkBanks {
     std::uint32_t mask = 0;          ///< maps an epoch to its bank
 };
 
-/// A team's put targets, numbering and queue on this rank.
 struct TeamState {
     explicit TeamState(TeamSetup made_from);
 
@@ -58,7 +57,6 @@ struct TeamState {
     [[nodiscard]] std::span<std::byte* const> regions() const {
         return std::span(bases).subspan(kFusedRegions);
     }
-    /// Returns this rank's cell, into which peers put.
     [[nodiscard]] base::Cell* cell(std::uint32_t bank, std::uint32_t number) const {
         return reinterpret_cast<base::Cell*>(own_region + setup.shape.cell(bank, number));
     }
@@ -78,17 +76,15 @@ struct TeamState {
         const BulkBanks& banks = bulk[program.bulk_class];
         return banks.start + (static_cast<std::uint32_t>(epoch) & banks.mask) * banks.bytes;
     }
-    /// Numbers of banks of a team within a node: of cells, and of each size of small bulk banks. If
-    /// ranks share processors, the number of banks limits the calls that a rank makes in a time
-    /// slice, so short calls have many banks. Banks of large payloads are few, so that they stay in
-    /// the cache.
+    /// Numbers of banks of a team within a node: of cells, and of small bulk banks by size. If
+    /// ranks share processors, they limit the calls of a time slice, so short calls have many
+    /// banks. Few banks of large payloads stay in the cache.
     static constexpr std::uint32_t kNearBanks = 256;
     static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
                                                                                     16};
     static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks);
     void count_banks();
-    /// Uses credits instead of inserted barriers if all members share memory. Must be called when
-    /// `bases` is complete.
+    /// Uses credits instead of barriers if all members share memory. `bases` must be complete.
     void share_credits();
     /// Adds the next call to `digest`, and returns it.
     Digest digest_next(base::CallHash call_hash) {
@@ -104,8 +100,7 @@ struct TeamState {
         failed = true;
         runs_fused = FusedTeams::failed;
     }
-    /// Returns the record of call `epoch`, without a program if the call is too old or not yet
-    /// issued.
+    /// Returns the record of call `epoch`, without a program if it is too old or not yet issued.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
     /// Returns the number of the user's calls before this call. An inserted barrier has the number
     /// of the call after it. recall() must return a program for `epoch`.
@@ -138,8 +133,7 @@ struct TeamState {
     base::Failure failure;  ///< failure of all further calls, if `failed`
 };
 
-/// Sets the epoch, banks, tick and digest of a new call. `bulk` is the window of its bulk banks, or
-/// nullptr.
+/// Numbers a new call. `bulk` is the window of its bulk banks, or nullptr.
 inline void number(Operation& op, Window* bulk) {
     TeamState& team = *op.team;
     op.epoch = team.cells->issue(op.program->synchronizing);
@@ -153,7 +147,6 @@ inline void number(Operation& op, Window* bulk) {
     if (op.program == team.setup.barrier) ++team.inserted;
 }
 
-/// Returns true if all banks of a queued call are free.
 [[nodiscard]] inline bool may_start(const Operation& op) {
     return op.team->cells->may_start(op.epoch) &&
            (op.bulk == nullptr || op.bulk->may_start(op.bulk_epoch));

@@ -23,14 +23,12 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
                              const base::Copies& copies) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
-    /// Returns the start of a rank's segment if it is mapped, else nullptr. Never null for this
-    /// rank.
+    /// Returns the start of a rank's segment if it is mapped (always for this rank), or nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Returns the size of every rank's segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Makes memory of this rank accessible to local peers until conceal(). `offset` is here the
-    /// size of the buffer; with 0, its pages must not be replaced. `copies` are the copies that the
-    /// kernel would make otherwise.
+    /// Makes memory of this rank accessible to local peers until conceal(). `offset` is its size;
+    /// with 0, its pages must not be replaced. `copies`: made by the kernel otherwise.
     { wire.memory().expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
     /// Registers memory for puts of remote ranks. Fails if the network refuses it.
@@ -39,20 +37,17 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.memory().conceal(exposure) } noexcept;
     /// Ends an exposure after a failure, and revokes the peers' access as far as possible.
     { wire.memory().withdraw(exposure) } noexcept;
-    /// Returns the address of memory that a peer exposed, or nullptr if only the kernel can copy
-    /// it.
+    /// Returns the address of memory that a peer exposed, or nullptr if only the kernel copies it.
     { wire.memory().reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
-    /// Copies from or to a local peer's memory by the kernel. Returns false and sets errno on
-    /// failure.
+    /// Copies by the kernel from or to a local peer. Returns false and sets errno on failure.
     { wire.memory().copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     { wire.memory().copy_to(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     /// Advances incoming data and completions.
     { wire.progress() } noexcept;
-    /// Raises the flag of this rank's cell at an offset of the segment if its data has been
-    /// delivered without an immediate. Called while a step waits for a remote peer's flag.
+    /// Raises the flag of this rank's cell at an offset if its data has been delivered without an
+    /// immediate. Called while a step waits for a remote peer's flag.
     { wire.settle(offset) } noexcept;
-    /// Pauses or yields. Called after each poll without effect, with the number of such polls in a
-    /// row.
+    /// Pauses or yields. Called after a poll without effect, with the number of these in a row.
     { wire.relax(failures) } noexcept;
     /// Fails the wire: after that, no transfer accesses memory or `pending`.
     { wire.cancel() } noexcept;

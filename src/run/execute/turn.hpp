@@ -8,8 +8,7 @@
 // Holds    A fused call whose flags have already arrived has no cost for status requests: it counts
 //          as inside only while it waits. A thread inside a call answers at its next check, or when
 //          it leaves the call. If no thread is inside, the handler itself prints the state.
-// Next     progress_thread.hpp for the progress thread; watchdog.hpp for the check;
-//          run/job/sigterm_report.hpp for the handler.
+// Next     progress_thread.hpp; watchdog.hpp for the check; run/job/sigterm_report.hpp.
 #pragma once
 
 #include <atomic>
@@ -30,8 +29,7 @@ class Turn {
   public:
     explicit Turn(TurnKind kind) : kind_(kind) {}
 
-    /// Holds the turn until it is destroyed. Without lock if only one thread drives
-    /// (TurnKind::own).
+    /// Holds the turn until it is destroyed. With TurnKind::own, holds no lock.
     using Hold = std::unique_lock<std::mutex>;
     [[nodiscard]] bool shared() const { return kind_ != TurnKind::own; }
     [[nodiscard]] bool divided() const { return kind_ == TurnKind::divided; }
@@ -40,8 +38,7 @@ class Turn {
         if (kind_ == TurnKind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
-    /// If threads wait for a divided turn, lets them have it first. The caller holds the turn
-    /// before and after.
+    /// Lets threads that wait for a divided turn have it. The caller holds it before and after.
     void give_way() {
         if (kind_ != TurnKind::divided || !wanted()) return;
         mutex_.unlock();

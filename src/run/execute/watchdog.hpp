@@ -2,12 +2,10 @@
 // watchdog.hpp - pauses between polls, reports long waits, and detects failures.
 //
 // Idea     After each poll without effect, the wire pauses or yields. Every 256 polls, the watchdog
-//          reads the clock. After a second, it sends the awaited peer an inquiry to detect that the
-//          two ranks made different calls (inquiry.hpp). After WEFT_TIMEOUT, it reports for which
-//          rank this rank waits.
+//          reads the clock. After a second, it sends the awaited peer an inquiry, to detect
+//          different calls (inquiry.hpp). After WEFT_TIMEOUT, it reports the awaited rank.
 // Why      A wire fails if a peer has died. The launcher should detect the peer's end first, and
-//          this rank's SIGTERM report should describe its wait. So the wait continues for
-//          linger_ns.
+//          the SIGTERM report should describe the wait. So the wait continues for linger_ns.
 #pragma once
 
 #include <algorithm>
@@ -48,14 +46,12 @@ struct WaitingLane {
     Rank peer = 0;            ///< team rank; < 0: waits for no peer
     base::FlagWord have = 0;  ///< flag in the cell
     base::FlagWord want = 0;  ///< expected flag
-    /// Does not wait for a flag: with a peer, for room to put to it; without, for the end of its
-    /// own puts.
+    /// Waits not for a flag, but for room to put (with a peer) or its own puts (without).
     bool waits_locally = false;
     std::string text;  ///< if not empty: the whole description, of a wait that is not a lane's
 };
 
-/// Describes a lane that waits at a step, without flags. `step` may be the number of steps: then
-/// the lane waits for its earlier puts.
+/// Describes a lane that waits at a step or, after the last step, for its puts. Without flags.
 [[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
 /// Describes an operation whose steps are done, but whose last puts still read their sources.
 [[nodiscard]] WaitingLane describe_last_puts(const Operation& op);
@@ -66,9 +62,8 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
 /// Returns true if the flag of a lane has arrived since the lane tested it.
 [[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
-/// Returns true if the lane's cell has a signal of another call: its tick is the expected one with
-/// another digest, or a later one. If all ranks make the same calls, such a signal cannot arrive
-/// before this lane has advanced.
+/// Returns true if the lane's cell has a signal of another call: the expected tick with another
+/// digest, or a later tick. If all ranks make equal calls, the lane advances before.
 [[nodiscard]] bool has_other_signal(const WaitingLane& lane);
 /// Returns a line about the first lane that waits for a peer's signal, or else about the first
 /// lane. Without lanes, the line states that the rank is in the application.
@@ -159,8 +154,7 @@ class Watchdog {
         return affects_all() || affected_team_ == &team;
     }
 
-    /// Reads inquiries and verdicts of peers. Returns false if a peer has made another call, or has
-    /// failed.
+    /// Reads inquiries and verdicts. Returns false if a peer has made another call or has failed.
     bool read_inquiries(const Teams& teams) {
         for (std::uint32_t i = 0; i < Mailboxes::kEntries; ++i) {
             const std::uint64_t offset = Mailboxes::kOffset + i * Mailboxes::kEntryBytes;
@@ -223,8 +217,7 @@ class Watchdog {
         return now_ns + std::min(ns, ~now_ns);
     }
 
-    /// Reports the lanes of a wait, or only the time if they have not changed since the last
-    /// report.
+    /// Reports the lanes of a wait, or only the time if they are as in the last report.
     bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns, unsigned times) {
         std::vector<std::string> lines;
         for (const WaitingLane& lane : lanes) lines.push_back(to_text(lane, job_rank_));
@@ -273,8 +266,7 @@ class Watchdog {
         send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(peer)]);
     }
 
-    /// Compares an inquiry with this rank's call of that number, or accepts a verdict. Returns
-    /// false if the team fails.
+    /// Compares an inquiry with this rank's call, or accepts a verdict. Returns false on failure.
     bool handle(const Inquiry& inquiry, const Teams& teams) {
         for (const auto& team : teams) {
             if (team->setup.id != inquiry.team) continue;
@@ -323,14 +315,12 @@ class Watchdog {
         if (found == team.setup.job_ranks.end()) return -1;
         return static_cast<Rank>(found - team.setup.job_ranks.begin());
     }
-    /// Returns the status in a verdict. An inquiry without a valid status is about different calls,
-    /// which is an error of arguments.
+    /// Returns the status in a verdict. Different calls are errors of arguments.
     [[nodiscard]] static Status status_of(const Inquiry& inquiry) {
         const bool known = inquiry.call_hash == Inquiry::kVerdict && inquiry.hash_before != 0 &&
                            inquiry.hash_before <= static_cast<base::CallHash>(Status::unsupported);
         return known ? static_cast<Status>(inquiry.hash_before) : Status::argument;
     }
-    /// Turns an inquiry into a verdict of this rank.
     void make_verdict(Inquiry& inquiry, const base::Failure& why) const {
         inquiry.rank = job_rank_;
         inquiry.call_hash = Inquiry::kVerdict;
@@ -346,8 +336,7 @@ class Watchdog {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs;
         static_cast<void>(finish_sending(deadline));
         wait_until_sent(deadline);
-        // All peers get equal contents, so the next put may be posted while the last one still
-        // reads.
+        // All peers get equal contents, so the last put may still read it.
         outgoing_ = verdict;
         if (inquirer != job_rank_ && member_of(team, inquirer) >= 0)
             start_sending(inquirer, deadline);
@@ -358,8 +347,7 @@ class Watchdog {
         wait_until_sent(deadline);
     }
 
-    /// Sends an inquiry when the previous one is sent. Drops it if that takes more than 10 ms,
-    /// because inquiries are repeated until the wait ends.
+    /// Sends an inquiry. Drops it if the previous one needs more than 10 ms: it is repeated anyway.
     void send(const Inquiry& inquiry, Rank peer) {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs / 100;
         if (!finish_sending(deadline)) return;
@@ -378,8 +366,7 @@ class Watchdog {
         static_cast<void>(finish_sending(deadline_ns));
     }
 
-    /// Posts the current inquiry completely, because the peer counts its pieces. Returns false
-    /// after the deadline.
+    /// Posts the current inquiry completely. Returns false if the deadline passes before.
     bool finish_sending(std::uint64_t deadline_ns) {
         if (!sending_) return true;
         const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};

@@ -21,8 +21,7 @@
 
 namespace weft::run {
 
-/// Number of a call in its team, from 0. The creation of the team, which is synchronizing, has
-/// number -1.
+/// Number of a call in its team, from 0. The creation of the team, synchronizing, has -1.
 using Epoch = std::int64_t;
 
 /// Counts of completed calls, for ranks that share memory. Each rank stores the number of its
@@ -33,12 +32,10 @@ using Epoch = std::int64_t;
 class Credits {
   public:
     using Word = std::atomic<base::FlagWord>;
-    /// Function that returns the hash in the flags of a completed call, or 0 if the call is too
-    /// old.
+    /// Returns the hash in the flags of a completed call, or 0 if the call is too old.
     using HashOf = std::function<std::uint16_t(Epoch)>;
 
-    /// `words` are indexed by team rank. `first` is the number of the window's first call. If
-    /// `hash_of` is empty, calls are not compared.
+    /// `words`: by team rank. `first`: the window's first call. No `hash_of`: compares only counts.
     Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoch first, HashOf hash_of);
 
     /// Publishes that this rank has completed all calls before `completed`.
@@ -56,8 +53,7 @@ class Credits {
 
   private:
     bool read_counts(Epoch epoch);
-    /// Returns false if the rank's last call before `completed` is known to differ from this
-    /// rank's.
+    /// Returns false if the rank's last call before `completed` differs from this rank's.
     [[nodiscard]] bool agrees(Rank rank, Epoch completed) const;
 
     std::vector<Word*> words_;
@@ -94,7 +90,6 @@ class Window {
         return credits_ == nullptr && last_synchronizing_ <= next_ - reuse_;
     }
 
-    /// Returns the number of a new call.
     Epoch issue(bool synchronizing) {
         if (synchronizing) last_synchronizing_ = next_;
         return next_++;
@@ -108,7 +103,6 @@ class Window {
                (last_synchronized_ >= epoch - reuse_ || is_returned(epoch));
     }
 
-    /// Records that the call is complete on this rank.
     void complete(Epoch epoch, bool synchronizing) {
         if (synchronizing && epoch > last_synchronized_) last_synchronized_ = epoch;
         complete_[bank(epoch)] = true;
@@ -142,7 +136,6 @@ class Window {
     [[nodiscard]] [[gnu::always_inline]] bool may_run_now(bool synchronizing) {
         return last_synchronized_ > next_ - reuse_ || may_run_now_late(synchronizing);
     }
-    /// Computes may_run_now() if the last synchronizing call is H or more calls ago.
     [[nodiscard]] [[gnu::noinline]] bool may_run_now_late(bool synchronizing) {
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_synchronized_ >= next_ - reuse_ || is_returned(next_);
@@ -158,12 +151,10 @@ class Window {
     }
 
   protected:
-    /// Returns true if credits show that all ranks have completed the last call that used this
-    /// call's bank.
+    /// Returns true if credits cover the last call that used this call's bank.
     [[nodiscard]] virtual bool is_returned(Epoch epoch) {
         return credits_ != nullptr && credits_->reach(epoch - 2 * reuse_ + 1);
     }
-    /// Publishes a credit if a batch of calls is complete.
     void give_if_due() {
         if (first_incomplete_ >= due_) [[unlikely]]
             give_now();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cards.hpp - records that ranks publish at start-up, and their conversion to and from bytes.
 //
-// Holds    Records of other ranks are checked: lengths and ranks must be valid, and a record must
-//          name its publisher.
+// Holds    Records of other ranks are checked: lengths, ranks and the publisher must be valid.
 #pragma once
 
 #include <sched.h>
@@ -47,8 +46,7 @@ struct MappingCard {
     std::span<const std::byte> address;  ///< network address; empty without a network
 };
 [[nodiscard]] std::vector<std::byte> to_bytes(const MappingCard& card);
-/// Returns the card that `rank` published. The address in it points into `bytes`. `size` is the
-/// number of ranks in the job.
+/// Returns the card of `rank`, in a job of `size` ranks. Its address points into `bytes`.
 [[nodiscard]] base::Result<MappingCard> mapping_card_from(std::span<const std::byte> bytes,
                                                           Rank rank, Rank size);
 

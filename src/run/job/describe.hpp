@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// describe.hpp - facts about a job and its machine, for users and programs, and the log lines of a
-// job's start and end.
+// describe.hpp - facts about a job and its machine; log lines of a job's start and end.
 //
-// Next     link/fabric/survey.hpp for the network; base/log.hpp for the destination of the lines;
-//          `weft info` prints all facts.
+// Next     link/fabric/survey.hpp for the network; base/log.hpp; `weft info` prints all facts.
 #pragma once
 
 #include <optional>

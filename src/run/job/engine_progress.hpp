@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine_progress.hpp - drives the engine for callers that do not wait.
 //
-// Idea     The application calls drive(). With WEFT_PROGRESS, a thread also drives the engine
-//          between calls of the application. Blocking calls drive the engine themselves.
+// Idea     The application calls drive(), or a thread (WEFT_PROGRESS). Blocking calls drive, too.
 // Holds    After close(), drive() has no effect.
 // Next     run/execute/progress_thread.hpp, run/execute/turn.hpp.
 #pragma once
@@ -27,13 +26,11 @@ class EngineProgress {
 
     /// Polls the engine once.
     void drive();
-    /// Polls the engine in every 32nd call, and only if peers may send requests. For functions that
-    /// need no progress themselves, such as local loads.
+    /// If peers may send requests, polls the engine in every 32nd call. For calls that only load.
     void drive_now_and_then() {
         constexpr unsigned kDriveEvery = 32;
         if (!is_asked()) return;
-        // Not an atomic addition: concurrent threads may lose some counts, which only delays
-        // drive().
+        // Not an atomic addition: lost counts of concurrent threads only delay drive().
         const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
         calls_.store(calls, std::memory_order_relaxed);
         if (calls % kDriveEvery == 0) drive();
@@ -44,8 +41,7 @@ class EngineProgress {
     /// Makes is_asked() return true from now on.
     void expect_requests() { is_asked_.store(true, std::memory_order_relaxed); }
 
-    /// Makes blocking calls call `function` while they wait, instead of sleeping. nullptr removes
-    /// it.
+    /// Makes waits call `function` instead of sleeping. nullptr removes it.
     void set_external(void (*function)(void* argument), void* argument);
 
     /// Starts the progress thread. The engine must be locked for several threads.

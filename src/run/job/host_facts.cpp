@@ -13,8 +13,7 @@ namespace weft::run {
 
 namespace {
 
-/// Stores the limit of the group at `folder`, `time` in each `period`, if it is lower than the
-/// current limit.
+/// Applies the limit of the group at `folder`, `time` in each `period`, if it is lower.
 void apply_limit(CpuQuota& quota, const std::string& folder, double time, double period) {
     if (!(time > 0) || !(period > 0)) return;
     const double thousandths = std::clamp(time / period * 1000, 1.0, 4e9);
@@ -25,8 +24,7 @@ void apply_limit(CpuQuota& quota, const std::string& folder, double time, double
     quota.group = base::mix(status.st_dev) + base::mix(status.st_ino + 1);
 }
 
-/// Reads a limit of cgroup version 2: time and period in microseconds, such as "max 100000" or
-/// "50000 100000".
+/// Reads a limit of cgroup version 2, such as "max 100000" or "50000 100000", in microseconds.
 void read_version_2(CpuQuota& quota, const std::string& folder) {
     std::ifstream file(folder + "/cpu.max");
     std::string time;
@@ -44,8 +42,7 @@ void read_version_1(CpuQuota& quota, const std::string& folder) {
     apply_limit(quota, folder, time, period);
 }
 
-/// Calls read_group(quota, folder) for the group at `path` and for its parents up to `root`. In a
-/// container, often only `root` exists.
+/// Reads the group at `path` and its parents up to `root`. In a container, only `root` may exist.
 template <class Reader>
 void read_groups(CpuQuota& quota, const std::string& root, std::string path, Reader read_group) {
     while (true) {

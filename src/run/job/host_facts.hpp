@@ -6,9 +6,8 @@
 //          cards: which ranks share a network, and how many processors each host's ranks may use.
 // Why      A container with a quota sees all processors of its host. If its ranks spin, their waits
 //          use up the quota, and the container is stopped for the rest of the period (100 ms).
-// Holds    Ranks are not bound: the scheduler may move them later, so two jobs on a host do not
-//          compete for the same processors. If a host has more ranks than processors, neighbouring
-//          ranks start on one processor, in groups of nearly equal size.
+// Holds    Ranks are not bound: the scheduler may move them later, so two jobs do not compete for
+//          processors. If a host has more ranks than processors, neighbouring ranks share one.
 #pragma once
 
 #include <sched.h>
@@ -49,13 +48,11 @@ struct HostFacts {
     std::uint32_t reserved = 0;
     link::HostAddress addresses[kAddressesMax] = {};
 
-    /// Returns the addresses with a network identity that is unique among hosts: `network` is
-    /// combined with the kernel's boot id, because two hosts may have equal values of `network`.
+    /// Combines the network with the kernel's boot id: two hosts may have equal networks.
     [[nodiscard]] link::HostOnNetwork on_network(std::uint64_t boot) const;
 };
 static_assert(std::is_trivially_copyable_v<HostFacts>);
 
-/// Reads the facts about this process's host.
 [[nodiscard]] HostFacts read_host_facts();
 
 /// Counts the ranks of one host (running kernel) and their processors.
@@ -78,8 +75,7 @@ struct HostCount {
 [[nodiscard]] std::optional<int> processor_for(std::span<const cpu_set_t> allowed,
                                                std::size_t index);
 
-/// Moves the calling thread to a processor, and then restores its affinity. Does nothing if the
-/// system forbids it.
+/// Moves the calling thread once, and restores its affinity, if the system permits.
 void move_to(int processor) noexcept;
 
 }  // namespace weft::run

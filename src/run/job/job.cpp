@@ -25,8 +25,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Returns the virtual node of a rank. WEFT_NODES divides the ranks into that many consecutive
-/// blocks of nearly equal size. Without it, the launcher's node id is used.
+/// Returns the virtual node of a rank: its block if WEFT_NODES is set, else the launcher's.
 std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
     if (settings.nodes != 0) {
         const auto nodes = static_cast<Rank>(settings.nodes);
@@ -146,7 +145,6 @@ class Joiner {
     }
 
     [[nodiscard]] SegmentLayout layout() const { return {size_, settings_}; }
-    /// Returns true if WEFT_DIRECT forbids access to other ranks' buffers.
     [[nodiscard]] bool stages() const { return settings_.direct == base::DirectChoice::stage; }
 
     /// Checks that the settings' sizes are within the limits of the integer types used for offsets.
@@ -209,8 +207,7 @@ class Joiner {
         return check_agreement(cards_, me_);
     }
 
-    /// Counts nodes, hosts, and the processors of each host, from the cards only, so the counts are
-    /// equal on all ranks.
+    /// Counts nodes, hosts, and processors, from the cards only: equal on all ranks.
     void count_host() {
         using NodeKey = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
         std::map<NodeKey, int> nodes;              // numbers in the order of their first ranks
@@ -237,8 +234,7 @@ class Joiner {
         job_.host_ranks = own.ranks;
         job_.host_cpus = own.processors();
         job_.limited_time = own.limited();
-        // Containers on one machine may have separate network stacks. Then they connect as separate
-        // hosts do.
+        // Containers on one machine may have separate network stacks, and connect as hosts do.
         one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const BusinessCard& card) {
                         return card.host.network == mine.host.network;
                     });
@@ -253,8 +249,7 @@ class Joiner {
         return link::choose_address(ranks, static_cast<std::size_t>(me_));
     }
 
-    /// Moves this rank to its own processor. The scheduler might otherwise let two ranks that wait
-    /// for each other share a processor.
+    /// Moves this rank to its own processor. The scheduler might let waiting ranks share one.
     void move_to_own_processor() {
         std::vector<cpu_set_t> allowed;  // processors allowed for each rank on this host
         std::size_t mine = 0;
@@ -283,8 +278,7 @@ class Joiner {
         return processes;
     }
 
-    /// Delays a failure of status `peer`. It may be a consequence of another rank's end, and the
-    /// launcher should detect that end first.
+    /// Delays a failure of status `peer`: the launcher should first detect the rank's end.
     [[nodiscard]] static base::Failure after_cause(base::Failure failure) {
         if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
         return failure;
@@ -357,8 +351,6 @@ class Joiner {
         return "";
     }
 
-    /// Determines the node from the verdicts of all ranks, and passes the addresses of remote ranks
-    /// to the network.
     base::Result<void> settle(const std::vector<Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
         std::vector<std::span<const std::byte>> addresses;
@@ -402,8 +394,7 @@ class Joiner {
     }
 
     /// Connects to all remote peers. Some releases of the provider map a peer's file at the first
-    /// write to the peer, and need the peer's progress for it. So this rank makes progress until
-    /// all ranks have entered the fence.
+    /// write to the peer, and need the peer's progress for it. So ranks then make progress.
     base::Result<void> connect_files() {
         std::array<std::uint64_t, 1> none{};
         const auto drive = [&] {

@@ -5,8 +5,7 @@
 //          settings. Before the second, it publishes the ranks that it has mapped, and its network
 //          address. Ranks that have all mapped each other are a node.
 // Holds    Each rank keeps the descriptor of its segment open until the second fence has ended: by
-//          then all local peers have mapped the segment. Different settings end the job with an
-//          error that names them.
+//          then all local peers have mapped the segment. Different settings end the job.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,7 @@
 //          first use. Sections are: the part that every rank needs; for each team, the cells and
 //          bulk banks that all calls use; for each team, the cells that only some calls need; parts
 //          of the heap. Sections stay registered, because regions and the heap are reused.
-// Holds    The layout depends only on the number of ranks and the settings, so an offset has the
-//          same meaning on all ranks.
+// Holds    The layout depends only on job size and settings, so offsets are equal on all ranks.
 #pragma once
 
 #include <algorithm>
@@ -27,17 +26,15 @@
 namespace weft::run {
 
 struct SegmentLayout {
-    /// Offset of the table of the sections' network keys, which peers read. The header of the
-    /// segment ends before it.
+    /// Offset of the sections' network keys, which peers read, after the segment's header.
     static constexpr std::uint64_t kSectionKeys = 1024;
     static constexpr std::uint64_t kHeapSections = 28;                        ///< limit
     static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;  ///< bytes
 
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
-    /// Small bulk banks, by size class. A rank may run ahead of its peers by the number of banks;
-    /// shorter payloads allow more banks that still fit into the cache. Sizes just above a power of
-    /// two spread the banks over the cache sets.
+    /// Small bulk banks, by size class. A rank may run ahead by the number of banks, which should
+    /// fit into the cache. Sizes above a power of two spread the banks over the cache sets.
     static constexpr std::array<base::BankClass, base::kSmallClasses> kSmallBanks{
         {{.banks = 512, .bytes = 1024 + 64},
          {.banks = 256, .bytes = 4096 + 64},
@@ -49,8 +46,7 @@ struct SegmentLayout {
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;  ///< of regions, heap
     static constexpr std::uint32_t kBanksMin = 4;
-    /// Limit for the cells of a region, in bytes. Reduces the number of banks, but not below
-    /// kBanksMin.
+    /// Limit for the cells of a region, in bytes. Reduces the banks, but not below kBanksMin.
     static constexpr std::uint64_t kCellsBytesMax = std::uint64_t{64} << 20;
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
@@ -90,13 +86,11 @@ struct SegmentLayout {
         return left + team * sizeof(std::uint64_t);
     }
 
-    /// Returns the parts of a team's region that all its calls may use: first cells, and bulk
-    /// banks.
+    /// Returns the parts of a region that all calls may use: first cells and bulk banks.
     [[nodiscard]] std::array<base::Extent, 2> usual_memory(std::uint32_t team) const {
         const std::uint64_t at = region(team);
         return {{{at, first_cells_bytes()}, {at + shape.bulk(0), region_bytes - shape.bulk(0)}}};
     }
-    /// Returns the cells that only calls with many slots use.
     [[nodiscard]] base::Extent other_cells(std::uint32_t team) const {
         const std::uint64_t first = first_cells_bytes();
         return {region(team) + first, shape.cell(0, shape.cells) - first};
@@ -135,14 +129,12 @@ struct SegmentLayout {
     [[nodiscard]] std::uint64_t first_cells_bytes() const {
         return shape.cell(0, shape.first_cells());
     }
-    /// Returns the number of cells in a bank: 4 for each rank and 16, rounded up to a power of two
-    /// or, if that is less, to a multiple of 1024.
+    /// Returns 4 cells for each rank and 16, rounded up to a power of two or a multiple of 1024.
     static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
         const std::uint32_t needed = 4 * ranks + 16;
         return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
     }
-    /// Returns 4 MiB in jobs of up to 8 ranks (two buffers of 2 MiB). In larger jobs, all ranks
-    /// together have 32 MiB, and each rank at least 256 KiB.
+    /// Returns 4 MiB (two large buffers), or for more than 8 ranks 32 MiB for all of them.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
         constexpr std::uint64_t kAllRanks = std::uint64_t{32} << 20;
         return std::clamp(kAllRanks / ranks, std::uint64_t{256} << 10, std::uint64_t{4} << 20) /

@@ -16,8 +16,7 @@ namespace weft::run {
 
 namespace {
 
-/// JSON value that is neither object nor list, as text, and its path, such as "choices", "3",
-/// "layout".
+/// Simple JSON value as text, and its path, such as "choices", "3", "layout".
 struct Leaf {
     std::vector<std::string> path;
     std::string text;
@@ -99,7 +98,6 @@ base::Result<void> read_number(const std::string& text, Number& value) {
     return {};
 }
 
-/// Sets the field of `choice` that a key names.
 base::Result<void> set(plan::TunedChoice& choice, const std::string& key, const std::string& text) {
     if (key == "collective") choice.of.collective = text;
     if (key == "layout") choice.of.layout = text;
@@ -140,8 +138,7 @@ std::uint64_t digest_of(std::string_view text) {
     return digest;
 }
 
-/// Reads the file at `path`, the value of an environment variable. Adds a line with its size and
-/// digest to `agreed`.
+/// Reads the file that a variable names. Adds a line with its size and digest to `agreed`.
 base::Result<std::string> read_agreed(const char* variable, const std::string& path,
                                       std::string& agreed) {
     auto text = base::read_file(path, kMeasuredBytesMax, base::Pipes::refused);

@@ -2,8 +2,7 @@
 // measured_files.hpp - reads files with measurements of the machine: costs (WEFT_PARAMETERS, from
 // `weft fit`) and choices of algorithms (WEFT_TUNING, from `weft tune`).
 //
-// Holds    Decisions from the files must be equal on all ranks, so start-up compares the contents.
-//          File names may differ.
+// Holds    All ranks need equal contents, which start-up compares. File names may differ.
 // Next     plan/select/measured_costs.hpp, plan/select/tuning.hpp; docs/selection.md.
 #pragma once
 
@@ -29,17 +28,15 @@ struct MeasuredFiles {
     plan::Tuning tuning;
 };
 
-/// Reads the files that the settings name; without a name, the result has the defaults. Adds sizes
-/// and digests of the files to `settings.agreed_files`, for the comparison between ranks.
+/// Reads the files that the settings name, if any. Adds their sizes and digests to
+/// `settings.agreed_files`, for the comparison between ranks.
 [[nodiscard]] base::Result<MeasuredFiles> read_measured_files(base::Settings& settings);
 
-/// Returns the costs of remapping buffers. A cost that `costs` lacks has the reference machine's
-/// value.
+/// Returns the costs of remapping. Missing costs have the reference machine's values.
 [[nodiscard]] link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs);
 
 /// Parses the text of a tuning file. `name` is quoted in the reasons of choices that use the file.
 [[nodiscard]] base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name);
-/// Reads and parses the tuning file at `path`.
 [[nodiscard]] base::Result<plan::Tuning> read_tuning(const std::string& path);
 
 /// Parses parameters, in JSON or as lines `key value`. Ignores keys that are not costs.

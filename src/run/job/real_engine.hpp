@@ -32,8 +32,7 @@ class RealMessages final : public Messages<link::Wire> {
 /// Waits until all puts and gets of this rank are complete, locally and at its peers.
 [[nodiscard]] base::Result<void> settle(RealEngine& engine, RealOneSided& onesided);
 
-/// Makes `bytes` bytes at an offset of this rank's segment accessible to remote peers: registers
-/// them with the network.
+/// Registers memory at an offset of this rank's segment with the network, for remote peers.
 [[nodiscard]] base::Result<void> prepare_memory(RealEngine& engine, link::Wire& wire,
                                                 std::uint64_t offset, std::uint64_t bytes);
 

@@ -2,8 +2,7 @@
 // sigterm_report.cpp - the handler of SIGTERM and its data.
 //
 // Holds    The handler calls only async-signal-safe functions. Entries are never freed, so it may
-//          read them at any time. A forked child inherits the handler; the signal then ends the
-//          child without a report.
+//          read them at any time. A forked child ends by the signal without a report.
 #include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -120,8 +119,7 @@ void handle(int) {
     } else if (!all.asked_ns.compare_exchange_strong(before, now)) {
         if (now - before > kRepeatedNs) die_on_return();
     } else {
-        // Starts at 1 for the handler itself: no engine's answer ends the process before the loop
-        // does.
+        // 1 for the handler itself: no engine's answer ends the process before the loop does.
         all.unanswered = 1;
         bool has_wait = false;
         Rank rank = -1;

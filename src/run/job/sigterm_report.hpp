@@ -32,16 +32,13 @@ class SigtermReport {
     SigtermReport& operator=(const SigtermReport&) = delete;
 
     void set_rank(Rank rank) noexcept;
-    /// Makes the handler also write its lines to this open file, by a duplicate of the descriptor.
-    /// A negative value ends that.
+    /// Also writes the lines to a duplicate of this descriptor; negative: to no file.
     void set_file(int file) noexcept;
-    /// Sets what this rank waits for outside of the engine, as a string literal. Null: it does not
-    /// wait.
+    /// Sets the reason of a wait outside of the engine, as a string literal. Null: no wait.
     void set_stage(const char* stage) noexcept;
     /// Sets details that the report adds to the stage. Empty: none.
     void set_detail(std::string_view detail) noexcept;
-    /// Prints the engine's answer to status_request(). Ends the process unless another runtime must
-    /// still answer.
+    /// Prints the engine's answer. Ends the process unless another runtime must still answer.
     void answer(std::string_view line);
     /// Makes the handler ignore this runtime.
     void retire();
@@ -56,15 +53,15 @@ class SigtermReport {
     StatusRequest unused_request_;  ///< without an entry: never set by the handler
 };
 
-/// Detects ranks of this node that end while a job starts. A thread that blocks all signals checks
-/// them, for the first time after 50 ms. A launcher may end a job without naming the rank that
-/// caused it. mpirun of Open MPI often does so if a rank ends before all have joined: a second
-/// later it sends SIGTERM, and kills the ranks 2 ms after that. The handler has no time to check
-/// ranks, and other ranks end at the same time. Under Slurm, PMIx ends the wait, without the cause.
+/// Detects ranks of this node that end while a job starts, with a thread that blocks signals.
+///
+/// A launcher may end a job without naming the rank that caused it. mpirun of Open MPI often does
+/// so if a rank ends before all have joined: a second later it sends SIGTERM, and kills the ranks 2
+/// ms after that. The handler has no time to check ranks, and other ranks end at the same time.
+/// Under Slurm, PMIx ends the wait, without the cause.
 class StartWatch {
   public:
-    /// `me` is this rank, from the environment of its launcher. The report must outlive this
-    /// object.
+    /// `me` is this rank, from the launcher's environment. `report` must outlive this object.
     StartWatch(SigtermReport& report, Rank me);
     ~StartWatch();
     StartWatch(const StartWatch&) = delete;

@@ -2,7 +2,6 @@
 // active_messages.hpp - active messages of a runtime, and start of the service of peers' requests.
 //
 // Holds    The service starts when a handler is set, a message is sent, or peers may send requests.
-//          So programs without active messages and requests have no cost.
 // Next     run/onesided/messages.hpp for messages; run/onesided/service.hpp for requests.
 #pragma once
 
@@ -41,8 +40,7 @@ class ActiveMessages {
     /// Otherwise returns false. The caller must then use send(), which also reports errors.
     [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
                                     std::size_t bytes) noexcept;
-    /// Sends a message to a rank of the job. If too many messages are queued, waits, but never
-    /// inside a handler.
+    /// Sends a message to a rank of the job. Waits if too many are queued, but not in a handler.
     [[nodiscard]] base::Result<void> send(Rank job_rank, int handler, const void* data,
                                           std::size_t bytes);
     /// Returns true if the calling thread is running a handler.

@@ -4,9 +4,8 @@
 // Idea     Each member's word has two halves. The upper half is used only on the lock's home
 //          member: it holds rank + 1 of the last member in the queue, or 0 if the lock is free. The
 //          lower half holds rank + 1 of the member's successor in the queue. Its top bit is set
-//          when the member gets the lock from its predecessor. A new waiter swaps its number into
-//          the upper half, and adds it to its predecessor's lower half. The predecessor passes the
-//          lock on when it unlocks.
+//          when the member gets the lock. A new waiter swaps its number into the upper half, and
+//          adds it to its predecessor's lower half. The predecessor passes the lock on.
 // Holds    The words are 0 before the lock's first use and after its last use. Locking costs at
 //          most two atomic operations on other members, unlocking one or two.
 #include <atomic>
@@ -38,8 +37,7 @@ WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t oper
 
 }  // namespace
 
-/// Returns the member that holds the end of the lock's queue. It depends on the offset of the lock,
-/// so that several locks have different homes.
+/// Returns the member with the upper half that is used. It depends on the lock's offset.
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
     const auto target = find_word(call, "lock", word, sizeof *word, 0);
     if (!target) return target.failure();

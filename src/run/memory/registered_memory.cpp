@@ -29,7 +29,6 @@ bool is_mapped(std::byte* memory, std::uint64_t bytes) {
     return ::msync(memory - into_page, bytes + into_page, MS_ASYNC) == 0;
 }
 
-/// Checks the numbers of a card without a fault.
 bool is_valid(const MemoryCard& card, const SegmentLayout& layout) {
     if (card.bytes >= MemoryCard::kBytesMax || card.address + card.bytes < card.address)
         return false;
@@ -179,7 +178,6 @@ base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard
     return name;
 }
 
-/// Returns a member's memory with the methods by which this rank can access it.
 PeerMemory RegisteredMemory::peer_memory(Rank job_rank, const MemoryCard& card) const {
     const link::Wire& wire = *services_.job.wire;
     PeerMemory memory{.number = card.number, .bytes = card.bytes, .address = card.address};

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered_memory.hpp - registration of users' memory. Members of a team put to and get from
-// registered memory by a *name*, a reserved address (docs/decisions/0020-registered-memory.md).
+// registered_memory.hpp - users' memory that members of a team put to and get from by a *name*, a
+// reserved address (docs/decisions/0020-registered-memory.md).
 //
 // Holds    A failed registration has no effect on any member. Registrations belong to a team and
-//          end with it. Puts to memory are complete before its registration ends. The addresses of
-//          an ended name stay reserved until kRetired more names have ended, so that their late use
-//          is detected.
-// Next     run/onesided/remote_address.hpp for the memory behind a name; remote_memory.hpp for
-//          the calls.
+//          end with it. Puts to memory are complete before its registration ends. The last kRetired
+//          ended names are not reused.
+// Next     run/onesided/remote_address.hpp for memory behind a name; remote_memory.hpp for calls.
 #pragma once
 
 #include <cstddef>
@@ -64,9 +62,8 @@ class RegisteredMemory {
     /// Ends all registrations of a team. All members must have stopped using them.
     void end_team(const Team& team);
 
-    /// Translates an address within a name to the member's memory. Fails if the name is not valid
-    /// or the range exceeds the memory. Returns nothing if the address is in no current or recent
-    /// name.
+    /// Translates an address in a name to the member's memory. Fails if the name or the range is
+    /// invalid. Returns nothing if the address is in no current or recent name.
     [[nodiscard]] std::optional<base::Result<RemoteAddress>> find(const Team& team,
                                                                   const void* address,
                                                                   std::uint64_t bytes, Rank member);

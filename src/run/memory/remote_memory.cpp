@@ -24,8 +24,7 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// Translates an address. The usual case, memory in the heap, is inlined into the calls. With 0
-/// bytes, any address is valid.
+/// Translates an address; any address is valid with 0 bytes. The usual case (heap) is inlined.
 [[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::find(
     std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
     Rank peer) {
@@ -74,8 +73,7 @@ static base::Failure exceeds_space(std::string_view call, std::string_view argum
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
-/// Translates the address of blocks. If the first and the last block are in the same memory, all
-/// blocks are.
+/// Translates the address of blocks. It suffices to test the first and the last block.
 base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view call,
                                                              std::string_view argument,
                                                              const void* address,

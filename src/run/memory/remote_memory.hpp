@@ -2,11 +2,9 @@
 // remote_memory.hpp - one-sided calls of a team: checks arguments and translates team ranks and
 // addresses to ranks and offsets of the job.
 //
-// Idea     The caller names memory of a peer by this rank's address of the same symmetric memory,
-//          or by a registered name. A context is a team whose fence() and quiet() cover only its
-//          own operations (Stream).
-// Holds    A refused call has no effect. Calls on mapped memory of local peers take no lock and
-//          rarely drive the engine.
+// Idea     Callers name a peer's memory by this rank's address of it, or by a registered name. A
+//          context is a team whose fence() and quiet() cover only its own operations (Stream).
+// Holds    A refused call has no effect. Calls on mapped memory take no lock and rarely drive.
 // Next     run/onesided/onesided.hpp for the calls; word_waits.cpp for waits; locks.cpp for locks.
 #pragma once
 
@@ -48,9 +46,8 @@ struct WordWait {
     const int* skip = nullptr;     ///< if not null: words with a nonzero entry are ignored
 };
 
-/// Waits for words of this rank that other ranks change. Drives the engine and all pending
-/// communication until one, some or all words of an array satisfy a comparison. Fails with
-/// Status::timeout after the deadline.
+/// Waits for words of this rank that other ranks change. Drives the engine until one, some or all
+/// words of an array satisfy a comparison. Fails with Status::timeout after the deadline.
 class WordWaits {
   public:
     /// Index if all words are skipped, or if no word satisfies the condition.
@@ -62,8 +59,7 @@ class WordWaits {
     /// that is not skipped, or 0 if all are skipped.
     [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
                                                   base::Deadline deadline = {});
-    /// Waits until a word satisfies the condition. Returns its index, or kNone if all words are
-    /// skipped.
+    /// Waits until a word satisfies the condition. Returns its index; kNone: all are skipped.
     [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
     /// Waits until at least one word satisfies the condition. Writes the indices of all words that
     /// do. Returns the number of indices, or 0 if all words are skipped.
@@ -107,8 +103,7 @@ class RemoteMemory {
                                                  Rank peer);
     [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
                                                  const Strided& blocks, Rank peer);
-    /// Starts a get. The data has arrived when `pending` is 0 again. `pending` must stay at its
-    /// address until then.
+    /// Starts a get. `pending` must stay at its address until the data has arrived: then it is 0.
     [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
                                                Rank peer, std::uint32_t& pending);
     /// Drives the engine until `pending` is 0. Fails with Status::timeout after the deadline.
@@ -126,8 +121,7 @@ class RemoteMemory {
     [[nodiscard]] base::Result<void> fence();
     [[nodiscard]] base::Result<void> quiet(base::Deadline deadline = {});
 
-    /// Returns the address in this process of a member's memory, for loads and stores, or nullptr
-    /// if it is not mapped. `memory` is this rank's address or a name.
+    /// Returns the address in this process of a member's memory, or nullptr if it is not mapped.
     [[nodiscard]] std::byte* address_on(const void* memory, Rank member);
 
     /// Returns the waiting functions for words of this rank.

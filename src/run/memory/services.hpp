@@ -32,8 +32,7 @@ struct MemoryServices {
     std::uint64_t end;   ///< end of heap and segment; 0: the runtime has been finalized
 
     [[nodiscard]] bool closed() const { return end == 0; }
-    /// Returns the offset of memory in this rank's segment. For other memory, the result is at
-    /// least the size of the segment.
+    /// Returns the offset of memory in this rank's segment; beyond its size for other memory.
     [[nodiscard]] std::uint64_t offset_of(const void* memory) const {
         return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(segment);
     }

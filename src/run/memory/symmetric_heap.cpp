@@ -133,8 +133,7 @@ base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest r
     }
 }
 
-/// Returns the lowest free offset on this rank from `from` on, prepared for the network, or
-/// kNoOffset.
+/// Returns the lowest free offset from `from` on, prepared for the network, or kNoOffset.
 std::uint64_t SymmetricHeap::propose(link::HeapRequest request, std::uint64_t from) {
     unprepared_.reset();
     const std::uint64_t offset = heap_.find(request, from);

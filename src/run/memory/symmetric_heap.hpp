@@ -36,8 +36,7 @@ class SymmetricHeap {
     /// Moves a block to memory of another size. Collective over the team.
     [[nodiscard]] base::Result<std::byte*> reallocate(Team& team, const void* memory,
                                                       link::HeapRequest request);
-    /// Marks a block as unused by this rank, without communication. Once all members have abandoned
-    /// it, a later allocate() of the team frees it.
+    /// Marks a block as unused by this rank. When all members have, a later allocate() frees it.
     void abandon(const Team& team, const void* memory);
     /// Frees all blocks of a team on this rank, when the team ends.
     void end_team(const Team& team);
@@ -64,8 +63,7 @@ class SymmetricHeap {
 
     const MemoryServices& services_;
     link::HeapAllocator heap_;
-    /// Every segment begins at a multiple of this number, so up to this alignment, an aligned
-    /// offset has an aligned address.
+    /// Segments begin at multiples of this number, so offsets have their addresses' alignment.
     std::uint64_t alignment_max_;
     std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
     Blocks blocks_;                            ///< by offset

@@ -17,8 +17,7 @@ std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
 
 template <class Word>
 Word load_shared(const std::byte* word) {
-    // Acquire: pairs with the release by the local rank, or this rank's service, that changed the
-    // word.
+    // Acquire: pairs with the release by the local rank, or this rank's service.
     auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
     return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
 }
@@ -30,7 +29,6 @@ std::uint64_t load(const WordWait& wait, std::size_t i) {
     return widened(load_shared<std::uint32_t>(word), wait.is_signed);
 }
 
-/// Returns the value that word i is compared with, in the same form.
 std::uint64_t value_of(const WordWait& wait, std::size_t i) {
     if (wait.values == nullptr) return wait.value;
     const std::byte* const value = static_cast<const std::byte*>(wait.values) + i * wait.width;
@@ -131,8 +129,7 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
     return {};
 }
 
-/// Waits until holds() returns true, unless all words are skipped. Returns `found`, which holds()
-/// sets.
+/// Waits until holds() is true, unless all words are skipped. Returns `found`, set by holds().
 template <class Found, class Holds>
 base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
                                      base::Deadline deadline, const Found& found, Holds holds) {
@@ -150,8 +147,7 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
     return base::fail(Status::timeout, "{}: the time is over: {}", call, describe(call, wait));
 }
 
-/// Calls holds(). If it returns false, polls the engine once and calls it again. Returns `found`,
-/// which holds() sets.
+/// Calls holds(), and again after a poll if it is false. Returns `found`, set by holds().
 template <class Found, class Holds>
 base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, const Found& found,
                                     Holds holds) {

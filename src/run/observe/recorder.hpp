@@ -3,8 +3,7 @@
 //
 // Idea     The recorder keeps a line of sums for each kind of call, and the last steps in a ring
 //          buffer. The step that raises a flag has the same key as the step that waits for it. So
-//          write_trace() can pair steps of different ranks and show the source and duration of each
-//          message.
+//          write_trace() can pair steps of ranks, and show each message's source.
 // Holds    A repeated call without a recorder has no additional instruction (run/team/team.hpp).
 // Next     reports.hpp for the reports.
 #pragma once
@@ -55,8 +54,7 @@ struct RecordedEvent {
 };
 static_assert(sizeof(RecordedEvent) == 48);
 
-/// Returns a hash of a flag: of the owner of its cell, the cell's offset in the owner's segment,
-/// and the flag's value. Never 0.
+/// Returns a hash of a flag, of its offset in the owner's segment, and of the owner. Never 0.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
     std::uint64_t key = flag * 0x9e3779b97f4a7c15ULL;
     key ^= (offset / sizeof(base::Cell)) * 0xc2b2ae3d27d4eb4fULL;
@@ -111,7 +109,6 @@ class Recorder {
     Recorder(Rank ranks, std::size_t events_max);
 
     [[nodiscard]] static std::uint64_t now() { return base::monotonic_ns(); }
-    /// Records the begin of a call. Pass the result to add() and end().
     [[nodiscard]] Open begin(const RecordedCall& call, bool blocking);
     void end(const Open& call, std::uint32_t team, std::int64_t epoch);
     /// Records a step of a call and sets `event.call`.

@@ -36,8 +36,7 @@ void add(CallSums& sums, const CallSums& more) {
     sums.far_bytes += more.far_bytes;
 }
 
-/// Adds rows with aligned columns. The first `left` columns are aligned to the left, others to the
-/// right.
+/// Adds rows with aligned columns: the first `left` to the left, others to the right.
 void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, std::size_t left) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const Row& row : rows)
@@ -51,7 +50,6 @@ void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, 
     }
 }
 
-/// Returns the mean time of a call.
 std::string microseconds(std::uint64_t ns, std::uint64_t calls) {
     return fmt::format(
         "{:.2f}", calls == 0 ? 0.0 : static_cast<double>(ns) * 1e-3 / static_cast<double>(calls));

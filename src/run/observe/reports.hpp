@@ -3,11 +3,9 @@
 // (WEFT_TRACE).
 //
 // Idea     Ranks send their counts and recorded events to rank 0, which prints the tables and
-//          writes a trace of all ranks. In the trace, an arrow connects the step that raised a flag
-//          with the step that waited for it.
+//          writes the trace. There, an arrow leads from the step that raised a flag to the wait.
 // Holds    A job without reports has no recorder. All times are converted to rank 0's clock. Clocks
-//          of different hosts drift by tens of microseconds per second, so the job compares them at
-//          its start and its end.
+//          of hosts drift by some 10 us per second, so they are compared at start and end.
 // Next     recorder.hpp for the records; run/job/describe.hpp for counts of memory accesses;
 //          docs/guide/observing.md for the meaning of the reports.
 #pragma once
@@ -27,8 +25,7 @@
 
 namespace weft::run {
 
-/// Column of the table about memory of local peers: the two lines of its heading, and this rank's
-/// count.
+/// Column of the table about memory of local peers: heading of two lines, this rank's count.
 struct MemoryCount {
     std::array<const char*, 2> head;
     std::uint64_t count = 0;
@@ -37,8 +34,7 @@ struct MemoryCount {
 /// Returns this rank's counts as a text for tables_of().
 [[nodiscard]] std::string packed_counts(const Recorder& recorder, const MappedBytes& moved,
                                         std::span<const MemoryCount> memory);
-/// Returns the lines of the tables. `ranks` has packed_counts() of each rank. Only the headings of
-/// `memory` are used.
+/// Returns the tables. `ranks` has packed_counts() of each rank, `memory` the headings.
 [[nodiscard]] std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
                                                  std::span<const MemoryCount> memory);
 
@@ -58,8 +54,7 @@ struct ClockOffsets {
     std::uint64_t error_ns = 0;  ///< limit for the error of each offset
 };
 
-/// Times of a broadcast and a gather: begin and end by rank 0's clock, arrivals by each rank's
-/// clock.
+/// A broadcast and gather: begin and end by rank 0's clock, arrivals by each rank's clock.
 struct ClockRound {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
@@ -67,13 +62,11 @@ struct ClockRound {
 };
 /// Computes the offsets from the shortest round.
 [[nodiscard]] ClockOffsets offsets_of(const std::vector<ClockRound>& rounds);
-/// Returns the offset of a rank's clock at time `time_ns` of that clock, interpolated between two
-/// comparisons.
+/// Returns the offset of a rank's clock at a time of that clock, interpolated.
 [[nodiscard]] std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last,
                                     std::size_t rank, std::uint64_t time_ns);
 
-/// Broadcasts a token from rank 0. On rank 0, returns the arrival time by each rank's clock; on
-/// other ranks, an empty list. Collective.
+/// Broadcasts a token. Returns its arrival by each rank's clock, on rank 0 only. Collective.
 using GatherArrivals = std::function<base::Result<std::vector<std::uint64_t>>()>;
 
 /// Compares the clocks of all ranks. Collective.

@@ -54,8 +54,7 @@ void append(std::string& text, const T* from, std::size_t count) {
     text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
 }
 
-/// Copies `count` values from the front of a text, and removes them. Returns false if the text is
-/// too short.
+/// Removes `count` values from the front of a text. Returns false if the text is too short.
 template <class T>
 [[nodiscard]] bool take(std::string_view& text, T* to, std::uint64_t count) {
     if (count > text.size() / sizeof(T)) return false;
@@ -95,8 +94,7 @@ std::optional<RankTrace> unpacked(std::string_view text) {
 
 // ---- layout ------------------------------------------------------------------------------------
 
-/// Converts times to rank 0's clock, and sorts events: viewers need an outer event before inner
-/// ones.
+/// Converts times to rank 0's clock, and sorts events: viewers need outer events first.
 void convert_and_sort(RankTrace& trace, std::size_t rank, const TraceContext& context) {
     if (context.hosts > 1) {
         for (RecordedEvent& event : trace.events) {
@@ -203,8 +201,7 @@ class TimelineWriter {
                 add_step({rank, thread}, event);
         }
     }
-    /// Adds an arrow from each step that raised a flag to the step that waited for the flag, if
-    /// both are recorded.
+    /// Adds an arrow from each step that raised a flag to the step that waited for it.
     void add_arrows() {
         for (const auto& [key, wait] : waits_) {
             const auto from = raised_.find(key);
@@ -214,7 +211,6 @@ class TimelineWriter {
     }
 
   private:
-    /// Returns the time since the begin of the trace.
     [[nodiscard]] std::uint64_t at(std::uint64_t ns) const {
         return ns < zero_ns_ ? 0 : ns - zero_ns_;
     }
@@ -304,8 +300,7 @@ std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last, std::
     const std::int64_t before = first.ahead_ns[rank];
     const std::int64_t after = last.ahead_ns[rank];
     if (last.at_ns <= first.at_ns) return before;
-    // Time since the first comparison, by the rank's own clock, which has almost the rate of rank
-    // 0's.
+    // By the rank's own clock, which has almost the rate of rank 0's.
     const auto since =
         static_cast<double>(static_cast<std::int64_t>(time_ns - first.at_ns) - before);
     const double part = since / static_cast<double>(last.at_ns - first.at_ns);

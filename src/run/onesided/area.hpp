@@ -2,11 +2,9 @@
 // area.hpp - layout of the memory in each segment for one-sided requests and active messages.
 //
 // Idea     For each pair of ranks, the target's segment has a ring of cells for the origin's
-//          requests, and the origin's segment has an equally long ring for the replies. A request
-//          and its reply have the same slot number. Another ring is for messages; two cells at the
-//          origin are for its credits.
-// Holds    Offsets depend only on the number of ranks. Pages for pairs of ranks that do not
-//          communicate are not touched.
+//          requests, and the origin's segment an equal ring for the replies, with the same slot
+//          numbers. Another ring is for messages; its two credit cells are at the origin.
+// Holds    Offsets depend only on the job size. Pairs that do not communicate touch no pages.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +16,7 @@
 
 namespace weft::run {
 
-/// Numbers of the words that an immediate can change: first `few_count` words from offset `few` on,
-/// then all words of the heap.
+/// Words that immediates name by number: `few_count` words at `few`, then those of the heap.
 struct SignalWords {
     std::uint64_t few = 0;        ///< offset
     std::uint64_t few_count = 0;  ///< words
@@ -56,12 +53,10 @@ struct OneSidedArea {
     [[nodiscard]] constexpr std::uint64_t request(Rank origin, std::uint64_t sequence) const {
         return offset + slot(origin, sequence) * base::kCellStride;
     }
-    /// Returns the offset in the origin's segment of the target's reply to request number
-    /// `sequence`.
+    /// Returns the offset in the origin's segment of the target's reply to that request.
     [[nodiscard]] constexpr std::uint64_t reply(Rank target, std::uint64_t sequence) const {
         return offset + (ring_cells() + slot(target, sequence)) * base::kCellStride;
     }
-    /// Returns the offset of the buffer.
     [[nodiscard]] constexpr std::uint64_t buffer() const {
         return offset + 2 * ring_cells() * base::kCellStride;
     }
@@ -84,16 +79,14 @@ struct MessageHead {
     std::uint32_t bytes = 0;    ///< without the header
 };
 
-/// Function that a message calls. `peer` is the sender, a rank of the job. `data` is valid until
-/// the function returns.
+/// Function that a message calls. `peer` is the sender. `data` is valid until it returns.
 struct MessageHandler {
     void (*function)(void* argument, Rank peer, const std::byte* data, std::size_t bytes) = nullptr;
     void* argument = nullptr;
 };
 
-/// Rings of messages and credits. Messages longer than a cell use a slot next to their ring. Two
-/// cells for credits suffice: the target sends credit k + 2 only after messages that the origin can
-/// send only when it has read credit k.
+/// Rings of messages and credits. Messages longer than a cell use a slot. Two credit cells suffice:
+/// credit k + 2 needs messages that the origin cannot send before it has read credit k.
 struct MessageArea {
     /// Number of messages that one rank may have in flight to another.
     static constexpr std::uint64_t kSlots = 8;

@@ -2,11 +2,9 @@
 // messages.hpp - active messages: bytes that are passed to a function at the peer.
 //
 // Idea     Messages from one rank to another are numbered, and written to a ring at the target.
-//          Whenever the target drives its wire, it tests for the message with the next number, and
-//          runs its handler. It returns a credit for every four messages. A sender without credit
-//          queues its messages.
-// Why      A handler may send messages, because sending never waits. So credits always return, and
-//          no cycle of waits can arise.
+//          When the target drives its wire, it tests for the next number, runs the handler, and
+//          returns a credit for every four messages. A sender without credit queues its messages.
+// Why      Sending never waits in a handler, so credits always return and no waits form a cycle.
 // Holds    Messages from one rank to another are handled in order, each once. Handlers run one at a
 //          time, on the thread that drives the engine and holds its turn. Data of a peer is checked
 //          before use. A message whose handler is not set, and later messages of that peer, wait
@@ -70,8 +68,7 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
-    /// Sends a message that fits into a cell to a local peer whose ring has space. Otherwise
-    /// returns false; then the caller must use send().
+    /// Sends a message of a cell's size to a local peer with a free slot. If false, use send().
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         MessagePeer& to = peer(rank);
@@ -84,8 +81,7 @@ class Messages {
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queue.size(); }
     /// Returns true if no message is queued and no transfer reads a message's source.
     [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
-    /// Returns the id of the thread that runs a handler; default value: none. Any thread may read
-    /// it.
+    /// Returns the id of the thread that runs a handler, or no id. Any thread may read it.
     [[nodiscard]] const std::atomic<std::thread::id>& handling() const { return handling_; }
 
     /// Runs the handlers of arrived messages of a few peers, and sends credits and queued messages.
@@ -145,7 +141,6 @@ class Messages {
         return reading_.size() != before;
     }
 
-    /// Sets the number of the next message from a rank.
     void expect(Rank rank, std::uint64_t number) {
         MessagePeer& from = peer(rank);
         from.next = reinterpret_cast<const base::Cell*>(own_ + area_.cell(rank, number));

@@ -21,10 +21,8 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
                            std::uint64_t& resume, std::uint64_t offset, const base::Reach& reach,
                            std::byte* into, const std::byte* from, Rank rank,
                            std::uint32_t transfers, const char* text) {
-    /// Returns the start of a rank's segment if it is mapped, else nullptr. Never null for this
-    /// rank.
+    /// Returns the start of a rank's segment if it is mapped (always for this rank), or nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
-    /// Returns the size of each segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Post a put or a read. On `again`, the caller repeats the call with the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
@@ -38,8 +36,7 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
     /// Returns the number of transfers posted to a peer by puts without a cell.
     { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
-    /// For networks that count writes. Ends the batch of writes to a rank, and returns their
-    /// number.
+    /// If writes are counted: ends the batch of writes to a rank, and returns their number.
     { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
     /// Accepts a batch from a rank: returns false if not all its transfers have been delivered.
     { wire.counts().take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
@@ -47,9 +44,8 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     { wire.distrust(rank, text) } noexcept;
 };
 
-/// await() drives this rank's communication until ended() returns true. waits() returns a
-/// description of the wait for reports. Returns false if the wait cannot succeed; then failure()
-/// has the reason.
+/// await() drives until ended() returns true. waits() describes the wait for reports. Returns false
+/// if the wait cannot succeed; then failure() has the reason.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)()) {
     { driver.await(ended, waits) } -> std::same_as<bool>;

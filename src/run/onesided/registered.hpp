@@ -59,8 +59,7 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& used, Rank rank, std::byte* i
         });
 }
 
-/// Puts to a local peer through this rank's buffer, or to a remote peer by requests that contain
-/// the data.
+/// Puts to a local peer through this rank's buffer, to a remote peer by requests with the data.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const RemoteAddress& to,
                                            const std::byte* from, std::size_t bytes) {

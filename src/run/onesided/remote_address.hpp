@@ -3,8 +3,7 @@
 // memory.
 //
 // Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory
-//          has an arbitrary address, so its owner gives it a number. A request has number and
-//          offset in one word.
+//          has a number at its owner. Requests have number and offset in a word.
 // Next     onesided.hpp for the calls; service.hpp, which finds memory by number;
 //          run/memory/registered_memory.hpp for the exchange of numbers.
 #pragma once

@@ -2,9 +2,8 @@
 // request.hpp - requests for operations on a peer's memory, the operations, and signals in
 // immediates.
 //
-// Holds    Only atomic operations of the processor change words. So changes by the target's local
-//          peers, which are direct, and by remote ranks, which use requests, are atomic with each
-//          other.
+// Holds    Only atomic operations of the processor change words. So direct changes by local peers
+//          and requests of remote ranks are atomic with each other.
 // Next     service.hpp for the target's side, requests.hpp for the origin's.
 #pragma once
 
@@ -212,11 +211,9 @@ inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
 // --- signals -----------------------------------------------------------------------------------
 //
 // An immediate has 43 bits of payload beside its seal (link/fabric/keys.hpp), enough for most
-// signals. Such a signal is sent with its data: in one transfer instead of two, without a cell or a
-// reply.
+// signals. Such a signal is sent with its data in one transfer, without a cell or a reply.
 
-/// Largest put whose signal is in an immediate. After larger puts, a separate transfer of the
-/// signal costs little, and is faster over TCP.
+/// Largest put whose signal is in an immediate. For larger puts, a second transfer is cheap.
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
 /// Formats of a payload: bits for the word's number. The value has the remaining shared bits.
@@ -242,7 +239,6 @@ constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
     return std::nullopt;
 }
 
-/// Inverts payload_of().
 [[nodiscard]] constexpr Signal signal_of(std::uint64_t payload, const SignalWords& words) noexcept {
     const auto low = [](std::uint64_t from, unsigned bits) {
         return from & ((std::uint64_t{1} << bits) - 1);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // requests.hpp - origin's side of requests: numbers and posts requests, and reads replies.
 //
-// Idea     A reply to a request implies that all earlier requests are done. So only some requests
-//          ask for a reply: those with a result, flushes, and two requests in each round of the
-//          ring, to free slots.
+// Idea     A reply to a request implies that all earlier requests are done. Only requests with a
+//          result, flushes, and two in each round of the ring ask for one.
 // Holds    Only the first request to a peer allocates memory. During a wait, other threads may have
 //          the turn and send requests, so a request gets its number after the wait for a slot.
 // Next     service.hpp for the target's side; onesided.hpp for the caller.
@@ -32,10 +31,9 @@ class Requests {
         for (RequestRing& peer : peers_) peer.sent = peer.done = area.before_first;
     }
 
-    /// Posts a request and returns its number. Returns 0 on failure; then driver.failure() has the
-    /// reason. `asks`: a reply is needed. Calls stamp(request) when the request has its number. If
-    /// `into` is not null, the reply's value is stored there in the word's width; then `asks` must
-    /// be true.
+    /// Posts a request and returns its number; 0: failure, see driver.failure(). `asks`: a reply is
+    /// needed. Calls stamp(request) when the request has its number. The reply's value is stored at
+    /// `into`, if not null, in the word's width; then `asks` must be true.
     template <class Stamp>
     std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
         RequestRing& peer = ring(rank);
@@ -73,8 +71,7 @@ class Requests {
         return number - peer.done <= area_.slots() &&
                peer.slots[number % area_.slots()].pending == 0;
     }
-    /// Returns true if request `number`, which asked for a reply, and all earlier requests are
-    /// done.
+    /// Returns true if a request that asked for a reply, and all earlier requests, are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
         return read_replies(rank, ring(rank)) >= number;
     }
@@ -100,8 +97,7 @@ class Requests {
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
-        /// Not part of the slot's request: entry of a ring with the numbers of requests that asked
-        /// for a reply.
+        /// Entry of a separate ring: numbers of requests that asked for a reply.
         std::uint64_t asked_number = 0;
         void* into = nullptr;       ///< memory for the result, or nullptr
         std::uint32_t pending = 0;  ///< transfers that still read `request`

@@ -35,8 +35,7 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
-    /// Starts to serve a local rank. Local ranks send requests only for memory outside the
-    /// segments.
+    /// Starts to serve a local rank, whose requests are for memory outside the segment.
     void serve_near(Rank rank) {
         const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
         if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;

@@ -3,8 +3,7 @@
 //
 // Idea     Counters record which calls a flush covers, because other threads may put while a thread
 //          waits for the flush. Requests and batches are common to all streams of a rank.
-// Holds    The wire has pointers to counters of a stream, so a stream must stay at its address
-//          until quiet() has returned.
+// Holds    The wire has pointers to counters of a stream, so a busy stream must not move.
 #pragma once
 
 #include <cstdint>

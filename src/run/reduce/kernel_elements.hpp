@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_elements.hpp - element types of reductions that are not arithmetic types of C++.
 //
-// Idea     A 16-bit float is stored as its bits. Operations widen it to a float, and round the
-//          result to nearest, ties to even. Conversions use integer arithmetic without branches,
-//          which the compiler vectorises.
-// Holds    If a 16-bit operation has a NaN result, it is the positive quiet NaN without payload.
-//          Padding bytes of results are 0.
+// Idea     A 16-bit float is stored as its bits. Operations widen it to a float, and round to
+//          nearest, ties to even. Conversions have no branches, so they are vectorised.
+// Holds    NaN results of 16 bits are the positive quiet NaN without payload. Padding bytes are 0.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +38,6 @@ struct Brain16 {
 template <class T>
 concept Float16Bits = std::is_same_v<T, Binary16> || std::is_same_v<T, Brain16>;
 
-/// Element of minloc and maxloc.
 template <class V, class I>
 struct Pair {
     using Value = V;
@@ -72,8 +69,7 @@ inline float widen(Brain16 value) noexcept {
 }
 
 /// Widens a binary16. In a float, the exponent is 13 bits higher, and its bias is greater by 112. A
-/// subnormal number is first given an implicit leading 1, which the subtraction then removes
-/// exactly.
+/// subnormal is given an implicit leading 1, which the subtraction removes exactly.
 inline float widen(Binary16 value) noexcept {
     constexpr std::uint32_t kRebias = 112U << 23;
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -88,12 +84,10 @@ inline float widen(Binary16 value) noexcept {
     return float_of(magnitude | (value.bits & kSign16) << 16);
 }
 
-/// Rounds a float to 16 bits.
 template <class T>
 T narrow(float value) noexcept;
 
-/// Adds half a unit of the last remaining place, or slightly less if that place is even. The carry
-/// may increase the exponent, up to infinity.
+/// Adds half a unit of the last place kept, or slightly less if even. May carry to the exponent.
 template <>
 inline Brain16 narrow<Brain16>(float value) noexcept {
     const std::uint32_t word = word_of(value);
@@ -102,9 +96,8 @@ inline Brain16 narrow<Brain16>(float value) noexcept {
     return {static_cast<std::uint16_t>(nan ? Brain16::kQuietNan : rounded)};
 }
 
-/// Rounds like narrow<Brain16>(), but removes 13 places. A subnormal result is computed by an
-/// addition of 0.5: the last place of the sum is the last place of the result, so the addition
-/// rounds.
+/// Rounds like narrow<Brain16>(), but removes 13 places. Subnormal results are added to 0.5, whose
+/// last place equals theirs, so the addition rounds.
 template <>
 inline Binary16 narrow<Binary16>(float value) noexcept {
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -135,8 +128,7 @@ std::int16_t order_of(T value) noexcept {
 
 // --- memory --------------------------------------------------------------------------------------
 
-/// Number of bytes of an element that hold its value; the other bytes are padding. An x87 number
-/// has 80 bits.
+/// Bytes of an element without padding. An x87 number has 80 bits.
 template <class T>
 constexpr std::size_t kValueBytes = sizeof(T);
 template <>

@@ -3,14 +3,11 @@
 // targets.
 //
 // Idea     The kernel loads a block of a few registers from the first operand, adds the blocks of
-//          the other operands, and stores the sum to each target. Partial sums stay in registers.
-//          With a single operand, the kernel copies.
-// Why      Separate kernels for each number of operands and targets are not faster, and many times
-//          larger (perf/micro/reduce_passes.cpp). Operations other than sums are too rare to
-//          justify the code size.
-// Holds    The result has the same bits as repeated calls of the two-operand kernel (ReduceFn) from
-//          left to right. A target may be an operand: each block is read from all operands before
-//          it is stored.
+//          the other operands, and stores the sum to each target. With a single operand, it copies.
+// Why      Kernels for each number of operands and targets are not faster, and many times larger
+//          (perf/micro/reduce_passes.cpp). Other operations do not justify the code size.
+// Holds    The result has the bits of repeated calls of the two-operand kernel, from left to right.
+//          A target may be an operand: each block is read from all operands before it is stored.
 #pragma once
 
 #if defined(__x86_64__)
@@ -52,7 +49,7 @@ Packed load_register(const std::byte* from) noexcept {
     return value;
 }
 
-/// Stores a register past the caches. `to` must be aligned to kRegisterBytes.
+/// Stores a register past the caches. `to` is aligned to a register.
 template <class Packed>
 void stream(std::byte* to, Packed value) noexcept {
 #if defined(__AVX512F__)

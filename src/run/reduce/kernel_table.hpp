@@ -36,13 +36,11 @@ struct ReducePass {
 };
 using ReducePassFn = void (*)(const ReducePass& pass) noexcept;
 
-/// Kernels of a type.
 struct KernelRow {
     ReduceFn operations[kBuiltinOps];  ///< indexed by Op; nullptr: no such operation
     ReducePassFn sum_pass;             ///< sums any number of operands; nullptr: none
 };
 
-/// Kernels of an instruction set.
 struct KernelTable {
     const char* name;
     KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty: see kScalarKernels

@@ -8,10 +8,8 @@
 // Holds    docs/decisions/0008-elements-and-operations.md defines the bits of results. Integers
 //          wrap. A floating-point sum or product is a single IEEE operation with the operands in
 //          the order left, right. Logical operations treat x != 0 as true, so a NaN is true. If
-//          both operands of a sum or product are NaN, the payload of the result depends on the
-//          processor, except for 16-bit floats.
-// Next     kernel_elements.hpp for the elements; kernel_table.hpp for the table; kernel_passes.hpp
-//          for sums of many operands.
+//          both operands are NaN, the processor chooses the payload, except for 16 bits.
+// Next     kernel_elements.hpp for elements; kernel_table.hpp; kernel_passes.hpp for many operands.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +28,7 @@
 namespace weft::run {
 namespace {  // one copy per instruction set: see above
 
-/// Unsigned type of at least the size of int: narrower types would be promoted to int, whose
-/// overflow is undefined.
+/// Unsigned type that is not promoted to int, whose overflow would be undefined.
 template <class T>
 using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
 
@@ -77,9 +74,8 @@ struct Prod : Arithmetic<Times> {
     }
 };
 
-// Equal operands differ at most in the sign of a zero: bitwise or returns -0.0, the lesser, and
-// bitwise and returns +0.0. All comparisons are evaluated without branches, so the compiler can
-// vectorise.
+// Equal operands differ at most in the sign of a zero: "or" returns -0.0, the lesser, and "and"
+// returns +0.0. All comparisons are evaluated without branches, so the compiler vectorises.
 template <bool kMinimum, class T>
 T float_extreme(T left, T right) noexcept {
     using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -118,8 +114,7 @@ struct Extreme {
     }
 };
 
-/// Returns true if `value` is better than `other` in minloc (kMinimum) or maxloc. -0.0 is less than
-/// +0.0.
+/// Returns true if `value` is preferred to `other`. -0.0 is less than +0.0.
 template <bool kMinimum, class T>
 bool comes_before(T value, T other) noexcept {
     const bool before = kMinimum ? value < other : value > other;
@@ -219,8 +214,7 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     for (std::size_t i = 0; i < count; ++i) combine(i * sizeof(T));
 }
 
-/// Returns the kernel, or nullptr if the operation does not exist for the type. Signed and unsigned
-/// integers share a kernel unless the operation compares them.
+/// Returns the kernel, or nullptr if none exists. Integers share one unless order matters.
 template <class T, class Operation>
 constexpr ReduceFn kernel() noexcept {
     constexpr bool kOrdered =
@@ -233,7 +227,6 @@ constexpr ReduceFn kernel() noexcept {
         return &reduce<T, Operation>;
 }
 
-/// Returns the kernels of a type, in the order of Op.
 template <class T>
 constexpr KernelRow row() noexcept {
     return {{kernel<T, Sum>(), kernel<T, Prod>(), kernel<T, Extreme<true>>(),
@@ -253,8 +246,7 @@ static_assert(row<float>().operations[static_cast<int>(Op::band)] == nullptr);
 static_assert(row<Complex<float>>().operations[static_cast<int>(Op::min)] == nullptr);
 static_assert(row<Pair<float, int>>().operations[static_cast<int>(Op::sum)] == nullptr);
 
-/// Returns the kernels of bool, a byte. Bitwise operations use the logical kernels, because any
-/// byte other than 0 is true.
+/// Returns the kernels of bool, a byte. Bitwise operations are logical: any byte but 0 is true.
 constexpr KernelRow bool_row() noexcept {
     using Byte = std::uint8_t;
     constexpr ReduceFn kAnd = kernel<Byte, Logical<And>>();

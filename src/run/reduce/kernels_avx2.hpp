@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernels_avx2.hpp - hand-written loops for instruction sets with AVX2 and F16C.
 //
-// Idea     Each iteration combines a register of elements. Remaining elements are copied to a
-//          buffer of a register's size.
+// Idea     Combines a register of elements at a time. A remainder is copied to a register, too.
 // Why      For binary16, the processor has conversion instructions. For products of complex
 //          numbers, GCC 12.2 (-O3 -march=x86-64-v3) compiles the loop of kernels.hpp to fused
-//          multiply-add-subtract although contraction is off, which changes the rounding.
-//          tests/unit/reduce detects this.
+//          multiply-add-subtract although contraction is off (tests/unit/reduce detects it).
 // Holds    Results have the same bits as results of kernels.hpp.
 #pragma once
 

@@ -21,8 +21,7 @@ using Operands = std::span<const std::byte* const>;
 
 /// Size of a tile in bytes: its partial result stays in the first-level cache.
 constexpr std::size_t kTileBytes = 4096;
-/// Limit for operands, and for targets, of a pass. With more pointers than the processor can
-/// prefetch, a pass is slow.
+/// Limit for operands and for targets of a pass: processors prefetch few streams.
 constexpr std::size_t kPassPointersMax = 16;
 constexpr std::size_t kUserAlignmentMax = 16;  // see reduce_many()
 
@@ -100,8 +99,7 @@ struct Work {
     }
 };
 
-/// Returns true if stores may bypass the caches: cache lines of all targets begin at equal offsets,
-/// and no target is an operand.
+/// Returns true if cache lines of all targets begin at equal offsets, and no target is an operand.
 bool can_stream(const Work& work, std::size_t bytes) noexcept {
     const std::size_t size = work.reducer.element_bytes;
     if (bytes < kTileBytes) return false;
@@ -130,8 +128,7 @@ class MovedPointers {
     std::size_t count_;
 };
 
-/// Combines the operands' tiles at offset `at` into `into`, which may be an operand. `partial` is
-/// memory for partial results, and may equal `into`.
+/// Combines the tiles at `at` into `into`, which may be an operand, or equal `partial`.
 void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::size_t at,
                   std::size_t bytes) noexcept {
     const std::byte* left = work.operands[0] + at;
@@ -177,8 +174,7 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
     }
 }
 
-/// Reduces whole blocks of kPassBytes by a pass, if possible. With streamed stores, the blocks
-/// begin at a cache line. Other bytes are reduced by tiles.
+/// Reduces whole blocks by a pass, if possible; streamed, from a cache line on. The rest by tiles.
 void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     const Work plain{work.reducer, work.targets, work.operands};
     std::size_t begin = 0;
@@ -197,15 +193,13 @@ void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     reduce_tiles(plain, end, bytes);
 }
 
-/// Applies a user operation to tiles. Two buffers of a tile's size alternate as the arguments `in`
-/// and `inout` of the user's function.
+/// Applies a user operation to tiles. Two buffers alternate as its arguments `in` and `inout`.
 class UserTiles {
   public:
     UserTiles(const UserOperation& operation, std::byte* first, std::byte* second) noexcept
         : operation_(operation), in_(first), inout_(second) {}
 
-    /// Sets target = operands[0] (op) operands[1] ... for `count` elements at offset `at` in each
-    /// buffer.
+    /// Sets target = operands[0] (op) ... for `count` elements at offset `at` in each buffer.
     void reduce(std::byte* target, Operands operands, std::size_t at, std::size_t count) {
         const std::size_t bytes = count * operation_.element_bytes;
         const std::byte* left = operands[0] + at;
@@ -220,8 +214,7 @@ class UserTiles {
             std::swap(in_, inout_);
             left = in_;
         }
-        // The target may be an operand, so its tile is written only after all but the last operand
-        // are read.
+        // Only now may the target's tile change, because the target may be an operand.
         const bool direct = left != target + at && aligned(target + at);
         std::byte* const into = direct ? target + at : inout_;
         copy_bytes(into, operands[last] + at, bytes);
@@ -230,7 +223,6 @@ class UserTiles {
     }
 
   private:
-    /// Returns true if the user function may receive this pointer.
     [[nodiscard]] bool aligned(const std::byte* pointer) const noexcept {
         const std::size_t size = operation_.element_bytes;
         const std::size_t alignment = std::min(kUserAlignmentMax, size & (~size + 1));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce.hpp - reduction kernels by type and operation, and reductions of many operands to many
-// targets.
+// reduce.hpp - reduction kernels by type and operation; reductions of many operands.
 //
 // Idea     Sums of many operands stay in registers. Other operations combine tile by tile, so that
 //          a tile's partial result stays in the first-level cache. So each byte of an operand is
@@ -44,8 +43,7 @@ class ReduceTable {
 
     /// Returns "x86-64", "x86-64-v3" or "x86-64-v4"; "baseline" on other processors.
     [[nodiscard]] std::string_view name() const noexcept { return kernels_->name; }
-    /// Returns the kernel, or nullptr if the operation does not exist for the type, or is a user
-    /// operation.
+    /// Returns the kernel, or nullptr if the type has no such built-in operation.
     [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
     /// Returns a reducer for reduce_many(). Its kernel is nullptr if the operation does not exist.
     [[nodiscard]] Reducer reducer(Type type, Op op) const noexcept;
@@ -57,9 +55,8 @@ class ReduceTable {
 /// Returns the names of the instruction sets that this processor can run. The baseline is first.
 [[nodiscard]] std::vector<std::string_view> runnable_isas();
 
-/// Returns the table of the instruction set named `wanted`. If `wanted` is empty or "auto", returns
-/// the best table that this processor can run. Fails if the name is unknown, or if this processor
-/// cannot run the instruction set.
+/// Returns the table of the instruction set named `wanted`; "auto" or empty: the best that this
+/// processor can run. Fails if the name is unknown, or if this processor cannot run it.
 [[nodiscard]] base::Result<ReduceTable> select_isa(std::string_view wanted);
 
 /// Returns the kernel of the best instruction set that this processor can run, or nullptr.
@@ -76,13 +73,11 @@ inline constexpr std::size_t kStreamBytesMin = std::size_t{32} << 20;
 /// Kind of stores. `streamed`: stores bypass the caches, if possible.
 enum class Stores : std::uint8_t { cached, streamed };
 
-/// Copies bytes. The ranges must be equal or must not overlap. Streamed stores are ordered before
-/// later stores of this thread.
+/// Copies bytes between equal or disjoint ranges. Streamed stores precede later stores.
 void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
                 Stores stores = Stores::cached) noexcept;
 
-/// Sets each target to operands[0] (op) operands[1] (op) ..., associated from the left,
-/// for `elements` elements.
+/// Sets `elements` elements of each target to operands[0] (op) operands[1] ..., from the left.
 ///
 /// - There must be at least one operand and one target. An operand may equal a target or another
 ///   operand; otherwise buffers must not overlap. Targets must differ.
@@ -90,8 +85,7 @@ void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
 ///   power of two, up to 16, that divides the size of its elements.
 /// - Allocates memory only for user elements of more than 4 KiB.
 /// - Throws only exceptions of the user function. Then the contents of the targets are undefined.
-/// - Also uses streamed stores if operands and targets together have at least kStreamBytesMin
-///   bytes.
+/// - Also streams stores if operands and targets together have kStreamBytesMin bytes.
 void reduce_many(const Reducer& reducer, std::span<std::byte* const> targets,
                  std::span<const std::byte* const> operands, std::size_t elements,
                  Stores stores = Stores::cached);

@@ -3,9 +3,8 @@
 //
 // Idea     The interfaces and the runtime pass a call as weft::Call. This file derives its
 //          properties: element size, validity of its arguments, key of its plan, and the text and
-//          hash by which ranks detect that they made different calls. The arrays of a call belong
-//          to the caller and are compared in place. So a call that repeats the previous counts and
-//          displacements finds its plan without copying them.
+//          hash by which ranks detect that they made different calls. Arrays of a call belong to
+//          the caller and are compared in place, so a repeated call finds its plan without a copy.
 // Next     plan.hpp for binding, and for the checks of memory.
 #pragma once
 
@@ -38,8 +37,8 @@ using collectives::traits_of;
            std::ranges::equal(a.displacements, b.displacements);
 }
 
-/// Fails unless `blocks` has a count for each rank and either no displacements or one for each
-/// rank. Also fails if a byte offset overflows 63 bits. `what`, "in" or "out", begins the message.
+/// Fails unless each rank has a count, all or no ranks have displacements, and no byte offset
+/// overflows 63 bits. `what`, "in" or "out", begins the message.
 [[nodiscard]] base::Result<void> check_blocks(const Blocks& blocks, std::string_view what,
                                               Rank size, std::uint64_t element_bytes);
 
@@ -55,8 +54,7 @@ using Extents = std::vector<Extent>;
 /// names `what` ("in" or "out") and the ranks of both blocks.
 [[nodiscard]] base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
                                                std::uint64_t element_bytes, bool may_overlap);
-/// Returns true if extents `of_a` of the buffer at `a` and extents `of_b` of the buffer at `b`
-/// share a byte.
+/// Returns true if extents of the buffers at `a` and `b` share a byte.
 [[nodiscard]] bool overlap(const std::byte* a, const Extents& of_a, const std::byte* b,
                            const Extents& of_b);
 
@@ -83,9 +81,8 @@ using Extents = std::vector<Extent>;
            call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
 }
 
-/// Returns true if the scalar arguments of two calls are equal. Ignores collective and buffers.
-/// Separate statements: from one expression, the compiler makes a comparison of whole words, for
-/// which it first writes the arguments to memory.
+/// Returns true if the scalar arguments of two calls are equal. Separate statements: for one
+/// expression, the compiler writes the arguments to memory and compares whole words.
 [[nodiscard]] [[gnu::always_inline]] inline bool equal_scalars(const Call& a, const Call& b) {
     if (a.count != b.count) return false;
     if (a.type != b.type) return false;
@@ -100,15 +97,13 @@ using Extents = std::vector<Extent>;
 /// Returns a hash of everything that have_equal_plans() compares.
 [[nodiscard]] std::uint64_t plan_key(const Call& call);
 
-/// Returns the call with its own copies of the arrays. Copies of the returned call share the
-/// arrays.
+/// Returns the call with its own arrays, which copies of the returned call share.
 [[nodiscard]] Call with_own_arrays(const Call& call);
 
-/// Returns the call as `rank` sees it: in a rooted call, ranks other than the root have no arrays.
+/// Returns the call without the arrays that only the root reads, unless `rank` is the root.
 [[nodiscard]] Call as_seen(Call call, Rank rank);
 
-/// Checks all arguments except the buffers, of a call that as_seen() returned. A failure names the
-/// invalid argument.
+/// Checks the arguments, except buffers, of as_seen(). A failure names the invalid one.
 [[nodiscard]] base::Result<void> check_arguments(const Call& call, Rank rank, Rank size);
 
 /// Returns true if the result does not depend on the order of the operands. False if unknown.
@@ -130,10 +125,9 @@ enum class Purpose : std::uint8_t {
 /// Returns the name of the function that makes the call; empty for Purpose::itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);
 
-/// Returns a text about the call that is equal on all ranks, without arguments that differ.
+/// Returns a text about the call, without arguments that differ between ranks.
 [[nodiscard]] std::string describe(const Call& call, std::string_view spec);
-/// Returns a hash of everything that must be equal on all ranks. Never returns Inquiry::kVerdict,
-/// which marks a watchdog's message.
+/// Returns a hash of everything that must be equal on all ranks; never Inquiry::kVerdict.
 [[nodiscard]] base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes);
 
 }  // namespace weft::run

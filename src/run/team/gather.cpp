@@ -52,8 +52,7 @@ base::Result<std::vector<std::string>> gather_texts(Team& team, const std::strin
     return texts;
 }
 
-/// Broadcasts a token and returns, on rank 0, each rank's clock when the token arrived, in ns. On
-/// other ranks, the list is empty.
+/// See GatherArrivals.
 static base::Result<std::vector<std::uint64_t>> gather_arrivals(Team& team) {
     std::uint64_t token = 0;
     if (const base::Failure* const why =

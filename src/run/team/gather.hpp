@@ -14,13 +14,11 @@ namespace weft::run {
 
 class Team;
 
-/// Collects the members' texts. Returns them by rank on rank 0, and an empty list on other ranks.
-/// Collective.
+/// Returns the members' texts on rank 0, and an empty list on other ranks. Collective.
 [[nodiscard]] base::Result<std::vector<std::string>> gather_texts(Team& team,
                                                                   const std::string& mine);
 
-/// Checks `words`, the maximum over all ranks of the words of a text with its length. Fails if it
-/// is less than this rank's number, `mine`, or if rank 0 would need more than 4 GiB for all texts.
+/// Checks the size of the longest text: at least this rank's, `mine`; at most 4 GiB for all ranks.
 [[nodiscard]] base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks);
 
 /// Returns the functions by which the reports of a job exchange data on the world team.

@@ -23,8 +23,7 @@ namespace weft::run {
 
 namespace {
 
-/// Number of banks if a barrier must precede each reuse of bank 0. More banks need fewer barriers,
-/// but more memory.
+/// Number of banks if a barrier precedes each reuse of bank 0: more banks, fewer barriers.
 constexpr std::uint64_t kBanksWithBarrier = 8;
 /// Size of a record with the length of an endpoint address and the address.
 constexpr std::size_t kCardBytes = 640;
@@ -71,8 +70,7 @@ base::Result<std::unique_ptr<OffloadedCall>> OffloadedCall::create(Team& team, c
     return made;
 }
 
-/// Returns success if a step succeeded on all members. Else returns this rank's failure or, if the
-/// step succeeded here, that another rank failed.
+/// Fails if a step failed on a member, with this rank's failure if it has one.
 base::Result<void> OffloadedCall::agree(const base::Result<void>& mine) {
     std::int32_t succeeded = mine.ok() ? 1 : 0;
     if (const base::Failure* const why = team_.run(
@@ -234,7 +232,7 @@ base::Result<void> OffloadedCall::start(const void* in, void* out) {
     return queue_next();
 }
 
-/// Queues the next descriptors of the call, at most options_.budget of them.
+/// Queues the next descriptors of the call, within the budget.
 base::Result<void> OffloadedCall::queue_next() {
     first_ = next_;
     const std::size_t budget = options_.budget != 0 ? options_.budget : plan_.descriptors.size();

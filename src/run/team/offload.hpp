@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload.hpp - collective call that the network executes: after its start, no rank needs to make
-// progress.
+// offload.hpp - collective call that the network executes after its start, without its ranks.
 //
 // Idea     Each rank's program becomes a list of descriptors (plan/offload). When a rank starts the
 //          call, it queues its descriptors at a separate endpoint (link/fabric/triggered.hpp).
@@ -10,8 +9,7 @@
 //          completes call N + 1, and starts N + 2 in the bank of N, before all ranks have started N
 //          + 1. Other programs use eight banks, and a barrier before bank 0 is reused.
 // Holds    An object runs one call at a time. All messages use the network, even between local
-//          ranks. When a call ends, this rank resets the contents of its bank, before a peer can
-//          use the bank again.
+//          ranks. At its end, a call resets its bank, before a peer can use the bank again.
 // Next     docs/offload.md.
 #pragma once
 
@@ -50,16 +48,14 @@ struct OffloadVerdict {
 
 class OffloadedCall {
   public:
-    /// Prepares a call, whose buffers are ignored. Collective: all members pass equal arguments. If
-    /// it fails on one member, it fails on all.
+    /// Prepares a call; ignores its buffers. Collective. A failure occurs on all members.
     [[nodiscard]] static base::Result<std::unique_ptr<OffloadedCall>> create(
         Team& team, const Call& call, const OffloadOptions& options);
 
     /// Starts the call on these buffers, usually without waiting. If the program is not
     /// synchronizing, every eighth call begins with a barrier.
     [[nodiscard]] base::Result<void> start(const void* in, void* out);
-    /// Returns true if the call is complete on this rank; then `out` has the result. Also queues
-    /// further descriptors if the budget allows.
+    /// Returns true if the call is complete on this rank; then `out` has the result.
     [[nodiscard]] base::Result<bool> test();
     /// Calls test() until it returns true. Logs a wait that exceeds WEFT_TIMEOUT.
     [[nodiscard]] base::Result<void> wait();
@@ -88,13 +84,11 @@ class OffloadedCall {
         return memory_.get() + bank * bank_bytes_ + offset;
     }
     [[nodiscard]] std::uint64_t bank() const { return (calls_ - 1) % banks_; }
-    /// Returns the counter of a stage in the current bank. Counter 0 counts completions that no
-    /// stage waits for.
+    /// Returns the counter of a stage. Counter 0 counts completions that no stage waits for.
     [[nodiscard]] std::uint32_t counter(plan::OffloadStage stage) const {
         return static_cast<std::uint32_t>(1 + (stage - 1) * banks_ + bank());
     }
-    /// Returns the counter's value when the stage of this call is complete. Counters are never
-    /// reset.
+    /// Returns the counter's value when the stage is complete. Counters are never reset.
     [[nodiscard]] std::uint64_t threshold(plan::OffloadStage stage) const {
         return ((calls_ - 1) / banks_ + 1) * plan_.events[stage - 1];
     }

@@ -62,8 +62,7 @@ void fill_with(std::byte* to, std::uint64_t count, Op op) {
 }
 
 using Fill = void (*)(std::byte*, std::uint64_t, Op);
-/// Returns the function that writes identity elements of `type`, or nullptr if the network does not
-/// combine that type.
+/// Returns nullptr if the network does not combine elements of this type.
 Fill fill_of(Type type) {
     switch (type) {
         case Type::int8:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload_elements.hpp - converts elements of a reduction to and from the form that the network
-// combines.
+// offload_elements.hpp - converts elements of a reduction to the form that the network combines.
 //
 // Idea     Networks combine integers exactly and in any order. Their floating-point minimum and
 //          maximum differ from weft's: they ignore a NaN, and treat -0.0 and +0.0 as equal. So weft
@@ -26,10 +25,9 @@ struct OffloadElements {
     [[nodiscard]] bool are_combined(Op op) const;
     /// Fills `to` with the identity element of `op`.
     void fill(std::byte* to, std::uint64_t count, Op op) const;
-    /// Copies the caller's elements to memory that the network combines; converts them to keys if
-    /// `keyed`.
+    /// Copies the caller's elements to memory for the network; if `keyed`, as keys.
     void store(std::byte* to, const std::byte* from, std::uint64_t count, Op op) const;
-    /// Copies results to the caller's memory; converts them from keys if `keyed`.
+    /// Copies results to the caller's memory; if `keyed`, from keys.
     void load(std::byte* to, const std::byte* from, std::uint64_t count) const;
 };
 /// Returns the form in which the network combines elements of `type` with `op`.

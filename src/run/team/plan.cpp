@@ -27,7 +27,6 @@ Extents extent(std::uint64_t bytes) {
     return bytes == 0 ? Extents() : Extents{{0, bytes}};
 }
 
-/// Returns the bytes of these units.
 Extent extent_of(const BoundProgram& bound, plan::UnitRange units) {
     const plan::Partition& partition = bound.partition;
     if (units.count == 0 || bound.elements == 0) return {};
@@ -104,15 +103,13 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
         return collectives::generate(collective, spec, request);
     };
     if (!collectives::delivers_directly(spec)) return program_in_segments(generate, options);
-    // A program with direct delivery has one segment. If its other payloads do not fit into the
-    // slots, deliver all payloads through slots.
+    // Direct delivery needs one segment. If other payloads then exceed slots, use slots for all.
     auto program = generate(1);
     if (!program || fits_as_a_whole(*program, options)) return program;
     return program_of(context, call, collectives::into_slots(spec), options);
 }
 
-/// Returns true if local peers access each other's buffers in this algorithm. The result is equal
-/// on all ranks, even if a rank's own program exposes no buffer.
+/// Returns true if the algorithm exposes buffers to local peers, even if not on this rank.
 bool needs_direct(const PlanContext& context, const Call& call,
                   const collectives::AlgorithmSpec& spec) {
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
@@ -120,8 +117,7 @@ bool needs_direct(const PlanContext& context, const Call& call,
     return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
 }
 
-/// Returns the spec for this call. In a call with counts, only the receiver knows the displacements
-/// of its blocks, so payloads need slots.
+/// Returns the spec for this call. With counts, displacements are local, so payloads need slots.
 collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
     return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
                                                    : spec;
@@ -141,8 +137,7 @@ struct Messages {
     }
 };
 
-/// Returns the messages of `blocks`. `own_block` adds a message of call.count elements to or from
-/// the root, because such buffers of a rooted call have no counts.
+/// Returns the messages of `blocks`. `own_block` adds the single message of a non-root rank.
 Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     Messages messages;
     const std::vector<std::uint64_t> starts = starts_of(blocks);
@@ -152,8 +147,7 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     return messages;
 }
 
-/// Marks the messages that the receiver reads in place. Sender and receiver decide equally, from
-/// the count and from whether they share a node.
+/// Marks the messages that are read in place. Both ranks decide equally, by node and count.
 void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
     const std::uint64_t least = mapped_bytes_min(context.machine);
     for (collectives::Message& message : messages.list) {
@@ -246,8 +240,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     return bind(*std::move(program), options);
 }
 
-/// Returns the reduction kernel of a call. Without a reduction, the result has only a size. `rank`
-/// is only named in the message.
+/// Returns the kernel of a call, or only the element size. `rank` is for the message.
 base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, Rank rank) {
     const Reducer other{.user = user_of(call), .element_bytes = element_bytes(call)};
     if (!traits_of(call.collective).reduces() || other.user != nullptr) return other;
@@ -258,7 +251,6 @@ base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, R
         base::name_of(call.op), base::name_of(call.type), operations_of(call.type), rank);
 }
 
-/// Sets the members of a plan whose `call` and `purpose` are set.
 base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTable& kernels,
                         const ChosenAlgorithm& algorithm) {
     const Call& call = plan.call;

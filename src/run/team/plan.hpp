@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan.hpp - plan of a call: its program, its reduction kernel, and the checks of its memory.
 //
-// Idea     A plan is made once for calls that differ only in their buffers. A program is generated
-//          at most three times: the number of segments of a long buffer is computed from the
-//          program with two segments.
+// Idea     A plan is made once for calls that differ only in their buffers. For a long buffer, a
+//          program with two segments first gives the number of segments.
 // Holds    A plan owns the arrays of counts of its call, and shares the user's operation. So no
 //          other operation can have that operation's address while the plan lives.
 // Next     plan_cache.hpp for the owner of plans; run/bind/bind.hpp for programs and sizes.
@@ -85,13 +84,11 @@ struct Plan {
     [[nodiscard]] std::size_t bytes() const;
     /// Returns true if the call may use this plan: only its buffers may differ.
     [[nodiscard]] bool serves(const Call& other) const { return have_equal_plans(call, other); }
-    /// Returns the addresses of the whole buffers, computed from the caller's pointers. Null stays
-    /// null.
+    /// Returns the starts of the whole buffers, from the caller's pointers. Null stays null.
     [[nodiscard]] Registers registers(const Call& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }
-    /// Returns true if a call may use these buffers: those that it needs are not null, and input
-    /// and output are equal or do not overlap.
+    /// Returns true if a call may use these buffers: not null, and equal or disjoint.
     [[nodiscard]] bool accepts(const Registers& memory) const {
         if (blocks != nullptr) return accepts_blocks(memory);
         if (memory.input == memory.output && memory.input != nullptr) return true;
@@ -133,9 +130,8 @@ struct Plan {
     const std::function<base::Result<plan::Program>(std::uint32_t segments)>& generate,
     const BindOptions& options);
 
-/// Returns the least message size, in bytes, for which reading the sender's buffer in place is
-/// faster than copies to a put target and from it. Equal on all ranks. Returns the largest integer
-/// if ranks cannot read in place.
+/// Returns the least size of a message, in bytes, that is faster read in place than copied to and
+/// from a put target; the largest integer if ranks cannot read in place. Equal on all ranks.
 [[nodiscard]] std::uint64_t mapped_bytes_min(const plan::Machine& machine);
 
 }  // namespace weft::run

@@ -5,9 +5,8 @@
 //          predicted algorithm, makes the plan (plan.hpp) and keeps it.
 // Holds    A plan stays while calls in flight, or watchdogs' inquiries about old calls, may refer
 //          to it. Counts, roots and users' operations may be new in each call, so the cache drops
-//          the least recently used plans when it is full. Each rank drops plans independently,
-//          because a plan that is made again is equal. All other decisions depend only on arguments
-//          that are equal on all ranks.
+//          the least recently used plans when it is full. Ranks drop plans independently: a new
+//          plan is equal. Other decisions depend only on arguments that are equal on all ranks.
 // Next     choice.hpp for the choice; team.hpp for calls that find their plan without this cache.
 #pragma once
 
@@ -32,18 +31,15 @@ class PlanCache {
     PlanCache(PlanContext context, const ReduceTable& kernels,
               std::vector<base::ForcedAlgorithm> forced);
 
-    /// Returns the plan of a call, made at first use and valid until retire() drops it. Fails if an
-    /// argument is invalid, and names it.
+    /// Returns the plan of a call, valid until retire() drops it. A failure names the argument.
     [[nodiscard]] base::Result<const Plan*> find(const Call& call,
                                                  Purpose purpose = Purpose::itself);
     [[nodiscard]] base::Result<const Plan*> find(const Call& call,
                                                  const Neighborhood& neighborhood);
 
-    /// Returns the plan of the barrier that the bank rule inserts. Always uses the predicted
-    /// algorithm.
+    /// Returns the plan of inserted barriers, always with the predicted algorithm.
     [[nodiscard]] base::Result<const Plan*> inserted_barrier();
-    /// Returns the plan of the barrier that frees the team. Every member waits only for its own
-    /// region.
+    /// Returns the plan of the barrier that frees the team, without published data.
     [[nodiscard]] base::Result<const Plan*> team_free_barrier();
 
     /// Makes later calls of this collective use the algorithm `spec`, which must be equal on all
@@ -53,13 +49,11 @@ class PlanCache {
 
     /// Returns true if plans use so much memory that the caller should call retire().
     [[nodiscard]] bool is_full() const { return bytes_ >= bytes_most_; }
-    /// Drops plans that were last used before epoch `before`, but keeps the most recently used
-    /// half.
+    /// Drops plans last used before epoch `before`, but keeps the most recently used half.
     void retire(Epoch before);
     [[nodiscard]] std::size_t size() const { return plans_.size(); }
 
-    /// Returns true with WEFT_LOG=trace. Then the team calls find() and trace() for every call,
-    /// even a repeated one.
+    /// Returns true with WEFT_LOG=trace. Then the team calls find() and trace() for every call.
     [[nodiscard]] bool traces() const {
         return context_.log != nullptr && context_.log->wants(base::LogLevel::trace);
     }
@@ -76,8 +70,7 @@ class PlanCache {
     }
 
   private:
-    /// Forced algorithm of a collective, or none. If the spec is invalid, each call returns this
-    /// failure.
+    /// Forced algorithm of a collective, or none. If its spec is invalid, each call fails.
     using Forced = std::optional<base::Result<ChosenAlgorithm>>;
     /// Size of all plans, in bytes, below which no plan is dropped.
     static constexpr std::size_t kBytes = std::size_t{2} << 20;
@@ -93,9 +86,8 @@ class PlanCache {
     PlanContext context_;
     Chooser chooser_;
     ReduceTable kernels_;
-    /// Algorithms that WEFT_<COLLECTIVE> variables force, by collective.
+    /// Set by WEFT_<COLLECTIVE>; by collective.
     std::array<Forced, collectives::kCollectives.size()> environment_;
-    /// Algorithms that are forced now, by collective.
     std::array<Forced, collectives::kCollectives.size()> forced_;
     std::unordered_multimap<std::uint64_t, std::unique_ptr<Plan>> plans_;  ///< by plan_key()
     std::unique_ptr<Plan> inserted_barrier_;

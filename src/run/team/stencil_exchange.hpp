@@ -5,8 +5,7 @@
 // Idea     The generator in collectives/neighborhood has two methods. *Direct* sends a message to
 //          each neighbor. *Combined* exchanges larger messages in one dimension after another. The
 //          team keeps the plan, so a repeated call only looks it up.
-// Holds    Grid, offsets, count, type and method are equal on all members, so the choice needs no
-//          communication.
+// Holds    All arguments are equal on all members, so the choice needs no communication.
 // Next     plan_cache.hpp for plans; collectives/neighborhood/exchange.hpp for the programs.
 #pragma once
 
@@ -22,9 +21,8 @@
 
 namespace weft::run {
 
-/// Returns the stencil that contains all ranks within `reach` of each rank: in a star, along one
-/// dimension; in a box, in all directions. Fails unless the grid has `ranks` ranks, 1 to 8
-/// dimensions, and a reach of 1 to 8.
+/// Returns the stencil of all ranks within `reach`, along the dimensions (`star`) or in a box.
+/// Fails unless the grid has `ranks` ranks, 1 to 8 dimensions, and a reach of 1 to 8.
 [[nodiscard]] base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> extents,
                                                               std::vector<bool> periodic, bool star,
                                                               int reach);
@@ -52,8 +50,7 @@ class StencilExchange {
     /// Returns the method that run() would use.
     [[nodiscard]] base::Result<Way> way_of(Data data, std::size_t count, Type type);
 
-    /// Returns the neighbor of each block as a team rank, or plan::kNoRank if the grid ends before
-    /// it.
+    /// Returns the team rank of each block's neighbor, or plan::kNoRank beyond the grid.
     [[nodiscard]] const std::vector<Rank>& neighbors() const { return neighbors_; }
 
   private:

@@ -51,8 +51,7 @@ const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     return &failure_;
 }
 
-/// Most calls repeat the last call of their collective with other buffers, so its plan is tried
-/// first.
+/// Most calls repeat the last call of their collective with other buffers.
 const Plan* Team::find_plan(const Call& call, Purpose purpose, Registers& memory) {
     const auto collective = static_cast<std::size_t>(call.collective);
     if (purpose != Purpose::itself) return accepted(look_up(call, purpose), call, memory);

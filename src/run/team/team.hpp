@@ -5,10 +5,8 @@
 //          reuses plan and checks. If only the buffers differ, it reuses the plan. Otherwise, its
 //          plan is looked up or made. The engine executes the plan. A blocking call may use the
 //          engine's fused path. A started call returns an operation, and later calls drive it.
-// Holds    Arguments are checked before a call gets its epoch, so a refused call has no effect. All
-//          members make their calls in the same order.
-// Next     plan.hpp for plans; run/execute/engine.hpp for their execution; teams.hpp for a rank's
-//          teams.
+// Holds    A refused call has no effect. All members make their calls in the same order.
+// Next     plan.hpp for plans; run/execute/engine.hpp for their execution; teams.hpp.
 #pragma once
 
 #include <array>
@@ -48,9 +46,8 @@ struct TeamServices {
 
 /// State of a team that this rank has stopped using; see Teams.
 struct Departure {
-    /// This rank makes no more calls, but has not left. Once all members have abandoned the team
-    /// and have no call in flight, the next split of a team that contains all members ends this
-    /// team. Atomic, because threads that split teams read it.
+    /// This rank makes no more calls, but has not left. When all members have abandoned the team,
+    /// the next split of a team with all members ends it. Atomic: threads that split teams read it.
     std::atomic<bool> abandoned{false};
     bool left = false;       ///< this rank has left without a barrier
     bool announced = false;  ///< this rank has notified all members that it left
@@ -73,8 +70,7 @@ class Team {
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
-    /// Plan of the last call of a collective. If that was a plain call (is_plain()), also its
-    /// buffers.
+    /// Plan of the last call of a collective; also its buffers if it was plain (is_plain()).
     struct LastCall {
         const Plan* plan = nullptr;  ///< nullptr: no call to compare with
         const void* in = nullptr;    ///< the caller's pointers
@@ -82,8 +78,7 @@ class Team {
         Registers memory;
         bool is_ready = false;  ///< buffers are set, and the plan accepts them
     };
-    /// Returns the last call if all its arguments equal those of `call`, else nullptr. `call` may
-    /// be invalid.
+    /// Returns the last call if it had equal arguments, else nullptr. `call` may be invalid.
     [[nodiscard]] const LastCall* repeated(const Call& call) const {
         if (!is_plain(call)) return nullptr;
         const LastCall& last = last_[static_cast<std::size_t>(call.collective)];
@@ -103,31 +98,24 @@ class Team {
         return run(*last.plan, last.memory);
     }
 
-    /// Starts a call without waiting. The caller owns the operation until it calls
-    /// StartedCalls::finish() or release().
+    /// Starts a call. The caller must call StartedCalls::finish() or release().
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
-    /// Makes the plan of a call that will be started repeatedly. Returns the call with its own
-    /// arrays. Does not use an epoch.
+    /// Makes the plan of a call for repeated starts. Returns the call with its own arrays.
     [[nodiscard]] base::Result<Call> prepare(const Call& call);
 
     [[nodiscard]] bool failed() const { return state_->failed; }
     [[nodiscard]] Departure& departure() { return departure_; }
-    /// Fails if a call is in flight. First waits until local peers have read the copies of buffers
-    /// that ended calls exposed.
+    /// Fails if a call is in flight. First waits until no call is draining.
     [[nodiscard]] base::Result<void> check_idle() const;
-    /// Runs the barrier that frees the team. Every member waits only for its own region, which is
-    /// not reused before it returns.
+    /// Runs the barrier that frees the team. A member's region is not reused before its return.
     [[nodiscard]] base::Result<void> run_free_barrier();
 
-    /// Returns the number of the team's next allocation or registration, from 1; equal on all
-    /// members.
+    /// Returns the number, from 1, of the next allocation or registration; equal on all members.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
-    /// Returns a number that is unique among this rank's current and past teams. It may differ
-    /// between ranks.
+    /// Returns a number that is unique among all teams of this rank; may differ between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
-    /// Forces an algorithm; see PlanCache::force().
     base::Result<void> force(Collective collective, std::string_view spec) {
         forget_last(collective);
         return plans_.force(collective, spec);
@@ -138,7 +126,6 @@ class Team {
     /// Returns the plan of a call, from the last call if possible, and sets `memory` to its
     /// buffers. Returns nullptr on failure; then failure_ has the reason.
     [[nodiscard]] const Plan* find_plan(const Call& call, Purpose purpose, Registers& memory);
-    /// Returns the plan from the cache, or nullptr; then failure_ has the reason.
     [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose,
                                       const Neighborhood* neighborhood = nullptr);
     /// Sets `memory` to the call's buffers. Returns the plan if it accepts them, else nullptr.
@@ -163,7 +150,7 @@ class Team {
     Departure departure_;
 };
 
-/// Tests calls that Team::start() has started, and waits for them.
+/// Tests and waits of calls that Team::start() has started.
 class StartedCalls {
   public:
     explicit StartedCalls(RealEngine& engine) : engine_(engine) {}

@@ -19,13 +19,11 @@ namespace weft::run {
 
 namespace {
 
-/// Largest team whose members access each other's buffers. A step may use two windows for each
-/// member, and a rank keeps a limited number of windows (link/direct/peer_windows.hpp).
+/// Largest team with direct access: a step may need two link::PeerWindows for each member.
 constexpr std::size_t kDirectRanksMax = 100;
 static_assert(2 * kDirectRanksMax < link::PeerWindows::kWindowsMax);
 
-/// Returns a name such as "team 1 (ranks 0, 2)". Teams without common members may have equal ids,
-/// so the name also has the ranks.
+/// Returns a name such as "team 1 (ranks 0, 2)": teams without common members may have equal ids.
 std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     constexpr std::size_t kShown = 4;
     if (job_ranks.size() <= kShown)
@@ -174,8 +172,7 @@ base::Result<std::vector<Teams::SplitEntry>> Teams::exchange(Team& parent, const
     return entries;
 }
 
-/// Fails if a new team has no common free region. All members of the parent check all new teams,
-/// from equal entries, so they fail together.
+/// Fails if a new team has no common free region. All members check all teams, so all fail.
 base::Result<void> Teams::check_regions(const std::vector<SplitEntry>& entries) {
     std::map<std::uint64_t, std::uint64_t> free_by_color;
     for (const SplitEntry& entry : entries) {
@@ -252,13 +249,11 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     return &add(common.id(), std::move(ranks), common.first_tick);
 }
 
-/// Uses the lowest rank of the node as its color.
 base::Result<Team*> Teams::split_node(Team& parent) {
     return split(parent, services_.job.node_ranks.front(), 0);
 }
 
-/// Returns the teams that this rank has abandoned, that have no calls in flight here, and whose
-/// members all belong to `team`. Ordered by id.
+/// Returns the idle teams within `team` that this rank has abandoned, ordered by id.
 std::vector<Team*> Teams::abandoned_within(const Team& team) const {
     const std::vector<Rank>& ranks = team.state().setup.job_ranks;
     const std::set<Rank> members(ranks.begin(), ranks.end());
@@ -275,8 +270,7 @@ std::vector<Team*> Teams::abandoned_within(const Team& team) const {
     return within;
 }
 
-/// Completes this rank's puts to the team's memory first, so that they cannot overwrite data of the
-/// next team in that region.
+/// First completes this rank's puts, which could overwrite data of the next team in the region.
 base::Result<void> Teams::release(Team& team) {
     const SetupLock::Hold setup = setup_.take();
     if (auto idle = team.check_idle(); !idle) return idle;
@@ -321,14 +315,12 @@ void Teams::end_left() {
     for (Team* team : ending) remove(*team);
 }
 
-/// Returns true if all members have left. A leaving rank adds 1 to a word in each member's segment,
-/// so a word that equals the team's size shows that no member uses the region. The caller holds the
-/// turn.
+/// Returns true if all members have left. A leaving rank adds 1 to a word of each member: when it
+/// equals the team's size, no member uses the region. The caller holds the turn.
 bool Teams::all_have_left(Team& team) {
     const std::uint64_t word = services_.layout.left_word(team.id());
     if (!std::exchange(team.departure().announced, true)) {
-        // The fence delivers earlier puts to the team's memory before the notices. If it fails, all
-        // later calls fail, too.
+        // Delivers puts to the team's memory before the notices. If it fails, all later calls fail.
         static_cast<void>(services_.onesided.fence());
         for (const Rank member : team.state().setup.job_ranks)
             services_.onesided.put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.hpp - makes and ends the teams of this rank.
 //
-// Idea     A team uses one of the regions of the segment, with the same number on all members. When
-//          they make the team, the members agree on a region that is free on all of them. The
-//          team's id is the number of its region.
-// Holds    A region becomes free on a rank when all members have left its team. The world is the
-//          first team, and is never removed.
+// Idea     A team uses one of the regions of the segment, the same on all members: when they make
+//          the team, they agree on a free one. Its number is the team's id.
+// Holds    A region becomes free on a rank when all members have left its team. The world stays.
 // Next     team.hpp for calls of a team; run/job/layout.hpp for regions.
 #pragma once
 
@@ -23,13 +21,11 @@
 
 namespace weft::run {
 
-/// Allgather among the members of a future team, in team order: `bytes` bytes from each member.
-/// Returns false on failure.
+/// Allgather of bytes among the members of a future team, in team order. False on failure.
 using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
 
-/// Lock for functions that make or end teams and symmetric memory. Such a function agrees on free
-/// memory with other ranks in several exchanges, which must not mix with exchanges of another
-/// thread.
+/// Lock for functions that make or end teams and symmetric memory: exchanges by which ranks agree
+/// on free memory must not mix with exchanges of another thread.
 class SetupLock {
   public:
     using Hold = std::unique_lock<std::recursive_mutex>;
@@ -55,22 +51,18 @@ class Teams {
     /// if color < 0. Fails on all members of the parent if one of the new teams has no region that
     /// is free on all its members. Collective over the parent.
     [[nodiscard]] base::Result<Team*> split(Team& parent, int color, int key);
-    /// Makes a team of the parent's members that share memory with this rank, in the parent's
-    /// order. Collective over the parent.
+    /// Makes a team of the members that share memory with this rank, in order. Collective.
     [[nodiscard]] base::Result<Team*> split_node(Team& parent);
-    /// Makes a team. Collective over its members only. `job_ranks` are the members in team order,
-    /// including this rank; all members pass equal lists. Fails on all members if no region is free
-    /// on all of them.
+    /// Makes a team. Collective over its members only. All pass the same `job_ranks`: the members
+    /// in team order. Fails on all members if no region is free on all of them.
     [[nodiscard]] base::Result<Team*> create(std::vector<Rank> job_ranks, const Exchange& exchange);
 
     /// Ends the team and frees its memory. Collective; no call may be in flight. If the team has
-    /// failed, or its final barrier fails, this rank leaves the team instead; a failure of the
-    /// barrier is returned. The caller must not use the team afterwards, unless this call failed
-    /// because a call was in flight.
+    /// failed or fails now, this rank leaves it instead; returns the failure of the final barrier.
+    /// The team must not be used afterwards, unless a call was in flight.
     [[nodiscard]] base::Result<void> release(Team& team);
-    /// Leaves a team with a notice to its members, without waiting for them. This rank must make no
-    /// more calls on the team; calls in flight continue. The region becomes free on this rank when
-    /// all members have left.
+    /// Leaves a team with a notice to its members, without waiting. This rank must make no more
+    /// calls on it; calls in flight continue. The region is free here when all members have left.
     void leave(Team& team);
 
     /// Returns a bit mask of the regions that no team of this rank uses.
