@@ -13,7 +13,7 @@ namespace weft::run {
 
 namespace {
 
-/// Time that a wait continues after a peer is lost: a launcher ends the job within it.
+/// Time that a wait continues after a peer is lost, so that a launcher can end the job before.
 constexpr std::uint64_t kLingerNs = 1'000'000'000;
 
 /// Both arguments are equal on all ranks, so the result is, too.
@@ -41,7 +41,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     if (!measured) return refused(measured.failure());
     const auto kernels = select_isa(settings->reduce_isa);
     if (!kernels) return refused(kernels.failure());
-    // One thread at a time: PMIx and libfabric have process-wide state, and ranks join in order.
+    // One thread at a time: PMIx and libfabric have process-wide state; ranks join in equal order.
     static std::mutex joining;
     const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
@@ -117,7 +117,7 @@ EngineOptions Runtime::engine_options() {
             .recorder = reports_.recorder()};
 }
 
-/// Destroys the wire before the engine: closing the network still counts in operations.
+/// Destroys the wire before the engine: closing the network still writes to its operations.
 Runtime::~Runtime() {
     progress_.close();
     job_.wire.reset();

@@ -67,7 +67,7 @@ class Binder {
         bound_.place_scratch();
     }
 
-    /// Records the counts of a pairwise program in BoundProgram::pairs, and their hashes in salts.
+    /// Records the counts of a pairwise program in `pairs`, and their hashes as salts of flags.
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];

@@ -2,9 +2,9 @@
 // fused.hpp - fused form of a bound program: a list of stores, waits and results
 // (docs/decisions/0015-fused-form.md).
 //
-// Idea     A location of data (FusedPlace) consists of constants: a base (a buffer of the call or
-//          the region of a rank), an offset in the first bank, and a kind of bank. An address is
-//          two additions.
+// Idea     A location of data (FusedPlace) has constants: a base (a buffer of the call or the
+//          region of a rank), an offset in the first bank, and a kind of bank. An address is two
+//          additions.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ enum class FusedTeams : std::uint8_t {
 
 struct FusedProgram {
     std::vector<FusedStep> steps;  ///< the last step is `end`; empty: no fused form
-    /// A store, a wait, and at most a result of two operands, without bulk bank or scratch.
+    /// The steps are a store, a wait, and at most one result, without bulk bank and scratch.
     bool exchange = false;
     FusedTeams teams = FusedTeams::none;  ///< least TeamState::runs_fused that runs it
     std::uint64_t scratch_bytes = 0;

@@ -195,7 +195,7 @@ class Engine {
         return !running_.empty() || queued_ != 0 || !failing_.empty();
     }
 
-    /// Advances and starts calls. Polls the network only for the completion of last puts.
+    /// Advances and starts calls. Polls the network only for completions of calls' last puts.
     bool advance_all() {
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();

@@ -4,8 +4,7 @@
 // Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps
 //          (docs/decisions/0017-one-lock-for-the-engine.md). A waiting call holds the turn and
 //          drives the engine itself. Then the thread only tries to take the turn.
-// Holds    Only the program's own threads handle its signals. The destructor's caller must not hold
-//          the turn.
+// Holds    Only the program's own threads handle its signals. The destructor needs a free turn.
 // Next     turn.hpp; docs/performance.md for measurements.
 #pragma once
 

@@ -51,7 +51,7 @@ class Stepper {
     }
 
     /// Makes the buffers that the program exposes accessible to local peers. If peers write to one,
-    /// `registers` are set to its alias. In-place input and output are one.
+    /// `registers` are set to its alias. In-place input and output are one buffer.
     void expose(Operation& op) {
         const TouchedBuffer& in = op.program->touched_input;
         const TouchedBuffer& out = op.program->touched_output;

@@ -77,8 +77,8 @@ struct TeamState {
         return banks.start + (static_cast<std::uint32_t>(epoch) & banks.mask) * banks.bytes;
     }
     /// Numbers of banks of a team within a node: of cells, and of small bulk banks by size. If
-    /// ranks share processors, they limit the calls of a time slice, so short calls have many
-    /// banks. Few banks of large payloads stay in the cache.
+    /// ranks share processors, the banks limit the calls of a time slice, so short calls have many.
+    /// Few banks of large payloads stay in the cache.
     static constexpr std::uint32_t kNearBanks = 256;
     static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
                                                                                     16};

@@ -28,7 +28,7 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// Returns the size of every rank's segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Makes memory of this rank accessible to local peers until conceal(). `offset` is its size;
-    /// with 0, its pages must not be replaced. `copies`: made by the kernel otherwise.
+    /// with 0, its pages must not be replaced. The kernel would make `copies` otherwise.
     { wire.memory().expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
     /// Registers memory for puts of remote ranks. Fails if the network refuses it.

@@ -63,7 +63,7 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 /// Returns true if the flag of a lane has arrived since the lane tested it.
 [[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
 /// Returns true if the lane's cell has a signal of another call: the expected tick with another
-/// digest, or a later tick. If all ranks make equal calls, the lane advances before.
+/// digest, or a later tick. If all ranks make equal calls, the lane advances before that.
 [[nodiscard]] bool has_other_signal(const WaitingLane& lane);
 /// Returns a line about the first lane that waits for a peer's signal, or else about the first
 /// lane. Without lanes, the line states that the rank is in the application.
@@ -347,7 +347,8 @@ class Watchdog {
         wait_until_sent(deadline);
     }
 
-    /// Sends an inquiry. Drops it if the previous one needs more than 10 ms: it is repeated anyway.
+    /// Sends an inquiry. Drops it if the previous one takes more than 10 ms: inquiries are
+    /// repeated.
     void send(const Inquiry& inquiry, Rank peer) {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs / 100;
         if (!finish_sending(deadline)) return;

@@ -75,7 +75,7 @@ struct HostCount {
 [[nodiscard]] std::optional<int> processor_for(std::span<const cpu_set_t> allowed,
                                                std::size_t index);
 
-/// Moves the calling thread once, and restores its affinity, if the system permits.
+/// Moves the calling thread to a processor once, and restores its affinity, if permitted.
 void move_to(int processor) noexcept;
 
 }  // namespace weft::run

@@ -278,7 +278,7 @@ class Joiner {
         return processes;
     }
 
-    /// Delays a failure of status `peer`: the launcher should first detect the rank's end.
+    /// Delays a failure of status `peer`: the launcher should detect that rank's end first.
     [[nodiscard]] static base::Failure after_cause(base::Failure failure) {
         if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
         return failure;
@@ -394,7 +394,7 @@ class Joiner {
     }
 
     /// Connects to all remote peers. Some releases of the provider map a peer's file at the first
-    /// write to the peer, and need the peer's progress for it. So ranks then make progress.
+    /// write to the peer, and need the peer's progress for it. So ranks make progress meanwhile.
     base::Result<void> connect_files() {
         std::array<std::uint64_t, 1> none{};
         const auto drive = [&] {

@@ -37,7 +37,7 @@ WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t oper
 
 }  // namespace
 
-/// Returns the member with the upper half that is used. It depends on the lock's offset.
+/// Returns the lock's home member, which depends on the lock's offset.
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
     const auto target = find_word(call, "lock", word, sizeof *word, 0);
     if (!target) return target.failure();

@@ -63,7 +63,7 @@ class SymmetricHeap {
 
     const MemoryServices& services_;
     link::HeapAllocator heap_;
-    /// Segments begin at multiples of this number, so offsets have their addresses' alignment.
+    /// Segments begin at multiples of it. Up to it, an aligned offset has an aligned address.
     std::uint64_t alignment_max_;
     std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
     Blocks blocks_;                            ///< by offset

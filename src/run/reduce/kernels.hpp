@@ -214,7 +214,7 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     for (std::size_t i = 0; i < count; ++i) combine(i * sizeof(T));
 }
 
-/// Returns the kernel, or nullptr if none exists. Integers share one unless order matters.
+/// Returns the kernel, or nullptr. Signed and unsigned integers share one unless order matters.
 template <class T, class Operation>
 constexpr ReduceFn kernel() noexcept {
     constexpr bool kOrdered =

@@ -174,7 +174,7 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
     }
 }
 
-/// Reduces whole blocks by a pass, if possible; streamed, from a cache line on. The rest by tiles.
+/// Reduces whole blocks by a pass, if possible, and other bytes by tiles.
 void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     const Work plain{work.reducer, work.targets, work.operands};
     std::size_t begin = 0;

@@ -103,7 +103,7 @@ using Extents = std::vector<Extent>;
 /// Returns the call without the arrays that only the root reads, unless `rank` is the root.
 [[nodiscard]] Call as_seen(Call call, Rank rank);
 
-/// Checks the arguments, except buffers, of as_seen(). A failure names the invalid one.
+/// Checks the arguments, except buffers, of a call from as_seen(). A failure names the argument.
 [[nodiscard]] base::Result<void> check_arguments(const Call& call, Rank rank, Rank size);
 
 /// Returns true if the result does not depend on the order of the operands. False if unknown.

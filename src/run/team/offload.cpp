@@ -23,7 +23,7 @@ namespace weft::run {
 
 namespace {
 
-/// Number of banks if a barrier precedes each reuse of bank 0: more banks, fewer barriers.
+/// Number of banks if a barrier precedes each reuse of bank 0. More banks need fewer barriers.
 constexpr std::uint64_t kBanksWithBarrier = 8;
 /// Size of a record with the length of an endpoint address and the address.
 constexpr std::size_t kCardBytes = 640;

@@ -88,7 +88,7 @@ struct Plan {
     [[nodiscard]] Registers registers(const Call& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }
-    /// Returns true if a call may use these buffers: not null, and equal or disjoint.
+    /// Returns true if a call may use these buffers: not null if needed, and equal or disjoint.
     [[nodiscard]] bool accepts(const Registers& memory) const {
         if (blocks != nullptr) return accepts_blocks(memory);
         if (memory.input == memory.output && memory.input != nullptr) return true;

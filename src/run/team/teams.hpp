@@ -3,7 +3,7 @@
 //
 // Idea     A team uses one of the regions of the segment, the same on all members: when they make
 //          the team, they agree on a free one. Its number is the team's id.
-// Holds    A region becomes free on a rank when all members have left its team. The world stays.
+// Holds    A region is free on a rank when all members have left its team. The world never ends.
 // Next     team.hpp for calls of a team; run/job/layout.hpp for regions.
 #pragma once
 
@@ -51,7 +51,7 @@ class Teams {
     /// if color < 0. Fails on all members of the parent if one of the new teams has no region that
     /// is free on all its members. Collective over the parent.
     [[nodiscard]] base::Result<Team*> split(Team& parent, int color, int key);
-    /// Makes a team of the members that share memory with this rank, in order. Collective.
+    /// Makes a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] base::Result<Team*> split_node(Team& parent);
     /// Makes a team. Collective over its members only. All pass the same `job_ranks`: the members
     /// in team order. Fails on all members if no region is free on all of them.
