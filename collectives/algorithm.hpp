@@ -135,10 +135,6 @@ struct Algorithm {
     /// Returns true if all ranks get equal bits with these parameters on these nodes, although
     /// `properties` does not promise it in general.
     std::function<bool(const AlgorithmSpec&, const plan::Layout&)> same_bits = nullptr;
-    /// Returns the lowest rank known to run the same steps as the request's rank, with equal
-    /// distances to its peers and equal bytes. Without such a rank it returns the
-    /// request's rank.
-    std::function<Rank(const GenerateRequest&)> same_as = nullptr;
 
     [[nodiscard]] const Parameter* parameter(std::string_view key) const {
         const auto found = std::ranges::find(parameters, key, &Parameter::name);

@@ -267,28 +267,6 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     return compose(entry, *parts, std::move(header), groups);
 }
 
-/// Returns the lowest rank known to run the same steps with equal bytes (Algorithm::same_as). Ranks
-/// that are no leaders run equal steps if their local rank and the number of ranks on their node
-/// are equal. The first node and the root's node differ.
-Rank same_as(const Entry& entry, const GenerateRequest& request) {
-    const auto by_local_rank = [](const Line& line) {
-        return line.callers == Callers::equal_local_ranks;
-    };
-    if (!request.layout.contiguous() || !request.counts.empty() ||
-        std::ranges::any_of(entry.lines, by_local_rank))
-        return request.rank;
-    const plan::Layout& layout = request.layout;
-    const Rank own = layout.node_of(request.rank);
-    const Rank local = layout.local_of(request.rank);
-    const Rank ranks = layout.ranks_on(own);
-    const Rank rooted = request.root == plan::kNoRank ? 0 : layout.node_of(request.root);
-    const bool leads = local == (entry.scans() ? ranks - 1 : 0);
-    if (leads || own == 0 || own == rooted) return request.rank;
-    for (Rank node = 1; node < own; ++node)
-        if (node != rooted && layout.ranks_on(node) == ranks) return layout.rank_at(node, local);
-    return request.rank;
-}
-
 Properties usual(const Entry& entry) {
     return {.ordered = true,
             .bit_identical = true,
@@ -346,7 +324,6 @@ Algorithm hierarchical(std::string_view collective) {
         .variants =
             [&entry](const CandidateRequest& request) { return variants_of(entry, request); },
         .refine = [&entry](const AlgorithmSpec& spec) { return refined(entry, spec); },
-        .same_as = [&entry](const GenerateRequest& request) { return same_as(entry, request); },
     };
     if (!entry.down.empty())
         algorithm.parameters.push_back(

@@ -4,7 +4,7 @@
 // Idea     Each case runs several times. The minimum and the median are printed, because other load
 //          on a machine only adds time. Generation is part of a case if the engine needs programs.
 // Next     docs/selection.md for the engines.
-#include "plan/simulate/simulate.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +32,7 @@ namespace {
 
 using weft::Rank;
 using weft::lab::Json;
+namespace lab = weft::lab;
 namespace plan = weft::plan;
 namespace collectives = weft::collectives;
 
@@ -43,8 +44,8 @@ struct SimulatedCall {
 
 const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";  ///< a schedule of 10^6 ranks
 
-plan::Surroundings surroundings(plan::Time noise) {
-    plan::Surroundings around;
+lab::Surroundings surroundings(plan::Time noise) {
+    lab::Surroundings around;
     around.model = weft::lab::message_model(
         {.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
     around.noise = weft::lab::make_noise(weft::lab::Distribution::uniform, noise);
@@ -60,8 +61,8 @@ plan::Stages stages_of(const SimulatedCall& call) {
 const plan::VectorSize kEightBytes{8, 1};
 
 /// Builds the image of all programs in this thread, because the goals are for one core.
-plan::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
-    plan::ImagePart part(model, kEightBytes);
+lab::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
+    lab::ImagePart part(model, kEightBytes);
     (void)weft::lab::add_programs(part, stages, 0, stages.size());
     return part;
 }
@@ -72,26 +73,26 @@ struct CaseResult {
     double makespan_ns = 0;  ///< or the sum of costs; equal in all runs
 };
 
-CaseResult result_of(const weft::base::Result<plan::Outcome>& outcome, std::uint64_t waits) {
+CaseResult result_of(const weft::base::Result<lab::Outcome>& outcome, std::uint64_t waits) {
     return {outcome->messages, waits, static_cast<double>(outcome->makespan) / 1000};
 }
 
 CaseResult structured(const SimulatedCall& call, plan::Time noise) {
     const auto outcome =
-        plan::simulate_structured(stages_of(call), kEightBytes, surroundings(noise));
+        lab::simulate_structured(stages_of(call), kEightBytes, surroundings(noise));
     return result_of(outcome, outcome->events - outcome->messages);
 }
 
 CaseResult by_programs(const SimulatedCall& call, plan::Time noise, bool by_time) {
-    const plan::Surroundings around = surroundings(noise);
-    const plan::ImagePart part = image_of(stages_of(call), around.model);
+    const lab::Surroundings around = surroundings(noise);
+    const lab::ImagePart part = image_of(stages_of(call), around.model);
     return result_of(by_time ? weft::lab::simulate_events({&part, 1}, around)
-                             : plan::simulate_generic({&part, 1}, around),
+                             : lab::simulate_generic({&part, 1}, around),
                      part.waits());
 }
 
 CaseResult folded(const SimulatedCall& call) {
-    const auto outcome = plan::simulate_folded(stages_of(call), kEightBytes, surroundings(0));
+    const auto outcome = lab::simulate_folded(stages_of(call), kEightBytes, surroundings(0));
     return result_of(outcome, outcome->events - outcome->messages);
 }
 

@@ -84,8 +84,8 @@ class Rules(unittest.TestCase):
 
     def test_banned_patterns_are_reported(self):
         for path, text, lines in (
-                ("src/plan/simulate/a.cpp", "auto t = std::chrono::steady_clock::now();", [1]),
-                ("src/plan/simulate/a.cpp", "getenv(name);", [1]), ("src/plan/simulate/a.cpp", "std::thread t;", [1]),
+                ("src/plan/select/a.cpp", "auto t = std::chrono::steady_clock::now();", [1]),
+                ("src/plan/select/a.cpp", "getenv(name);", [1]), ("src/plan/select/a.cpp", "std::thread t;", [1]),
                 ("src/run/job/a.cpp", "std::thread t;", []), ("collectives/a.cpp", "// like getenv()\n", []),
                 ("src/a.cpp", "// TO" "DO: later\n", [1]), ("docs/a.md", "\nFIX" "ME\n", [2]), ("docs/a.md", "to do, fixed\n", []),
                 ("docs/a.md", "see /ho" "me/me/notes\n", [1]), ("docs/a.md", "a/work/b ${X}/home/y\n", []),

@@ -17,6 +17,8 @@ Partition::Partition(const std::vector<std::uint64_t>& counts, std::uint32_t uni
         elements_ += count;
     }
     starts_.push_back(elements_);
+    const auto same = [&](std::uint64_t count) { return count == counts.front(); };
+    if (pieces_ == 1 && blocks > 0 && std::ranges::all_of(counts, same)) each_ = counts.front();
 }
 
 std::uint64_t Partition::begin(std::uint32_t u) const {

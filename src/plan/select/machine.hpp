@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/region.hpp"
-#include "plan/simulate/image.hpp"
+#include "plan/select/model.hpp"
 #include "weft/types.hpp"
 
 namespace weft::plan {

@@ -2,7 +2,7 @@
 #include "plan/select/measured_costs.hpp"
 
 #include "base/units.hpp"
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 
 namespace weft::plan {
 

@@ -32,7 +32,7 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.slot = cost.slot;
     model.cell_bytes = machine.cell_bytes;
     model.receive = cost.receive;
-    // Where ranks share processors, predict.cpp adds up the work of all of them on bytes.
+    // Where ranks share processors, shared_work.cpp adds up the work of all of them on bytes.
     if (!machine.crowded()) {
         model.receive_byte_fs = cost.receive_byte_fs;
         model.unpack_byte_fs = machine.unpack_byte_fs;

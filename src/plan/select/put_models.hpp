@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put_models.hpp - a machine's costs in the form that engines take.
+// put_models.hpp - a machine's costs as models of messages.
 //
 // Idea     The cost of a put depends on its path, near or far. Where ranks share
 //          processors, a waiting rank also waits for its turns, and waits and computation
@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "plan/select/machine.hpp"
-#include "plan/simulate/image.hpp"
 
 namespace weft::plan {
 
@@ -29,7 +28,14 @@ enum class Ways : std::uint8_t { near, far, both };
 /// Returns the model of a team whose puts all use the near or all the far path.
 [[nodiscard]] MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes);
 
-/// Costs of puts on a machine, as images and engines take them.
+/// Costs of messages between nodes: other times and latency, and the NICs of the nodes.
+struct FarPuts {
+    MessageModel model;
+    Card card;
+    const std::vector<Rank>* node_of = nullptr;  ///< by rank; must outlive the users
+};
+
+/// Costs of puts on a machine.
 struct PutModels {
     MessageModel model;          ///< for ranks of a node, or the only path
     std::optional<FarPuts> far;  ///< set if ranks share nodes, or NICs are modeled

@@ -5,19 +5,20 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <limits>
-#include <queue>
+#include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 
-#include "plan/schedule/step.hpp"
-#include "plan/select/chain.hpp"
-#include "plan/simulate/model.hpp"
+#include "plan/select/prediction.hpp"
 
 namespace weft::plan {
 
 namespace {
+
+/// Steps of the samples of all candidates of a call.
+constexpr std::size_t kStepsOfCall = 60'000;
 
 /// Returns the text about access to other ranks' buffers, if some candidate uses it.
 std::string way_of(const Choice& choice, const Machine& machine) {
@@ -46,6 +47,81 @@ std::string way_of(const Choice& choice, const Machine& machine) {
     return {};
 }
 
+bool fulfils(const Candidate& candidate, const Needs& needs) {
+    return (candidate.ordered || !needs.ordered) &&
+           (candidate.bit_identical || !needs.bit_identical);
+}
+
+RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
+    return {.algorithm = candidate.algorithm,
+            .predicted = predicted.time,
+            .in_stream = predicted.in_stream,
+            .messages = predicted.messages,
+            .in_place = predicted.in_place,
+            .lands = predicted.lands,
+            .ordered = candidate.ordered,
+            .bit_identical = candidate.bit_identical,
+            .fulfils = fulfils(candidate, needs)};
+}
+
+/// A candidate, in the order of rough times.
+struct Contender {
+    const Candidate* candidate = nullptr;
+    std::unique_ptr<Prediction> prediction;
+    Time rough = 0;
+};
+
+/// Returns the candidates that support the team size.
+std::vector<Contender> contenders(const Machine& machine, Rank size,
+                                  std::span<const Candidate> candidates, const VectorSize& vector,
+                                  const Needs& needs, Scope scope) {
+    std::vector<Contender> found;
+    for (const Candidate& candidate : candidates) {
+        if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
+        auto prediction = std::make_unique<Prediction>(machine, size, candidate, vector);
+        const auto rough = prediction->rough();
+        if (rough) found.push_back({&candidate, std::move(prediction), *rough});
+    }
+    std::ranges::stable_sort(found, {}, &Contender::rough);
+    return found;
+}
+
+/// Returns the steps of each sample, so that those of a call's candidates together have about
+/// kStepsOfCall. Candidates with equal programs, which only Scope::all has, count once.
+std::size_t steps_of_sample(std::span<const Contender> all, const Needs& needs) {
+    std::vector<Time> times;
+    for (const Contender& each : all)
+        if (fulfils(*each.candidate, needs) && (times.empty() || times.back() != each.rough))
+            times.push_back(each.rough);
+    const auto close = std::ranges::count_if(
+        times, [&](Time time) { return time <= Prediction::kSurelyLonger * times.front(); });
+    return std::clamp(kStepsOfCall / std::max<std::size_t>(1, static_cast<std::size_t>(close)),
+                      kStepsOfSample / 4, kStepsOfSample);
+}
+
+/// Predicts all candidates, or only those that may be the fastest, in the given order.
+std::vector<RankedCandidate> predict_each(const Machine& machine, Rank size,
+                                          std::span<const Candidate> candidates,
+                                          const VectorSize& vector, const Needs& needs,
+                                          Scope scope) {
+    const auto all = contenders(machine, size, candidates, vector, needs, scope);
+    const std::size_t steps = steps_of_sample(all, needs);
+    std::map<const Candidate*, RankedCandidate> found;
+    Time best = std::numeric_limits<Time>::max();
+    for (const Contender& each : all) {
+        if (each.rough / Prediction::kSurelyLonger > best) break;
+        const auto predicted = each.prediction->full(steps, best);
+        if (!predicted || predicted->in_stream > best) continue;
+        found.emplace(each.candidate, ranked(*each.candidate, *predicted, needs));
+        if (scope == Scope::chosen) best = predicted->in_stream;
+    }
+    std::vector<RankedCandidate> in_order;
+    for (auto& [candidate, of] : found) in_order.push_back(std::move(of));
+    return in_order;
+}
+
+}  // namespace
+
 std::string reason_of(const Choice& choice, const Machine& machine, const Needs& needs) {
     const RankedCandidate& chosen = choice.candidates[choice.chosen];
     const auto us = [](Time time) { return nanoseconds(time) * 1e-3; };
@@ -65,10 +141,10 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     if (machine.crowded())
         text += fmt::format("; {} ranks of a host share {} processors", machine.host_ranks,
                             machine.host_processors);
+    const RankedCandidate& first = choice.candidates.front();
     if (choice.chosen > 0)
-        text += fmt::format("; {} would take {:.3f} us but does not fulfil that",
-                            choice.candidates.front().algorithm,
-                            us(choice.candidates.front().predicted));
+        text += fmt::format("; {} would take {:.3f} us{}", first.algorithm, us(first.predicted),
+                            first.fulfils ? " in the simulator" : " but does not fulfil that");
     const auto next = std::ranges::find_if(
         choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.chosen) + 1,
         choice.candidates.end(), &RankedCandidate::fulfils);
@@ -77,230 +153,11 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     return text;
 }
 
-/// Restores the order in which the candidates were given; it breaks ties.
-void keep_order(Choice& choice, std::span<const Candidate> candidates) {
-    std::ranges::sort(choice.candidates, {}, [&](const RankedCandidate& ranked) {
-        return std::ranges::find(candidates, ranked.algorithm, &Candidate::algorithm) -
-               candidates.begin();
-    });
-}
-
-bool fulfils(const Candidate& candidate, const Needs& needs) {
-    return (candidate.ordered || !needs.ordered) &&
-           (candidate.bit_identical || !needs.bit_identical);
-}
-
-/// Priority queue by lower bound. The first bound is the chain from rank 0. The minimum is
-/// expanded and inserted again with a tighter bound: by other messages, by other ranks that often
-/// end last, and then by more hops from the slowest of them. Candidates with a quick prediction
-/// are not expanded.
-class Queue {
-  public:
-    Queue(const Machine& machine, Rank size, std::span<const Candidate> candidates,
-          const VectorSize& vector, const Needs& needs)
-        : machine_(machine), size_(size), vector_(vector) {
-        for (const Candidate& candidate : candidates) {
-            if (!fulfils(candidate, needs)) continue;
-            Entry entry{.index = candidates_.size()};
-            candidates_.push_back(with_kept_programs(candidate, size));
-            if (ask(entry, {})) waiting_.push(entry);
-        }
-    }
-
-    /// Returns the next candidate; nullptr if all others take longer than `best`. Candidates
-    /// whose chains were not followed to their start come last, since they may take much longer
-    /// than their bound.
-    [[nodiscard]] const Candidate* next(Time best) {
-        if (best != kForever)
-            for (; !aside_.empty(); aside_.pop_back()) waiting_.push(aside_.back());
-        while (!waiting_.empty() && waiting_.top().least.time <= best) {
-            Entry entry = waiting_.top();
-            waiting_.pop();
-            if (entry.turn == 0 &&
-                is_quickly_predicted(machine_, size_, candidates_[entry.index], vector_))
-                return &candidates_[entry.index];
-            if (entry.turn == 0) entry.ends = ends_of(candidates_[entry.index]);
-            const bool all = entry.turn > entry.ends.size();
-            if (all && entry.least.whole) {
-                if (best != kForever) {
-                    if (takes_longer(candidates_[entry.index], best)) continue;
-                    return &candidates_[entry.index];
-                }
-                if (!has_lanes(candidates_[entry.index])) return &candidates_[entry.index];
-                aside_.push_back(entry);
-                continue;
-            }
-            if (all && entry.end.hops_max > hops_most()) {
-                last_.push(entry);
-                continue;
-            }
-            ask_next(entry, best);
-            waiting_.push(entry);
-        }
-        if (!aside_.empty()) {
-            const Candidate& candidate = candidates_[aside_.front().index];
-            aside_.erase(aside_.begin());
-            return &candidate;
-        }
-        if (last_.empty() || last_.top().least.time > best) return nullptr;
-        const Candidate& candidate = candidates_[last_.top().index];
-        last_.pop();
-        return &candidate;
-    }
-
-  private:
-    static constexpr int kFurther = 4;
-    static constexpr Time kForever = std::numeric_limits<Time>::max();
-    static constexpr Time kAbout = 8;  ///< times that differ by less than 1/kAbout count as equal
-
-    struct Entry {
-        std::size_t index = 0;
-        LeastTime least = {.time = -1};
-        ChainEnd end;                ///< end with the largest bound
-        std::vector<ChainEnd> ends;  ///< ends to ask, in order
-        std::size_t turn = 0;        ///< 0: rank 0 once more; then index of the end, from 1
-
-        friend bool operator>(const Entry& a, const Entry& b) {
-            return std::tie(a.least.time, a.index) > std::tie(b.least.time, b.index);
-        }
-    };
-
-    /// Tightens the bound at the next end. After the last end, follows more hops from the end with
-    /// the largest bound.
-    void ask_next(Entry& entry, Time best) const {
-        constexpr ChainEnd kFirst;
-        ChainEnd end{.hops_max = kFurther * kFirst.hops_max};
-        const std::size_t turn = entry.turn++;
-        if (turn > entry.ends.size()) {
-            entry.end.hops_max *= kFurther;
-            end = entry.end;
-        } else if (turn > 0) {
-            end.rank = entry.ends[turn - 1].rank;
-            end.compares = entry.ends[turn - 1].compares;
-        }
-        end.enough = best;
-        if (turn > 0 || !entry.least.whole) ask(entry, end);
-    }
-
-    /// Keeps the bound of that end if it is the largest. Returns false if the candidate does not
-    /// support the team size.
-    bool ask(Entry& entry, const ChainEnd& end) const {
-        const auto least = least_time(machine_, size_, candidates_[entry.index], vector_, end);
-        if (!least) return false;
-        // If ranks far from each other take equally long, probably all ranks do.
-        if (least->whole && least->time == entry.least.time && end.rank != entry.end.rank)
-            entry.turn = std::max(entry.turn, entry.ends.size() + 1);
-        // Among ends with similar bounds, prefer a chain that continues, then the later end: chains
-        // near the root end soon.
-        const Time most = entry.least.time;
-        if (least->time <= most && (least->whole || least->time < most - most / kAbout))
-            return true;
-        entry.least = {std::max(most, least->time), least->whole};
-        entry.end = end;
-        return true;
-    }
-
-    /// Returns true if a sample of other ranks has a bound above `best`. Where ranks differ, few of
-    /// them end last. The sample of short programs takes a tenth of the time of a prediction.
-    [[nodiscard]] bool takes_longer(const Candidate& candidate, Time best) const {
-        constexpr int kSampled = 32;
-        // Golden ratio in thousandths: spreads any number of samples.
-        constexpr std::int64_t kSpread = 618;
-        constexpr std::size_t kStepsAndBlocksMax = 1000;
-        const auto first = candidate.program(size_, 0);
-        if (!first || first->steps.size() + first->blocks.size() > kStepsAndBlocksMax) return false;
-        for (std::int64_t i = 1; i <= kSampled; ++i) {
-            const auto rank = static_cast<Rank>(i * kSpread * size_ / 1000 % size_);
-            const ChainEnd end{.rank = rank, .hops_max = hops_most(), .enough = best};
-            const auto least = least_time(machine_, size_, candidate, vector_, end);
-            if (least && least->time > best) return true;
-        }
-        return false;
-    }
-
-    /// Returns true if the programs have several lanes. Their simulation in order of time takes
-    /// several times as long, unless it can give up at a known time.
-    [[nodiscard]] bool has_lanes(const Candidate& candidate) const {
-        const auto program = candidate.program(size_, size_ / 2);
-        return program && program->lanes.size() > 1;
-    }
-
-    /// Returns the limit of hops, beyond which a chain takes longer than a prediction.
-    [[nodiscard]] int hops_most() const { return std::max(24, size_ / 8); }
-
-    /// Returns the ends to ask. Short programs: rank 0 with the compared messages, and the ranks
-    /// that its data reaches last. All programs: ranks that most trees reach last, and ranks that
-    /// mostly receive last in their groups.
-    [[nodiscard]] std::vector<ChainEnd> ends_of(const Candidate& candidate) const {
-        constexpr std::size_t kStepsAndBlocksMax = 512;
-        std::vector<ChainEnd> ends;
-        const auto first = candidate.program(size_, 0);
-        if (first && first->steps.size() + first->blocks.size() <= kStepsAndBlocksMax) {
-            ends.push_back({.rank = 0, .compares = true});
-            for (const Rank rank : last_receivers(candidate, size_, vector_))
-                ends.push_back({.rank = rank});
-        }
-        for (const Rank rank :
-             {size_ - 1, static_cast<Rank>(std::int64_t{size_} * 2 / 3), size_ / 2})
-            if (std::ranges::find(ends, ChainEnd{.rank = rank}) == ends.end())
-                ends.push_back({.rank = rank});
-        return ends;
-    }
-
-    const Machine& machine_;
-    Rank size_;
-    std::vector<Candidate> candidates_;
-    const VectorSize& vector_;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting_;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> last_;
-    std::vector<Entry> aside_;  ///< entries with several lanes that await a first prediction
-};
-
-RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
-    return {.algorithm = candidate.algorithm,
-            .predicted = predicted.time,
-            .in_stream = predicted.in_stream,
-            .messages = predicted.messages,
-            .in_place = predicted.in_place,
-            .lands = predicted.lands,
-            .ordered = candidate.ordered,
-            .bit_identical = candidate.bit_identical,
-            .fulfils = fulfils(candidate, needs)};
-}
-
-/// Predicts all candidates, or only those that may be the fastest. Skips candidates that do not
-/// support the team size.
-std::vector<RankedCandidate> predict_each(const Machine& machine, Rank size,
-                                          std::span<const Candidate> candidates,
-                                          const VectorSize& vector, const Needs& needs,
-                                          Scope scope) {
-    std::vector<RankedCandidate> found;
-    if (scope == Scope::all) {
-        for (const Candidate& candidate : candidates)
-            if (const auto predicted = predict(machine, size, candidate, vector))
-                found.push_back(ranked(candidate, *predicted, needs));
-        return found;
-    }
-    Queue queue(machine, size, candidates, vector, needs);
-    Time best = std::numeric_limits<Time>::max();
-    while (const Candidate* candidate = queue.next(best)) {
-        const auto predicted = predict(machine, size, *candidate, vector, {.most = best});
-        const bool given_up = predicted && predicted->in_stream > best && !machine.crowded();
-        if (!predicted || given_up) continue;
-        found.push_back(ranked(*candidate, *predicted, needs));
-        best = std::min(best, predicted->in_stream);
-    }
-    return found;
-}
-
-}  // namespace
-
 base::Result<Choice> select(const Machine& machine, Rank size,
                             std::span<const Candidate> candidates, const VectorSize& vector,
                             const Needs& needs, Scope scope) {
     Choice choice;
     choice.candidates = predict_each(machine, size, candidates, vector, needs, scope);
-    if (scope == Scope::chosen) keep_order(choice, candidates);
     std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
         return std::tuple(candidate.in_stream, candidate.predicted, candidate.messages);
     });

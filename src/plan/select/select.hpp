@@ -47,7 +47,7 @@ struct Choice {
 };
 
 /// Extent of the ranking: all candidates, or only those that may be chosen by their properties and
-/// lower bounds. Both choose the same algorithm.
+/// are faster than the earlier ones. Both choose the same algorithm.
 enum class Scope : std::uint8_t { all, chosen };
 
 /// Returns the choice. Fails if no candidate supports the team size and meets the needs.
@@ -55,5 +55,9 @@ enum class Scope : std::uint8_t { all, chosen };
                                           std::span<const Candidate> candidates,
                                           const VectorSize& vector, const Needs& needs,
                                           Scope scope = Scope::all);
+
+/// Returns the reason of a choice that no measurement has made.
+[[nodiscard]] std::string reason_of(const Choice& choice, const Machine& machine,
+                                    const Needs& needs);
 
 }  // namespace weft::plan

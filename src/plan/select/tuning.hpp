@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tuning.hpp - measured choices of algorithms, by collective, layout and size.
 //
-// Idea     A point is a measurement: the fastest of the tried algorithms for one size. Choices are
-//          ranges of sizes derived from points. Neighbors with the same winner merge; the border
-//          between different winners is the geometric mean of their sizes. A point is valid up to a
-//          factor of kReach from its size.
+// Idea     A choice is a range of sizes of a collective on a layout, with the algorithm that was
+//          the fastest there (tools/lab/cost/tuned_points.hpp).
 // Why      A model cannot know everything about a machine; a measurement does, for its own sizes.
 // Holds    Lookups are pure, so ranks with the same table find the same choice.
 // Next     run/job/measured_files.hpp for the file; run/team/choice.hpp for the caller.
@@ -31,13 +29,6 @@ struct TunedCase {
     friend auto operator<=>(const TunedCase&, const TunedCase&) = default;
 };
 
-struct TunedPoint {
-    TunedCase of;
-    std::uint64_t bytes = 0;  ///< of the buffer, or of a block of it
-    std::string algorithm;
-    double median_us = 0;
-};
-
 struct TunedChoice {
     TunedCase of;
     std::uint64_t from_bytes = 0;
@@ -45,13 +36,6 @@ struct TunedChoice {
     std::string algorithm;
     double median_us = 0;  ///< at the largest measured size of the range
 };
-
-/// Largest factor between the size of a point and a size that uses it.
-inline constexpr std::uint64_t kReach = 4;
-
-/// Returns the choices in order of case and size. The last of several points with the same case
-/// and size counts.
-[[nodiscard]] std::vector<TunedChoice> choices_of(std::span<const TunedPoint> points);
 
 /// Returns the ranks on each node, such as "3,1,4"; empty if the ranks of a node are not
 /// consecutive. `node_of`: by rank; empty if all are on one node.

@@ -33,20 +33,12 @@ plan::Layout layout_of(const plan::Machine& machine, Rank size) {
     return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
 }
 
-/// Returns the layout of a smaller team whose times are extrapolated to the real one. Such teams
-/// are on one node, or have each rank on its own node.
-plan::Layout of_size(const plan::Layout& layout, Rank size) {
-    if (size == layout.size()) return layout;
-    return {size, layout.nodes() == 1 ? size : 1};
-}
-
 /// Returns true if ranks can use each other's buffers directly, also across nodes.
 bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
     return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.lands);
 }
 
-/// Returns true if the algorithm has programs for this very team. Predictions may be extrapolated
-/// from smaller teams.
+/// Returns true if the algorithm serves the team.
 bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
             const plan::Layout& layout) {
     if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
@@ -56,69 +48,49 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
 }
 
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
-                             const collectives::AlgorithmSpec& asked, const CallClass& call,
-                             const plan::Layout& layout, const plan::Machine& machine) {
-    const bool direct = machine.direct;
-    const std::uint64_t bank_bytes = machine.bank_bytes;
+                             const collectives::AlgorithmSpec& asked, Rank size,
+                             const CallClass& call, const plan::Layout& layout,
+                             const plan::Machine& machine) {
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
-        direct ? asked : collectives::with_local_puts(call.collective, asked);
+        machine.direct ? asked : collectives::with_local_puts(call.collective, asked);
+    const plan::VectorSize vector = vector_of(size, call);
     collectives::GenerateRequest request{
+        .size = size,
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
-        .elements = call.elements,
+        .elements = vector.elements,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered,
+        .layout = layout,
         .repeats_blocks = true};
-    // Equal blocks; their number only tells that the call has counts.
-    const auto counts = std::make_shared<std::vector<std::uint64_t>>();
+    // Caches of the candidate. Blocks are equal; their number only tells that the call has counts.
+    struct Kept {
+        std::vector<std::uint64_t> counts;
+        collectives::KnownShapes shapes;
+        std::optional<plan::Stages> stages;  // one result serves all ranks
+    };
+    const auto kept = std::make_shared<Kept>();
+    if (call.counted) kept->counts.assign(static_cast<std::size_t>(size), call.elements);
+    request.counts = kept->counts;
+    request.known_shapes = &kept->shapes;
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
                               .bit_identical = algorithm.bit_identical_on(spec, layout)};
-    const plan::Contract& contract = collectives::contract(call.collective);
-    const auto shapes = std::make_shared<collectives::KnownShapes>();
-    const auto ask = [=, &contract](collectives::GenerateRequest& of, Rank size) {
-        of.size = size;
-        of.known_shapes = shapes.get();
-        if (of.layout.size() != size) of.layout = of_size(layout, size);
-        of.elements = contract.vector_elements(size, call.elements);
-        if (!call.counted) return;
-        if (counts->size() != static_cast<std::size_t>(size))
-            counts->assign(static_cast<std::size_t>(size), call.elements);
-        of.counts = *counts;
-    };
-    candidate.stages = [=, collective = call.collective](Rank size) mutable {
-        ask(request, size);
-        return collectives::generate_stages(collective, spec, request);
-    };
-    candidate.program = [=, collective = call.collective, stages = candidate.stages,
-                         known = std::optional<plan::Stages>(),
-                         by_stages = algorithm.generate == nullptr](
-                            Rank size, Rank rank) mutable -> base::Result<plan::Program> {
-        if (by_stages) {  // one result serves all ranks
-            if (!known || known->size() != size) {
-                auto made = stages(size);
-                if (!made) return made.failure();
-                known = *std::move(made);
-            }
-            return plan::program_of(*known, rank);
-        }
-        ask(request, size);
+    candidate.program = [=, collective = call.collective,
+                         by_stages = algorithm.generate ==
+                                     nullptr](Rank rank) mutable -> base::Result<plan::Program> {
         request.rank = rank;
-        return collectives::generate(collective, spec, request);
-    };
-    if (algorithm.same_as != nullptr)
-        candidate.same_as = [=, same_as = algorithm.same_as](Rank size, Rank rank) mutable {
-            ask(request, size);
-            request.rank = rank;
-            return same_as(request);
-        };
-    candidate.elements = [&contract, elements = call.elements](Rank size) {
-        return contract.vector_elements(size, elements);
+        if (!by_stages) return collectives::generate(collective, spec, request);
+        if (!kept->stages) {
+            auto made = collectives::generate_stages(collective, spec, request);
+            if (!made) return made.failure();
+            kept->stages = *std::move(made);
+        }
+        return plan::program_of(*kept->stages, rank);
     };
     if (layout.nodes() > 1)
-        candidate.banks = [program = candidate.program, elements = candidate.elements, bank_bytes,
-                           element_bytes = call.element_bytes](Rank size) {
-            return banks_of(program(size, 0), {elements(size), element_bytes}, bank_bytes);
+        candidate.banks = [program = candidate.program, vector, bank_bytes = machine.bank_bytes] {
+            return banks_of(program(0), vector, bank_bytes);
         };
     return candidate;
 }
@@ -173,12 +145,12 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
 
 /// Returns true if payloads can be delivered directly, as the spec asks. If the other payloads have
 /// too few put targets, all payloads use put targets, in pieces (plan.cpp).
-bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& call,
+bool lands_as_asked(const plan::Machine& machine, const plan::VectorSize& vector,
                     const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
-    const auto program = candidate.program(size, 0);
-    const BindOptions room{.elements = candidate.elements(size),
-                           .element_bytes = call.element_bytes,
+    const auto program = candidate.program(0);
+    const BindOptions room{.elements = vector.elements,
+                           .element_bytes = vector.element_bytes,
                            .shape = {.bulk_bytes = machine.bank_bytes}};
     return !program.ok() || fits_as_a_whole(*program, room);
 }
@@ -197,8 +169,8 @@ base::Result<std::vector<plan::Candidate>> candidates_of(
             **algorithm, spec,
             {.elements = vector.elements, .element_bytes = vector.element_bytes});
         if (again && scope == plan::Scope::chosen) continue;  // the first of equals is chosen
-        plan::Candidate candidate = candidate_of(**algorithm, spec, call, layout, machine);
-        if (lands_as_asked(machine, size, call, spec, candidate))
+        plan::Candidate candidate = candidate_of(**algorithm, spec, size, call, layout, machine);
+        if (lands_as_asked(machine, vector, spec, candidate))
             candidates.push_back(std::move(candidate));
     }
     return candidates;
@@ -242,9 +214,9 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
     if (!serves(properties, size, call, layout) || (properties.direct && !reaches(machine, layout)))
         return {};
-    const auto candidate = candidate_of(**algorithm, *spec, call, layout, machine);
+    const auto candidate = candidate_of(**algorithm, *spec, size, call, layout, machine);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
-        !candidate.program(size, 0))
+        !candidate.program(0))
         return {};
     return MeasuredChoice{
         *std::move(spec), tuned->median_us,
@@ -301,6 +273,15 @@ base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& m
                                                           const CallClass& call,
                                                           plan::Scope scope) {
     return candidates_of(machine, size, call, specs_for(machine, size, call), scope);
+}
+
+base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
+                                            const CallClass& call, std::string_view algorithm) {
+    const auto spec = collectives::parse_spec(algorithm);
+    if (!spec) return spec.failure();
+    const auto found = collectives::find_algorithm(call.collective, *spec);
+    if (!found) return found.failure();
+    return candidate_of(**found, *spec, size, call, layout_of(machine, size), machine);
 }
 
 std::vector<std::string_view> providers_with_costs() {

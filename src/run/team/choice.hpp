@@ -50,6 +50,10 @@ struct CallClass {
 /// candidates with the same programs as an earlier one. The call's collective must outlive them.
 [[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
     const plan::Machine& machine, Rank size, const CallClass& call, plan::Scope scope);
+/// Returns the candidate with this algorithm.
+[[nodiscard]] base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
+                                                          const CallClass& call,
+                                                          std::string_view algorithm);
 /// Returns the number of calls that have put targets at a time, by the program of a team's first
 /// rank, with banks of `bank_bytes` bytes. Returns the usual number if the program is a failure.
 [[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,

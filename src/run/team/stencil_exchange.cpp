@@ -169,15 +169,11 @@ base::Result<NeighborWay> quicker_way(const plan::Machine& machine,
                                       const collectives::Stencil& stencil, NeighborData data,
                                       std::uint64_t block_bytes) {
     const auto ranks = static_cast<Rank>(stencil.grid().ranks());
-    if (ranks > plan::kPredictedRanks) return NeighborWay::direct;
     const std::uint64_t elements = block_bytes * stencil.offsets().size();
     std::vector<plan::Candidate> candidates;
     for (const NeighborWay way : {NeighborWay::direct, NeighborWay::combined}) {
         plan::Candidate candidate{.algorithm = way == NeighborWay::direct ? "direct" : "combined"};
-        candidate.stages = [](Rank) -> base::Result<plan::Stages> {
-            return base::fail(Status::unsupported, "a neighbor exchange has no stages");
-        };
-        candidate.program = [&, way](Rank, Rank rank) -> base::Result<plan::Program> {
+        candidate.program = [&, way](Rank rank) -> base::Result<plan::Program> {
             return collectives::generate_neighbors({.stencil = &stencil,
                                                     .data = data,
                                                     .way = way,

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collectives/notation/optimum.hpp"
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 

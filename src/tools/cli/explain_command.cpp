@@ -3,7 +3,8 @@
 // of the others.
 //
 // Idea     Calls the runtime's selection for a team that options describe. By default this is a job
-//          of `weft run` on this machine, whose nodes all share its processors.
+//          of `weft run` on this machine, whose nodes all share its processors. The times of the
+//          candidates are simulated.
 // Next     docs/selection.md; run/team/choice.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "base/element_types.hpp"
 #include "base/suggestion.hpp"
@@ -26,6 +28,7 @@
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/cli/table.hpp"
+#include "tools/lab/cost/cost.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {
@@ -245,6 +248,37 @@ void print_text(const Json& report, const MeasuredTimes* measured) {
     }
 }
 
+/// Replaces the selector's predictions by the times that `weft simulate` gives, except for
+/// candidates whose programs of all ranks are too long.
+void simulate_candidates(plan::Choice& choice, const plan::Machine& machine, Rank ranks,
+                         const run::CallClass& call) {
+    constexpr std::size_t kStepsMax = 12'000'000;
+    if (machine.crowded() && ranks > lab::kSharingRanksMax) return;
+    const std::string chosen = choice.algorithm();
+    for (plan::RankedCandidate& ranked : choice.candidates) {
+        const auto candidate = need(run::candidate_for(machine, ranks, call, ranked.algorithm));
+        const auto middle = need(candidate.program(ranks / 2));
+        if (middle.steps.size() * static_cast<std::size_t>(ranks) > kStepsMax) continue;
+        lab::Programs programs{.size = ranks, .node_of = machine.node_of};
+        programs.program_of = candidate.program;
+        programs.banks = candidate.banks;
+        const auto simulated =
+            need(lab::simulate_call(programs, run::vector_of(ranks, call), machine));
+        ranked.predicted = simulated.time;
+        ranked.in_stream = simulated.in_stream;
+        ranked.messages = simulated.messages;
+    }
+    std::ranges::stable_sort(choice.candidates, {}, [](const plan::RankedCandidate& ranked) {
+        return std::tuple(ranked.in_stream, ranked.predicted, ranked.messages);
+    });
+    const auto found =
+        std::ranges::find(choice.candidates, chosen, &plan::RankedCandidate::algorithm);
+    choice.chosen = static_cast<std::size_t>(found - choice.candidates.begin());
+    if (choice.reason.starts_with("least predicted"))
+        choice.reason = plan::reason_of(
+            choice, machine, {.ordered = call.ordered, .bit_identical = call.bit_identical});
+}
+
 int explain(const ExplainArguments& arguments) {
     const collectives::CollectiveTraits& traits = known_collective(arguments.collective);
     if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
@@ -263,6 +297,7 @@ int explain(const ExplainArguments& arguments) {
         need(run::also_rank(choice, spec, machine, arguments.ranks, call),
              fmt::format("--algorithm \"{}\"", algorithm));
     }
+    simulate_candidates(choice, machine, arguments.ranks, call);
     adapt_to_counts(choice, traits);
     std::optional<MeasuredTimes> measured;
     if (arguments.measure) measured = measure(choice, arguments);

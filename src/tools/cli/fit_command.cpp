@@ -21,8 +21,8 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/select/duration.hpp"
 #include "plan/select/machine.hpp"
-#include "plan/simulate/duration.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/fit.hpp"

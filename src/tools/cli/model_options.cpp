@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/read_file.hpp"
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 
@@ -145,9 +145,9 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
     if (processors)
         share_processors(machine, ranks, arguments.hosts.value_or(node_count(machine)),
                          *processors);
-    if (machine.crowded() && ranks > plan::kPredictedRanks)
+    if (machine.crowded() && ranks > lab::kSharingRanksMax)
         fail(Status::unsupported, "{} ranks: where ranks share processors at most {} are predicted",
-             ranks, plan::kPredictedRanks);
+             ranks, lab::kSharingRanksMax);
     if (!near_and_far) {
         if (!machine.crowded()) return;
         machine.node_of.clear();
@@ -157,17 +157,14 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
     parameters.machine = std::move(machine);
 }
 
-plan::Predicted shared_time(const ProgramQuestion& question, const plan::Machine& machine) {
-    const auto stages = stages_of(question);
-    if (!stages && stages.failure().status != Status::unsupported) fail(in_spec(stages.failure()));
+plan::Predicted simulate_call(const ProgramQuestion& question, const plan::Machine& machine) {
     lab::Programs programs{.size = question.request.size, .node_of = machine.node_of};
-    if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) { return generate_one(question, rank); };
     const plan::VectorSize vector{question.request.elements, question.request.element_bytes};
     programs.banks = [&] {
         return run::banks_of(generate_one(question, 0), vector, machine.bank_bytes);
     };
-    return need(lab::shared_time(programs, vector, machine));
+    return need(lab::simulate_call(programs, vector, machine));
 }
 
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {

@@ -50,8 +50,8 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
 /// Distributes the nodes, in order, over `hosts` hosts with `processors` processors each.
 void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int processors);
 
-/// Predicts the time of a call whose ranks share processors, from the programs of all ranks.
-[[nodiscard]] plan::Predicted shared_time(const ProgramQuestion& question,
-                                          const plan::Machine& machine);
+/// Simulates a call whose ranks share processors, with the programs of all ranks.
+[[nodiscard]] plan::Predicted simulate_call(const ProgramQuestion& question,
+                                            const plan::Machine& machine);
 
 }  // namespace weft::tools

@@ -13,10 +13,10 @@
 
 #include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
-#include "plan/simulate/image.hpp"
-#include "plan/simulate/simulate.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
+#include "tools/lab/simulate/image.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 #include "tools/lab/simulate/timeline.hpp"
 
 namespace weft::tools {
@@ -122,13 +122,13 @@ std::string dot_of(std::span<const plan::Program> programs) {
 
 /// Draws the messages of all ranks over time, with a latency of 1000 ns and 100 ns per message.
 std::string svg_of(std::span<const plan::Program> programs) {
-    plan::Surroundings around;
+    lab::Surroundings around;
     around.model = {.busy_base = 100'000, .latency = 1'000'000, .reduce = 100'000};
-    plan::ImagePart part(around.model, {.elements = 1, .element_bytes = 8});
+    lab::ImagePart part(around.model, {.elements = 1, .element_bytes = 8});
     for (const plan::Program& program : programs) need(part.add(program));
-    std::vector<plan::Span> spans;
-    const auto outcome = need(plan::simulate_generic(
-        {&part, 1}, around, [&](const plan::Span& span) { spans.push_back(span); }));
+    std::vector<lab::Span> spans;
+    const auto outcome = need(lab::simulate_generic(
+        {&part, 1}, around, [&](const lab::Span& span) { spans.push_back(span); }));
     const plan::Program& first = programs.front();
     return lab::timeline_svg(
         fmt::format("{} by {} of {} ranks, if each message takes 1000 ns and the next 100 ns more",

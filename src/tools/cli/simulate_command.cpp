@@ -4,7 +4,7 @@
 // Idea     The question determines the engine. generate_s is the time to make the engine's input,
 //          simulate_s the time of the engine. Programs of many ranks are generated on all
 //          processors, and each is compressed at once.
-// Holds    Nanoseconds are parsed digit by digit (plan/simulate/duration.hpp). Long work reports
+// Holds    Nanoseconds are parsed digit by digit (plan/select/duration.hpp). Long work reports
 //          its progress on stderr, only on a terminal.
 // Next     docs/selection.md for models, engines and topologies.
 #include <fmt/format.h>
@@ -21,16 +21,16 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/stages.hpp"
+#include "plan/select/duration.hpp"
 #include "plan/select/predict.hpp"
 #include "plan/select/put_models.hpp"
-#include "plan/simulate/duration.hpp"
-#include "plan/simulate/simulate.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/lab/simulate/events.hpp"
 #include "tools/lab/simulate/goal.hpp"
 #include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 #include "tools/lab/simulate/stream.hpp"
 #include "tools/lab/simulate/timeline.hpp"
 
@@ -88,7 +88,7 @@ class Progress {
 };
 
 struct Conditions {
-    plan::Surroundings around;
+    lab::Surroundings around;
     lab::Queueing queueing;
     std::optional<plan::Machine> machine;  ///< set for local and remote costs
 };
@@ -164,7 +164,7 @@ double chain_of(const plan::Stages& stages) {
 
 struct SimulatedRun {
     std::string engine;
-    plan::Outcome outcome;
+    lab::Outcome outcome;
     double generate_s = 0;
     double simulate_s = 0;
     std::optional<plan::Time> in_stream = std::nullopt;  ///< set where ranks share processors
@@ -214,19 +214,19 @@ class Simulation {
             check_range(around_.model, size_, chain_of(*stages_));
             generate_s_ = seconds_since(begin);
             if (engine != "structured") {
-                auto folded = timed(
-                    "folded", [&] { return plan::simulate_folded(*stages_, size_, around_); });
+                auto folded =
+                    timed("folded", [&] { return lab::simulate_folded(*stages_, size_, around_); });
                 if (folded || engine == "folded") return need(folded);
             }
             check_ranks(question_.request.size);
             auto structured = timed(
-                "structured", [&] { return plan::simulate_structured(*stages_, size_, around_); });
+                "structured", [&] { return lab::simulate_structured(*stages_, size_, around_); });
             if (structured || engine == "structured") return need(structured);
         }
         return run_programs(engine == "events" || (contended && engine == "auto"), begin);
     }
 
-    [[nodiscard]] const std::vector<plan::Span>& spans() const { return spans_; }
+    [[nodiscard]] const std::vector<lab::Span>& spans() const { return spans_; }
 
   private:
     static double seconds_since(std::uint64_t begin) {
@@ -248,7 +248,7 @@ class Simulation {
     template <class Engine>
     base::Result<SimulatedRun> timed(const char* name, Engine engine) {
         const std::uint64_t begin = base::monotonic_ns();
-        const base::Result<plan::Outcome> outcome = engine();
+        const base::Result<lab::Outcome> outcome = engine();
         const double simulate_s = seconds_since(begin);
         if (!outcome)
             return outcome.failure().within(
@@ -263,10 +263,12 @@ class Simulation {
         double raises = 0;
         for (Rank rank = 0; rank < question_.request.size; ++rank) {
             const auto program = need_of_spec(generate_one(question_, rank));
-            plan::for_each_message(program, size_, [&](const plan::Happening&) { ++raises; });
+            plan::ExecutedSteps(program, size_).for_each([&](const plan::ExecutedStep& step) {
+                raises += step.message ? 1 : 0;
+            });
         }
         check_range(dearest(), size_, raises);
-        const auto predicted = shared_time(question_, *machine_);
+        const auto predicted = simulate_call(question_, *machine_);
         return SimulatedRun{.engine = "turns",
                             .outcome = {.makespan = predicted.time, .messages = predicted.messages},
                             .simulate_s = seconds_since(begin),
@@ -284,18 +286,18 @@ class Simulation {
         check_range(dearest(), size_, 1);
         auto parts = generate_parts();
         double raises = 0;
-        for (const plan::ImagePart& part : parts) raises += static_cast<double>(part.raises());
+        for (const lab::ImagePart& part : parts) raises += static_cast<double>(part.raises());
         check_range(dearest(), size_, stages_ ? chain_of(*stages_) : raises);
         generate_s_ = seconds_since(begin);
-        plan::Trace trace;
-        if (traced) trace = [this](const plan::Span& span) { spans_.push_back(span); };
+        lab::Trace trace;
+        if (traced) trace = [this](const lab::Span& span) { spans_.push_back(span); };
         return need(timed(by_time ? "events" : "generic", [&] {
             return by_time ? lab::simulate_events(parts, around_, queueing_, trace)
-                           : plan::simulate_generic(parts, around_, trace);
+                           : lab::simulate_generic(parts, around_, trace);
         }));
     }
 
-    base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool reports) {
+    base::Result<void> generate_range(lab::ImagePart& part, Rank first, Rank last, bool reports) {
         if (stages_)
             return lab::add_programs(part, *stages_, first, last, [&](Rank rank) {
                 if (reports)
@@ -312,12 +314,12 @@ class Simulation {
         return base::Done{};
     }
 
-    std::vector<plan::ImagePart> generate_parts() {
+    std::vector<lab::ImagePart> generate_parts() {
         constexpr Rank kRanksPerThread = 4096;
         const Rank size = question_.request.size;
         const Rank threads = std::clamp(size / kRanksPerThread, 1, usable_processors());
-        std::vector<plan::ImagePart> parts(static_cast<std::size_t>(threads),
-                                           plan::ImagePart(around_.model, size_, far_));
+        std::vector<lab::ImagePart> parts(static_cast<std::size_t>(threads),
+                                          lab::ImagePart(around_.model, size_, far_));
         std::vector<base::Result<void>> results(parts.size());
         std::vector<std::thread> workers;
         const auto work = [&](Rank t) {
@@ -336,19 +338,19 @@ class Simulation {
 
     const SimulateArguments& arguments_;
     const ProgramQuestion& question_;
-    plan::Surroundings around_;
+    lab::Surroundings around_;
     lab::Queueing queueing_;
     std::optional<plan::Machine> machine_;
     std::optional<plan::FarPuts> far_;
     plan::VectorSize size_;
     std::optional<plan::Stages> stages_;
-    std::vector<plan::Span> spans_;
+    std::vector<lab::Span> spans_;
     double generate_s_ = 0;
     Progress progress_;
 };
 
 Json to_json(lab::WireModel model, const ProgramQuestion& question, const SimulatedRun& run) {
-    const plan::Outcome& outcome = run.outcome;
+    const lab::Outcome& outcome = run.outcome;
     Json object{{"algorithm", collectives::print(question.spec)},
                 {"ranks", question.request.size},
                 {"bytes", question.request.elements * question.request.element_bytes},
@@ -391,7 +393,7 @@ std::string title_of(lab::WireModel model, const ProgramQuestion& question,
 }
 
 void write_pictures(const SimulateArguments& arguments, const std::string& title, Rank size,
-                    const std::vector<plan::Span>& spans) {
+                    const std::vector<lab::Span>& spans) {
     const std::string& path = arguments.timeline;
     if (!path.empty())
         write_file("--timeline", path,

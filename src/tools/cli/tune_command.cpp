@@ -28,6 +28,7 @@
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/tune.hpp"
+#include "tools/lab/cost/tuned_points.hpp"
 #include "tools/measure/statistics.hpp"
 
 namespace weft::tools {
@@ -90,7 +91,7 @@ Json to_json(const plan::TunedCase& of) {
             {"same_bits", of.same_bits}};
 }
 
-plan::TunedPoint point_of(const Json& point) {
+lab::TunedPoint point_of(const Json& point) {
     return {.of = {.collective = point.at("collective"),
                    .layout = point.at("layout"),
                    .provider = point.at("provider"),
@@ -101,15 +102,15 @@ plan::TunedPoint point_of(const Json& point) {
 }
 
 bool has_case(const Json& point, const plan::TunedCase& of, std::uint64_t bytes) {
-    const plan::TunedPoint found = point_of(point);
+    const lab::TunedPoint found = point_of(point);
     return found.of == of && found.bytes == bytes;
 }
 
 Json choices_of(const Json& points) {
-    std::vector<plan::TunedPoint> measured;
+    std::vector<lab::TunedPoint> measured;
     for (const Json& point : points) measured.push_back(point_of(point));
     Json choices = Json::array();
-    for (const plan::TunedChoice& choice : plan::choices_of(measured)) {
+    for (const plan::TunedChoice& choice : lab::choices_of(measured)) {
         Json object = to_json(choice.of);
         object["from_bytes"] = choice.from_bytes;
         object["to_bytes"] = choice.to_bytes;
@@ -167,7 +168,7 @@ class TuningFile {
     }
     /// Adds a point, or replaces the point of the same case and size, and writes the file. details:
     /// further members of the point, which jobs do not read.
-    void add(const plan::TunedPoint& point, Json details) {
+    void add(const lab::TunedPoint& point, Json details) {
         Json object = to_json(point.of);
         object["bytes"] = point.bytes;
         object["algorithm"] = point.algorithm;

@@ -4,7 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 #include "run/job/measured_files.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
 #include "tools/lab/simulate/noise_distributions.hpp"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: measured points become ranges of sizes. For a call in a measured range, a job uses the
 // measured algorithm, not a prediction. Malformed files are refused. Method: handwritten tables.
-#include "plan/select/tuning.hpp"
-
 #include <gtest/gtest.h>
 
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
+#include "tools/lab/cost/tuned_points.hpp"
 
 namespace weft::plan {
 namespace {
@@ -15,10 +14,10 @@ const TunedCase kOnFour{
     .collective = "allreduce", .layout = "4", .provider = "none", .same_bits = true};
 
 TEST(Tuning, AdjacentSizesWithOneWinnerFormOneRange) {
-    const std::vector<TunedPoint> points{
+    const std::vector<lab::TunedPoint> points{
         {kOnFour, 64, "a2,a2", 2},  {kOnFour, 8, "a4", 1},      {kOnFour, 512, "a2,a2", 3},
         {kOnFour, 8, "a2,a2", 1.5}, {kOnFour, 4096, "ring", 9}, {kOnFour, 1 << 20, "ring", 99}};
-    const auto choices = choices_of(points);
+    const auto choices = lab::choices_of(points);
     ASSERT_EQ(choices.size(), 3U);
     EXPECT_EQ(choices[0].algorithm, "a2,a2") << "the last point of a size counts";
     EXPECT_EQ(choices[0].from_bytes, 3U);
@@ -35,7 +34,7 @@ TEST(Tuning, CasesAreKeptSeparate) {
     other.layout = "2,2";
     TunedCase barrier = kOnFour;
     barrier.collective = "barrier";
-    const Tuning tuning(choices_of(std::vector<TunedPoint>{
+    const Tuning tuning(lab::choices_of(std::vector<lab::TunedPoint>{
                             {kOnFour, 8, "a4", 1}, {other, 8, "a2,a2", 2}, {barrier, 0, "a4", 3}}),
                         "here");
     EXPECT_EQ(tuning.find(kOnFour, 8)->algorithm, "a4");

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "plan/simulate/simulate.hpp"
 #include "tests/support/generate_all.hpp"
 #include "tools/lab/simulate/events.hpp"
 #include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 #include "tools/lab/simulate/wire_model.hpp"
 
 namespace weft::lab::test {

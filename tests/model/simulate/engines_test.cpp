@@ -215,52 +215,5 @@ TEST(Engines, SeparateImagePartsGiveTheSameResult) {
     expect_equal(*outcome, generic(question, around), "in four parts");
 }
 
-/// With a cutoff (give_up), the result of an abandoned run is later than the cutoff and at most the
-/// time of the complete run.
-TEST(Engines, AbandonedRunsWouldHaveExceededTheCutoff) {
-    Random random(0x9e0);
-    int abandoned = 0;
-    for (int trial = 0; trial < 200; ++trial) {
-        const auto size = static_cast<Rank>(2 + random.below(40));
-        const bool both = random.chance(1, 2);
-        Question question{.collective = both ? "allreduce" : "broadcast", .spec = "double-tree"};
-        if (!both && random.chance(1, 2)) question.spec = "split-binary";
-        question.request.size = size;
-        question.request.root = both ? kNoRank : 0;
-        question.request.elements = 1 + random.below(5000);
-        Surroundings around = some_surroundings(random, size);
-        const Time end = generic(question, around).makespan;
-        for (const Time eighths : {1, 4, 6, 7}) {
-            around.give_up = end * eighths / 8;
-            const Time bound = generic(question, around).makespan;
-            EXPECT_LE(bound, end) << trial;
-            EXPECT_TRUE(bound > around.give_up || end <= around.give_up) << trial;
-            abandoned += bound < end ? 1 : 0;
-        }
-        around.give_up = end;
-        EXPECT_EQ(generic(question, around).makespan, end) << trial;
-    }
-    EXPECT_GT(abandoned, 200);
-}
-
-/// A run is abandoned when the remaining work of one rank exceeds the time to the cutoff.
-TEST(Engines, RunsAreAbandonedBeforeTheCutoffIsReached) {
-    Question question{.collective = "broadcast", .spec = "double-tree"};
-    question.request.size = 40;
-    question.request.root = 0;
-    question.request.elements = 100'000;
-    Surroundings around = paper();
-    const std::vector<Program> programs = programs_of(question);
-    const ImagePart part = image_of(programs, question, around);
-    std::vector<Time> begins;
-    const Trace note = [&](const Span& span) { begins.push_back(span.begin); };
-    const Time end = simulate_generic({&part, 1}, around, note)->makespan;
-    const std::vector<Time> all = std::exchange(begins, {});
-    around.give_up = end * 7 / 8;
-    EXPECT_GT(simulate_generic({&part, 1}, around, note)->makespan, around.give_up);
-    const auto in_time = std::ranges::count_if(all, [&](Time t) { return t <= around.give_up; });
-    EXPECT_LT(std::ssize(begins), in_time * 15 / 16);
-}
-
 }  // namespace
 }  // namespace weft::lab::test

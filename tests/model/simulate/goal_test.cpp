@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "collectives/notation/enumerate.hpp"
-#include "plan/simulate/processors.hpp"
 #include "tests/model/simulate/ask.hpp"
+#include "tools/lab/simulate/processors.hpp"
 
 namespace weft::lab::test {
 namespace {

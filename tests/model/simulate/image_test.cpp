@@ -180,13 +180,11 @@ TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
     question.request = {.size = 4, .root = 0, .elements = 4000, .element_bytes = 8};
     for (const Program& program : programs_of(question)) {
         std::uint32_t used = 0;
-        for_each_touching(
-            program, size_of(question),
-            [&](const Happening& step) {
+        ExecutedSteps(program, size_of(question), {.own = true})
+            .for_each([&](const ExecutedStep& step) {
                 used += step.mapped_vectors;
                 EXPECT_EQ(step.mapped_bytes, 0U) << "no byte is copied";
-            },
-            true);
+            });
         EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
         const auto costs = [&](const MessageModel& model) {
             Surroundings around;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 
 namespace weft::lab::test {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "ask.hpp"
 #include "base/random.hpp"
-#include "plan/simulate/time_queue.hpp"
 #include "tools/lab/simulate/event_queue.hpp"
+#include "tools/lab/simulate/time_queue.hpp"
 #include "tools/lab/simulate/timeline.hpp"
 
 namespace weft::lab::test {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 
 namespace weft::plan {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "plan/schedule/stage_steps.hpp"
 #include "plan/select/put_models.hpp"
+#include "plan/select/shared_work.hpp"
 
 namespace weft::lab {
 
@@ -65,10 +66,9 @@ class CountSink {
     std::uint64_t descriptors_ = 0;  ///< of the rank
 };
 
-base::Result<Cost> count(const Stages& stages, const VectorSize& size,
-                         const plan::Surroundings& around) {
-    auto outcome = plan::simulate_folded(stages, size, around);
-    if (!outcome) outcome = plan::simulate_structured(stages, size, around);
+base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& around) {
+    auto outcome = simulate_folded(stages, size, around);
+    if (!outcome) outcome = simulate_structured(stages, size, around);
     if (!outcome) return outcome.failure();
     Cost cost{.time = outcome->makespan};
     CountSink sink(stages, size);
@@ -83,21 +83,21 @@ base::Result<Cost> count(const Stages& stages, const VectorSize& size,
 }
 
 base::Result<Cost> count(const Programs& programs, const VectorSize& size,
-                         const plan::Surroundings& around,
-                         const std::optional<plan::FarPuts>& far = {}) {
+                         const Surroundings& around, const std::optional<plan::FarPuts>& far = {}) {
     Cost cost;
-    plan::ImagePart part(around.model, size, far);
+    ImagePart part(around.model, size, far);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
         if (auto added = part.add(*program); !added) return added.failure();
         cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
-        plan::for_each_message(*program, size, [&](const plan::Happening& message) {
+        plan::ExecutedSteps(*program, size).for_each([&](const plan::ExecutedStep& step) {
+            if (!step.message) return;
             ++cost.messages;
-            cost.bytes += message.bytes;
+            cost.bytes += step.bytes;
         });
     }
-    const auto outcome = plan::simulate_generic({&part, 1}, around);
+    const auto outcome = simulate_generic({&part, 1}, around);
     if (!outcome) return outcome.failure();
     cost.time = outcome->makespan;
     return cost;
@@ -105,7 +105,7 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
 
 base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
                                const CostParameters& parameters) {
-    plan::Surroundings around;
+    Surroundings around;
     if (parameters.machine) {
         plan::Machine machine = *parameters.machine;
         machine.node_of = programs.node_of;
@@ -113,7 +113,7 @@ base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
         around.model = models.model;
         auto cost = count(programs, size, around, models.far);
         if (!cost || !machine.crowded()) return cost;
-        const auto shared = shared_time(programs, size, machine);
+        const auto shared = simulate_call(programs, size, machine);
         if (!shared) return shared.failure();
         cost->time = shared->time;
         return cost;
@@ -138,16 +138,45 @@ base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
     return counted;
 }
 
-base::Result<plan::Predicted> shared_time(const Programs& programs, const VectorSize& size,
-                                          const plan::Machine& machine) {
-    plan::Candidate candidate;
-    candidate.stages = [&programs](Rank) -> base::Result<Stages> {
-        if (programs.stages != nullptr) return *programs.stages;
-        return base::fail(Status::unsupported, "no stages");
+base::Result<plan::Predicted> simulate_call(const Programs& programs, const VectorSize& size,
+                                            const plan::Machine& machine) {
+    const bool crowded = machine.crowded();
+    if (crowded && programs.size > kSharingRanksMax)
+        return base::fail(Status::unsupported, "{} ranks that share processors are more than {}",
+                          programs.size, kSharingRanksMax);
+    const plan::PutModels waiting = plan::put_models(machine, true, !crowded);
+    const plan::PutModels working = plan::put_models(machine, false, true);
+    ImagePart waits(waiting.model, size, waiting.far);
+    ImagePart computing(working.model, size, working.far);
+    const auto first = programs.program_of(0);
+    if (!first) return first.failure();
+    plan::SharedWork work(machine, programs.size, size, *first, true);
+    for (Rank rank = 0; rank < programs.size; ++rank) {
+        const auto program = programs.program_of(rank);
+        if (!program) return program.failure();
+        if (auto added = waits.add(*program); !added) return added.failure();
+        if (crowded || work.is_one_way_pair()) work.add(*program, {.rank = rank});
+        if (!crowded) continue;
+        if (auto added = computing.add(*program); !added) return added.failure();
+    }
+    const auto run = [](const ImagePart& part, std::vector<std::pair<Rank, Time>> starts) {
+        Surroundings around{.model = part.model(), .starts = std::move(starts), .ends = true};
+        return simulate_generic({&part, 1}, around);
     };
-    candidate.program = [&programs](Rank, Rank rank) { return programs.program_of(rank); };
-    if (programs.banks) candidate.banks = [&programs](Rank) { return programs.banks(); };
-    return plan::predict(machine, programs.size, candidate, size, {.exact = true});
+    const auto alone = run(waits, {});
+    if (!alone) return alone.failure();
+    plan::CallTimes times = work.roomy_times(alone->makespan, *first);
+    if (crowded) {
+        const auto worked = run(computing, {});
+        if (!worked) return worked.failure();
+        // In two successive calls, each rank starts the second when its first one ends.
+        const auto second = run(waits, alone->ends);
+        if (!second) return second.failure();
+        times = work.times(alone->makespan, second->makespan - alone->makespan, worked->makespan,
+                           programs.banks ? programs.banks() : 0);
+    }
+    return plan::Predicted{
+        .time = times.alone, .in_stream = times.in_stream, .messages = alone->messages};
 }
 
 base::Result<Objective> parse_objective(std::string_view text) {

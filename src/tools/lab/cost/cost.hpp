@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "plan/select/predict.hpp"
-#include "plan/simulate/simulate.hpp"
 #include "tools/lab/cost/parameters.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 
 namespace weft::lab {
 
@@ -50,10 +50,13 @@ struct Cost {
 [[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
                                          const CostParameters& parameters);
 
-/// Predicts the time of a call on a machine whose ranks share processors, from all programs.
-[[nodiscard]] base::Result<plan::Predicted> shared_time(const Programs& programs,
-                                                        const VectorSize& size,
-                                                        const plan::Machine& machine);
+/// Largest team of ranks that share processors.
+inline constexpr Rank kSharingRanksMax = 4096;
+
+/// Simulates a call on a machine by the programs of all ranks.
+[[nodiscard]] base::Result<plan::Predicted> simulate_call(const Programs& programs,
+                                                          const VectorSize& size,
+                                                          const plan::Machine& machine);
 
 enum class Objective : std::uint8_t { time, energy, memory, edp };
 [[nodiscard]] base::Result<Objective> parse_objective(std::string_view text);

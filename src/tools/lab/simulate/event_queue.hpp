@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/simulate/model.hpp"
+#include "plan/select/model.hpp"
 
 namespace weft::lab {
 

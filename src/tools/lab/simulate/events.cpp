@@ -15,14 +15,12 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "plan/simulate/processors.hpp"
 #include "tools/lab/simulate/event_queue.hpp"
+#include "tools/lab/simulate/processors.hpp"
 
 namespace weft::lab {
 
 namespace {
-
-using plan::Departure;
 
 /// Messages in flight, and the time at which each link becomes free.
 class Traffic {
@@ -89,13 +87,13 @@ class Traffic {
 /// use the radix heap, because a processor's next step may precede the next event.
 class SharedRun {
   public:
-    SharedRun(std::span<const plan::ImagePart> parts, const plan::Surroundings& around,
-              const Queueing& queueing, const plan::Trace& trace)
+    SharedRun(std::span<const ImagePart> parts, const Surroundings& around,
+              const Queueing& queueing, const Trace& trace)
         : processors_(parts, around, trace),
           traffic_(queueing),
           contended_(queueing.contention != Contention::none) {}
 
-    [[nodiscard]] base::Result<plan::Outcome> run() {
+    [[nodiscard]] base::Result<Outcome> run() {
         while (!processors_.idle() || !queue_.empty()) {
             if (queue_.empty() ||
                 (!processors_.idle() && processors_.next() < queue_.top().event.time))
@@ -103,7 +101,7 @@ class SharedRun {
             else
                 advance();
         }
-        base::Result<plan::Outcome> outcome = processors_.outcome();
+        base::Result<Outcome> outcome = processors_.outcome();
         if (outcome) outcome->events = events_;
         return outcome;
     }
@@ -139,7 +137,7 @@ class SharedRun {
             push(step.next);
     }
 
-    plan::Processors processors_;
+    Processors processors_;
     Traffic traffic_;
     bool contended_;
     std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
@@ -149,15 +147,15 @@ class SharedRun {
 
 }  // namespace
 
-base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
-                                            const plan::Surroundings& surroundings,
-                                            const Queueing& queueing, const plan::Trace& trace) {
+base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
+                                      const Surroundings& surroundings, const Queueing& queueing,
+                                      const Trace& trace) {
     const bool contended = queueing.contention != Contention::none;
     if (contended && surroundings.model.blocking)
         return base::fail(Status::unsupported,
                           "contention needs a model with messages under way, not postal");
-    if (plan::needs_order(parts)) return SharedRun(parts, surroundings, queueing, trace).run();
-    plan::Lanes lanes(parts, plan::ranks_of(parts), surroundings, trace);
+    if (needs_order(parts)) return SharedRun(parts, surroundings, queueing, trace).run();
+    Lanes lanes(parts, ranks_of(parts), surroundings, trace);
     lanes.watch();
     Traffic traffic(queueing);
     EventQueue queue;
@@ -204,7 +202,7 @@ base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> par
         else
             queue.push(step.next);
     }
-    base::Result<plan::Outcome> outcome = lanes.outcome();
+    base::Result<Outcome> outcome = lanes.outcome();
     if (outcome) outcome->events = events;
     return outcome;
 }

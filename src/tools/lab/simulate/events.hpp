@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "plan/simulate/simulate.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 #include "tools/lab/simulate/topology.hpp"
 
 namespace weft::lab {
@@ -21,9 +21,9 @@ struct Queueing {
 
 /// Simulates the programs. Returns Status::argument if they deadlock; the text names rank and
 /// signal. Outcome::events is the number of queued events.
-[[nodiscard]] base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
-                                                          const plan::Surroundings& surroundings,
-                                                          const Queueing& queueing = {},
-                                                          const plan::Trace& trace = {});
+[[nodiscard]] base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
+                                                    const Surroundings& surroundings,
+                                                    const Queueing& queueing = {},
+                                                    const Trace& trace = {});
 
 }  // namespace weft::lab

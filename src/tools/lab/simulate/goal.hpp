@@ -21,13 +21,12 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "plan/simulate/image.hpp"
-#include "plan/simulate/simulate.hpp"
+#include "tools/lab/simulate/image.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 
 namespace weft::lab {
 
 using plan::MessageModel;
-using plan::Outcome;
 using plan::Program;
 using plan::Time;
 using plan::VectorSize;

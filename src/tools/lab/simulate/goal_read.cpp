@@ -355,7 +355,7 @@ class GoalRun {
                 return base::fail(Status::argument, "rank {} waits for what is never sent",
                                   goal_.opened[operation.place]);
         }
-        for (const plan::Clock& clock : clocks_) {
+        for (const Clock& clock : clocks_) {
             outcome.makespan = std::max(outcome.makespan, clock.now);
             outcome.earliest_finish = std::min(outcome.earliest_finish, clock.now);
         }
@@ -409,7 +409,7 @@ class GoalRun {
 
     base::Result<void> execute(std::uint32_t index, Time possible) {
         GoalOperation& operation = goal_.operations[index];
-        plan::Clock& clock = clocks_[operation.place];
+        Clock& clock = clocks_[operation.place];
         clock.now = std::max(clock.now, possible);
         if (static_cast<double>(clock.now) + cost_max(operation) >= kTimeMax)
             return base::fail(Status::argument,
@@ -433,7 +433,7 @@ class GoalRun {
 
     GoalText goal_;
     const MessageModel& model_;
-    std::vector<plan::Clock> clocks_;  ///< by place
+    std::vector<Clock> clocks_;  ///< by place
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
     Queues arrived_;  ///< sends with unreceived messages
     Queues waiting_;  ///< receptions without a message

@@ -57,16 +57,16 @@ class RankWriter {
 
     base::Result<void> write() {
         fmt::format_to(std::back_inserter(text_), "rank {} {{\n", program_.rank);
+        const plan::ExecutedSteps steps(program_, size_);
         for (const plan::Lane& lane : program_.lanes) {
             last_.clear();
             next_.clear();
-            plan::for_each_happening(program_, lane, size_, [&](const plan::Happening& happening) {
-                if (happening.kind == plan::StepKind::publish || happening.published)
+            steps.for_each(lane, [&](const plan::ExecutedStep& step) {
+                if (step.kind == plan::StepKind::publish || step.published)
                     failure_ = base::fail(Status::unsupported,
                                           "rank {}: GOAL has no published cells", program_.rank);
                 else
-                    add(happening);
-                return !failure_;
+                    add(step);
             });
         }
         text_ += "}\n";
@@ -75,24 +75,24 @@ class RankWriter {
     }
 
   private:
-    void add(const plan::Happening& happening) {
+    void add(const plan::ExecutedStep& step) {
         // Adjacent receptions have the same requirements, so only the first one settles.
-        const bool receives = happening.kind == plan::StepKind::wait;
+        const bool receives = step.kind == plan::StepKind::wait;
         if (!receives || !receiving_) settle();
         receiving_ = receives;
         if (receives)
-            write_message("recv", "from", happening, bytes_for(happening));
-        else if (happening.message)
-            write_message("send", "to", happening, happening.bytes);
-        else if (happening.kind == plan::StepKind::reduce)
-            write_calc(model_.combine(happening.bytes, happening.operands));
+            write_message("recv", "from", step, bytes_for(step));
+        else if (step.message)
+            write_message("send", "to", step, step.bytes);
+        else if (step.kind == plan::StepKind::reduce)
+            write_calc(model_.combine(step.bytes, step.operands));
     }
 
-    void write_message(std::string_view verb, std::string_view word,
-                       const plan::Happening& happening, std::uint64_t bytes) {
+    void write_message(std::string_view verb, std::string_view word, const plan::ExecutedStep& step,
+                       std::uint64_t bytes) {
         begin(bytes == 0 ? kSignalLabel : 'l');
         fmt::format_to(std::back_inserter(text_), "{} {}b {} {} tag {}\n", verb,
-                       std::max<std::uint64_t>(1, bytes), word, happening.peer, happening.key);
+                       std::max<std::uint64_t>(1, bytes), word, step.peer, step.key);
         end();
     }
     void write_calc(Time time) {
@@ -128,7 +128,7 @@ class RankWriter {
             fmt::format_to(std::back_inserter(text_), "_{}", label.time);
     }
 
-    [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
+    [[nodiscard]] std::uint64_t bytes_for(const plan::ExecutedStep& wait) const {
         return sizes_.bytes_of(wait.peer, program_.rank, wait.key);
     }
 
@@ -158,12 +158,9 @@ base::Result<std::string> to_goal(std::span<const Program> programs, const Vecto
                                   const MessageModel& model) {
     Sizes sizes;
     for (const Program& program : programs) {
-        for (const plan::Lane& lane : program.lanes)
-            plan::for_each_happening(program, lane, size, [&](const plan::Happening& happening) {
-                if (happening.message)
-                    sizes.add(program.rank, happening.peer, happening.key, happening.bytes);
-                return true;
-            });
+        plan::ExecutedSteps(program, size).for_each([&](const plan::ExecutedStep& step) {
+            if (step.message) sizes.add(program.rank, step.peer, step.key, step.bytes);
+        });
     }
     sizes.sort();
     std::string text = fmt::format("num_ranks {}\n", programs.size());

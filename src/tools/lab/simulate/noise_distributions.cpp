@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 
 namespace weft::lab {
 
@@ -50,7 +50,7 @@ Time normal(std::uint64_t draw, Time scale) {
     for (int word = 0; word < 3; ++word) {
         for (int shift = 0; shift < 64; shift += 16)
             sum += static_cast<std::int64_t>(draw >> shift & 0xffff);
-        draw = base::mix(draw + plan::Noise::kOdd);
+        draw = base::mix(draw + Noise::kOdd);
     }
     constexpr std::int64_t kMean = 12 * 0xffff / 2;  // with a standard deviation of 2^16
     const auto distance = static_cast<std::uint64_t>(sum < kMean ? kMean - sum : sum - kMean);
@@ -58,16 +58,15 @@ Time normal(std::uint64_t draw, Time scale) {
 }
 
 constexpr std::array<std::string_view, 3> kNames = {"uniform", "normal", "exponential"};
-constexpr std::array<plan::Noise::Distribution, 3> kDistributions = {nullptr, &normal,
-                                                                     &exponential};
+constexpr std::array<Noise::Distribution, 3> kDistributions = {nullptr, &normal, &exponential};
 
 }  // namespace
 
-plan::Noise make_noise(Distribution distribution, Time scale, std::uint64_t seed) {
+Noise make_noise(Distribution distribution, Time scale, std::uint64_t seed) {
     return {scale, seed, kDistributions[static_cast<std::size_t>(distribution)]};
 }
 
-base::Result<plan::Noise> parse_noise(std::string_view text, std::uint64_t seed) {
+base::Result<Noise> parse_noise(std::string_view text, std::uint64_t seed) {
     const std::size_t colon = text.find(':');
     const auto name = std::ranges::find(kNames, text.substr(0, colon));
     if (name == kNames.end())

@@ -9,17 +9,16 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "plan/simulate/noise.hpp"
+#include "tools/lab/simulate/noise.hpp"
 
 namespace weft::lab {
 
 enum class Distribution : std::uint8_t { uniform, normal, exponential };
 
 /// Makes noise. scale: maximum, standard deviation or mean of the delay.
-[[nodiscard]] plan::Noise make_noise(Distribution distribution, plan::Time scale,
-                                     std::uint64_t seed = 1);
+[[nodiscard]] Noise make_noise(Distribution distribution, plan::Time scale, std::uint64_t seed = 1);
 
 /// Parses "uniform:NS", "normal:NS" or "exponential:NS".
-[[nodiscard]] base::Result<plan::Noise> parse_noise(std::string_view text, std::uint64_t seed);
+[[nodiscard]] base::Result<Noise> parse_noise(std::string_view text, std::uint64_t seed);
 
 }  // namespace weft::lab

@@ -14,7 +14,7 @@ namespace {
 class ImageSteps {
   public:
     /// The part must outlive this.
-    ImageSteps(plan::ImagePart& part, const plan::Program& header)
+    ImageSteps(ImagePart& part, const plan::Program& header)
         : part_(&part), size_(header.size), segments_(header.segments) {}
 
     void begin(Rank rank) {
@@ -103,7 +103,7 @@ class ImageSteps {
         combines_[operands] = time > 0 ? part_->index_of(time) : kNoTime;
     }
 
-    plan::ImagePart* part_;
+    ImagePart* part_;
     Rank rank_ = 0;
     Rank size_;
     std::uint32_t segments_;
@@ -124,8 +124,8 @@ class ImageSteps {
 
 }  // namespace
 
-base::Result<void> add_programs(plan::ImagePart& part, const plan::Stages& stages, Rank first,
-                                Rank last, const std::function<void(Rank)>& progress) {
+base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Rank first, Rank last,
+                                const std::function<void(Rank)>& progress) {
     constexpr Rank kReserveAfter = 64;
     constexpr Rank kTellEvery = 4096;
     if (auto admitted = part.admit(stages.header); !admitted) return admitted;

@@ -9,12 +9,12 @@
 #include <functional>
 
 #include "plan/schedule/stages.hpp"
-#include "plan/simulate/image.hpp"
+#include "tools/lab/simulate/image.hpp"
 
 namespace weft::lab {
 
 /// Adds the ranks first .. last-1. Calls `progress` regularly with the present rank.
-[[nodiscard]] base::Result<void> add_programs(plan::ImagePart& part, const plan::Stages& stages,
+[[nodiscard]] base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages,
                                               Rank first, Rank last,
                                               const std::function<void(Rank)>& progress = {});
 

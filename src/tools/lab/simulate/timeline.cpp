@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/trace_events.hpp"
-#include "plan/simulate/model.hpp"
+#include "plan/select/model.hpp"
 
 namespace weft::lab {
 

@@ -11,11 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "plan/simulate/simulate.hpp"
+#include "tools/lab/simulate/simulate.hpp"
 
 namespace weft::lab {
 
-using plan::Span;
 using plan::Time;
 
 /// Escapes text for SVG and HTML.

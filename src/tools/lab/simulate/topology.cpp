@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/units.hpp"
-#include "plan/simulate/duration.hpp"
+#include "plan/select/duration.hpp"
 
 namespace weft::lab {
 

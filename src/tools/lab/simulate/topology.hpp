@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "plan/simulate/network.hpp"
+#include "tools/lab/simulate/network.hpp"
 
 namespace weft::lab {
 
 using plan::Time;
 
-class Topology final : public plan::Network {
+class Topology final : public Network {
   public:
     /// Makes a topology with one rank on each node, and equal latency between all ranks.
     explicit Topology(Time latency) : latency_(latency), near_(latency) {}

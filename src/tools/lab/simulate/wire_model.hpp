@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "plan/simulate/model.hpp"
+#include "plan/select/model.hpp"
 
 namespace weft::lab {
 

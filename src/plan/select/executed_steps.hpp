@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// executed_steps.hpp - bytes and buffers that each executed step of a program uses.
+//
+// Idea     Loops are unrolled and blocks become bytes. A step sends a payload, touches buffers of
+//          local peers in place, copies between buffers of the rank itself, or reads put targets. A
+//          copy between a scratch buffer and the same units of the input or output costs nothing:
+//          such a scratch buffer shares their memory if possible (run/bind/scratch.hpp). A copy of
+//          a root's whole buffer costs nothing either, since input and output are one buffer there.
+// Next     costed_steps.hpp, which converts bytes to times.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "plan/schedule/program.hpp"
+#include "plan/schedule/step.hpp"
+#include "plan/schedule/walk.hpp"
+#include "plan/select/model.hpp"
+
+namespace weft::plan {
+
+/// One execution of a step.
+struct ExecutedStep {
+    StepKind kind = {};
+    bool message = false;  ///< raises a flag
+    Rank peer = kNoRank;
+    std::uint64_t key = 0;       ///< number * segments + segment, for sends and waits
+    bool published = false;      ///< wait for a published cell
+    bool lagged = false;         ///< wait for a credit of an earlier iteration
+    std::uint32_t segment = 0;   ///< iteration of a loop
+    bool shared = false;         ///< message that may be published instead (StepFlags)
+    std::uint64_t bytes = 0;     ///< of a message, or of one operand
+    std::uint64_t room = 0;      ///< of a wait: most bytes that the message can carry
+    std::uint32_t operands = 0;  ///< operands of a reduction
+    std::uint32_t times = 1;     ///< executions that this one stands for
+    /// Buffers of local peers that are read or written in place.
+    std::uint32_t mapped_vectors = 0;
+    std::uint64_t mapped_bytes = 0;  ///< bytes copied from or to such buffers
+    std::uint64_t own_bytes = 0;     ///< bytes copied between the rank's own buffers
+    std::uint64_t slot_bytes = 0;    ///< bytes copied out of put targets, but not to a local peer
+    /// Bytes copied or reduced out of the selected put targets.
+    std::uint64_t unpacked_bytes = 0;
+    /// Bytes of memory that the step reads or writes in a call on one node, without an operand that
+    /// the preceding step has just written. Put targets count only in programs without segments;
+    /// pieces of segments stay in a cache.
+    std::uint64_t memory_bytes = 0;
+};
+
+/// Reads the steps of a program, which must outlive this object.
+class ExecutedSteps {
+  public:
+    /// Fields that take time to compute, and are zero unless wanted.
+    struct Wanted {
+        bool own = false;                 ///< own_bytes and slot_bytes
+        bool memory = false;              ///< memory_bytes
+        std::vector<bool> unpacked = {};  ///< by number: put targets for unpacked_bytes
+        std::uint32_t iterations = ~0U;   ///< most iterations of a loop that are executed
+    };
+
+    ExecutedSteps(const Program& program, const VectorSize& size, Wanted wanted);
+    ExecutedSteps(const Program& program, const VectorSize& size)
+        : ExecutedSteps(program, size, Wanted{}) {}
+
+    /// Calls visit(ExecutedStep) for each executed step of a lane in order.
+    template <class Visit>
+    void for_each(const Lane& lane, Visit visit) const {
+        for (Cursor cursor = begin_of(lane, program_.segments); !cursor.ended();
+             cursor.next(program_.segments)) {
+            const Step& step = program_.steps[cursor.at];
+            if (step.kind == StepKind::loop)
+                cursor.open_loop(step.signal, std::min(program_.repeats(step), wanted_.iterations));
+            else if (!skips(cursor, step))
+                visit(read(step, cursor.segment));
+        }
+    }
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const Lane& lane : program_.lanes) for_each(lane, visit);
+    }
+    /// Calls visit(ExecutedStep) once for all iterations of a step of a loop.
+    template <class Visit>
+    void for_each_once(Visit visit) const {
+        for (const Lane& lane : program_.lanes) {
+            std::uint32_t repeats = 1;
+            std::uint32_t body_end = 0;
+            for (std::uint32_t at = lane.first; at < lane.first + lane.count; ++at) {
+                const Step& step = program_.steps[at];
+                if (at >= body_end) repeats = 1;
+                if (step.kind == StepKind::loop) {
+                    repeats = program_.repeats(step);
+                    body_end = at + 1 + step.signal;
+                    continue;
+                }
+                ExecutedStep executed = read(step, 0);
+                executed.times = repeats - std::min<std::uint32_t>(repeats, step.lag);
+                if (executed.times > 0) visit(executed);
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] ExecutedStep read(const Step& step, std::uint32_t segment) const;
+
+    const Program& program_;
+    std::uint32_t element_bytes_;
+    Partition partition_;
+    Wanted wanted_;
+    bool touches_;  ///< steps touch memory of local peers, or own copies are wanted
+};
+
+/// Returns the bytes of a block that starts at unit `first`, in elements.
+[[nodiscard]] std::uint64_t elements_in(const Partition& partition, const Block& block,
+                                        std::uint32_t first);
+/// Returns the bytes of the caller's buffers from the first to the last one that the program uses.
+/// Without segments it adds the bytes that the rank puts.
+[[nodiscard]] std::uint64_t buffer_bytes(const Program& program, const VectorSize& size);
+/// Returns, by number, whether a put target is filled by a rank for which holds() is true. Waits
+/// name the ranks.
+[[nodiscard]] std::vector<bool> slots_filled_by(const Program& program,
+                                                const std::function<bool(Rank)>& holds);
+/// Returns the number of the caller's buffers that a rank exposes to local peers: 0 to 2.
+[[nodiscard]] std::uint32_t exposed_vectors(const Program& program,
+                                            const std::function<bool(Rank peer)>& is_near);
+/// Returns the bytes of put targets that other nodes have filled and the rank exposes to local
+/// peers.
+[[nodiscard]] std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
+                                               const std::function<bool(Rank peer)>& is_near);
+
+}  // namespace weft::plan

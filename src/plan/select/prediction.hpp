@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// prediction.hpp - predicts the time of a call with one candidate, roughly first.
+//
+// Idea     Most candidates are much slower than the best one. The programs of very few ranks show
+//          that.
+// Next     predict.cpp; select.cpp for the use.
+#pragma once
+
+#include "plan/select/predict.hpp"
+#include "plan/select/sampled_ranks.hpp"
+#include "plan/select/shared_work.hpp"
+
+namespace weft::plan {
+
+class Prediction {
+  public:
+    /// The arguments must outlive this object.
+    Prediction(const Machine& machine, Rank size, const Candidate& candidate,
+               const VectorSize& vector);
+
+    /// Returns a time by very few ranks, which is less than kSurelyLonger times too long, and 0
+    /// for a team that is too small for that. Fails if the algorithm does not support the size.
+    [[nodiscard]] base::Result<Time> rough();
+    /// Returns the prediction by a sample of about `steps` steps. Times above `most` may be too
+    /// small, but are not below `most`.
+    [[nodiscard]] base::Result<Predicted> full(std::size_t steps, Time most);
+
+    static constexpr Time kSurelyLonger = 2;
+
+  private:
+    [[nodiscard]] base::Result<CallTimes> times(std::size_t counted_of_stratum, Time most);
+
+    const Machine& machine_;
+    Rank size_;
+    const Candidate& candidate_;
+    VectorSize vector_;
+    PutModels models_;
+    Programs programs_;
+    SampledRanks sampled_;
+};
+
+}  // namespace weft::plan

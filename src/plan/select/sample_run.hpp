@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sample_run.hpp - runs the programs of sampled ranks in the order of time.
+//
+// Idea     A lane executes its actions until it waits. Lanes of a rank share its processor, and
+//          messages share the NICs of their nodes, so these take turns in the order of time.
+// Next     sampled_ranks.cpp.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "plan/select/sample.hpp"
+
+namespace weft::plan {
+
+/// Parts of the costs that count.
+struct Counted {
+    bool waits = true;
+    bool work = true;
+};
+
+/// One run of the programs of a sample.
+class SampleRun {
+  public:
+    /// `starts`: times at which the ranks begin; empty: 0. Loops run `iterations` times at most.
+    SampleRun(const Sample& sample, Counted counted, std::uint32_t iterations,
+              const std::vector<Time>& starts)
+        : sample_(sample),
+          counted_(counted),
+          iterations_(iterations),
+          cards_(sample.has_cards() && counted.work) {
+        states_.resize(sample.lanes.size());
+        clocks_.resize(sample.ranks.size());
+        arrived_.assign(sample.lane_of_wait.size(), kNotYet);
+        if (!starts.empty()) clocks_ = starts;
+        if (cards_) leaving_.resize(sample.models.far->node_of->size());
+        if (cards_) entering_.resize(sample.models.far->node_of->size());
+        for (std::uint32_t lane = 0; lane < states_.size(); ++lane) {
+            states_[lane].at = sample.lanes[lane].first;
+            states_[lane].ready = states_[lane].sent = clocks_[sample.lanes[lane].rank];
+            events_.push({states_[lane].ready, lane});
+        }
+    }
+
+    /// Runs until all lanes have ended, or one ends an action after `enough`.
+    Time until(Time enough) {
+        Time latest = 0;
+        for (const Time clock : clocks_) latest = std::max(latest, clock);
+        while (!events_.empty() && latest <= enough) {
+            const Wakeup event = events_.top();
+            events_.pop();
+            now_ = event.time;
+            if (event.subject >= states_.size())
+                fly(event.subject - static_cast<std::uint32_t>(states_.size()), event.time);
+            else
+                latest = std::max(latest, go_on(event.subject));
+        }
+        return latest;
+    }
+    [[nodiscard]] std::vector<Time>& clocks() { return clocks_; }
+
+  private:
+    static constexpr Time kNotYet = -1;
+
+    struct State {
+        std::size_t at = 0;         ///< next action
+        Time ready = 0;             ///< end of the last one
+        Time sent = 0;              ///< end of the last send of data or of a signal, or start
+        std::uint32_t missing = 0;  ///< messages of the reception that have not arrived
+        Time due = 0;               ///< latest arrival of the others
+    };
+    /// A message through the NICs of two nodes.
+    struct Transit {
+        const Sample::Action* action = nullptr;
+        Rank from = 0;
+        bool left = false;  ///< has passed the sender's NIC
+    };
+    struct Wakeup {
+        Time time = 0;
+        std::uint32_t subject = 0;  ///< a lane, or after them a flight
+        friend bool operator>(const Wakeup& a, const Wakeup& b) {
+            return a.time != b.time ? a.time > b.time : a.subject > b.subject;
+        }
+    };
+
+    /// Executes actions of a lane until it waits, or its rank or a NIC has an earlier event.
+    Time go_on(std::uint32_t lane) {
+        const Sample::LaneOf& of = sample_.lanes[lane];
+        State& state = states_[lane];
+        Time& clock = clocks_[of.rank];
+        while (state.at < of.end) {
+            const Sample::Action& action = sample_.actions[state.at];
+            if (action.step.segment >= iterations_) {
+                ++state.at;
+                continue;
+            }
+            if (action.step.kind == CostedStep::Kind::wait) {
+                if (!receive(lane, action.waits)) break;
+            } else {
+                clock = std::max(clock, state.ready) + (counted_.work ? action.work : 0);
+                state.ready = clock;
+                ++state.at;
+                if (action.step.kind != CostedStep::Kind::work) {
+                    if (!action.step.exposes) state.sent = clock;
+                    send(action, sample_.ranks[of.rank], clock);
+                }
+            }
+            if ((of.shares || cards_) && state.at < of.end) {
+                events_.push({state.ready, lane});
+                break;
+            }
+        }
+        return clock;
+    }
+
+    void send(const Sample::Action& action, Rank rank, Time now) {
+        const Time latency = counted_.waits ? action.step.latency : 0;
+        const bool publishes = action.step.kind == CostedStep::Kind::publish;
+        if (publishes || action.relayed)
+            arrive_at_readers(publishes ? Sample::cell_of(rank, action.step.key)
+                                        : Sample::name_of(action.step.peer, action.step.key),
+                              now + latency);
+        if (publishes) return;
+        if (cards_ && action.step.hold > 0) {
+            transits_.push_back({&action, rank});
+            events_.push({now, static_cast<std::uint32_t>(states_.size() + transits_.size() - 1)});
+        } else if (action.wire >= 0) {
+            arrive(action.wire, now + latency);
+        }
+    }
+
+    void arrive_at_readers(std::uint64_t name, Time time) {
+        auto reader = std::ranges::lower_bound(sample_.readers, name, {}, &Sample::Reader::name);
+        for (; reader != sample_.readers.end() && reader->name == name; ++reader)
+            arrive(reader->wait, time + (counted_.waits ? reader->latency : 0) +
+                                     (counted_.work ? reader->work : 0));
+    }
+
+    /// Moves a message into its next NIC. The latency is added at the end.
+    void fly(std::uint32_t flight, Time now) {
+        const Sample::Action& action = *transits_[flight].action;
+        const bool left = std::exchange(transits_[flight].left, true);
+        const Rank at = left ? action.step.peer : transits_[flight].from;
+        const Time enters = pass(left ? entering_ : leaving_, at, now, action.step.hold);
+        if (!left)
+            events_.push({enters, static_cast<std::uint32_t>(states_.size()) + flight});
+        else if (action.wire >= 0)
+            arrive(action.wire, enters + (counted_.waits ? action.step.latency : 0));
+    }
+    Time pass(std::vector<Time>& free, Rank rank, Time now, Time hold) {
+        const std::size_t node = sample_.node_of(rank);
+        const Time enters = std::max(now, free[node]);
+        const auto index = sample_.index_of.find(rank);
+        const bool sampled = index != sample_.index_of.end();
+        free[node] = enters + hold * (sampled ? sample_.shares[index->second] : 1);
+        return enters;
+    }
+
+    void arrive(std::int32_t wait, Time time) {
+        arrived_[static_cast<std::size_t>(wait)] = time;
+        const std::uint32_t lane = sample_.lane_of_wait[static_cast<std::size_t>(wait)];
+        State& state = states_[lane];
+        if (state.missing == 0) return;
+        const Sample::Action& first = sample_.actions[state.at];
+        if (wait < first.wire || wait - first.wire >= static_cast<std::int32_t>(first.waits))
+            return;
+        state.due = std::max(state.due, time);
+        if (--state.missing == 0) events_.push({std::max(state.due, state.ready), lane});
+    }
+
+    /// Receives `count` messages in the order of their arrival, or none if one is missing. Until
+    /// the last one arrives, other lanes may use the processor.
+    bool receive(std::uint32_t lane, std::uint32_t count) {
+        const Sample::LaneOf& of = sample_.lanes[lane];
+        State& state = states_[lane];
+        arrivals_.clear();
+        state.missing = 0;
+        state.due = 0;
+        for (std::size_t i = state.at; i < state.at + count; ++i) {
+            const Sample::Action& wait = sample_.actions[i];
+            Time& arrived = arrived_[static_cast<std::size_t>(wait.wire)];
+            if (arrived == kNotYet && !wait.known) arrived = usual_arrival(of, state, wait);
+            if (arrived == kNotYet) ++state.missing;
+            state.due = std::max(state.due, arrived);
+            arrivals_.push_back({arrived, counted_.work ? wait.step.taken : 0});
+        }
+        if (state.missing > 0) return false;
+        if (of.shares && state.due > now_) {
+            events_.push({state.due, lane});
+            return false;
+        }
+        std::ranges::sort(arrivals_);
+        Time& clock = clocks_[of.rank];
+        clock = std::max(clock, state.ready);
+        const Time busy = counted_.work ? sample_.models.model.receive : 0;
+        for (const Arrival& each : arrivals_) clock = std::max(clock + each.work, each.time) + busy;
+        state.ready = clock;
+        state.at += count;
+        return true;
+    }
+
+    /// Returns the arrival of a message from outside the sample.
+    Time usual_arrival(const Sample::LaneOf& of, const State& state, const Sample::Action& wait) {
+        if (wait.step.lagged) return 0;  // other ranks show what credits cost
+        const Rank rank = sample_.ranks[of.rank];
+        Time sent = state.sent;
+        if (cards_ && wait.step.hold > 0) sent = pass(entering_, rank, sent, wait.step.hold);
+        return sent + (counted_.waits ? wait.usual_latency : 0);
+    }
+
+    const Sample& sample_;
+    Counted counted_;
+    std::uint32_t iterations_;
+    bool cards_;
+    Time now_ = 0;               ///< time of the event
+    std::vector<State> states_;  ///< by lane
+    std::vector<Time> clocks_;   ///< by index of the rank
+    std::vector<Time> arrived_;  ///< by wait
+    std::vector<Time> leaving_;  ///< by node: time at which its NIC is free to send
+    std::vector<Time> entering_;
+    std::vector<Transit> transits_;
+    std::vector<Arrival> arrivals_;
+    std::priority_queue<Wakeup, std::vector<Wakeup>, std::greater<>> events_;
+};
+
+}  // namespace weft::plan

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/select/sampled_ranks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "plan/select/sample_run.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+/// Teams up to this size are sampled completely, if the steps permit it.
+constexpr Rank kWholeTeam = 130;
+constexpr std::size_t kRanksMin = 3;   ///< of a sample for the full prediction
+constexpr std::size_t kRanksMax = 64;  ///< of large teams
+/// Blocks of a program that take as long to read as a step.
+constexpr std::size_t kBlocksOfStep = 3;
+constexpr std::size_t kHopsMax = 48;
+constexpr Rank kNodeMax = 32;  ///< of a node that is sampled completely
+/// Ranks of a sample of ends only, and steps short of which it gets another one.
+constexpr std::size_t kEnds = 4;
+constexpr std::size_t kStepsOfEnds = 2'000;
+constexpr Rank kSpreadRanks = 16;
+/// Iterations of loops that run, in small and in large teams; the last third gives the time of each
+/// further iteration.
+constexpr std::uint32_t kIterations = 48;
+constexpr std::uint32_t kIterationsOfLarge = 24;
+
+/// Returns the most iterations of a loop of the program.
+std::uint32_t iterations_of(const Program& program) {
+    std::uint32_t most = 1;
+    for (const Step& step : program.steps)
+        if (step.kind == StepKind::loop) most = std::max(most, program.repeats(step));
+    return most;
+}
+
+}  // namespace
+
+std::size_t steps_to_read(const Program& program) {
+    return program.steps.size() + program.blocks.size() / kBlocksOfStep;
+}
+
+SampledRanks::SampledRanks(Programs& programs, Rank size, const VectorSize& vector,
+                           const PutModels& models)
+    : programs_(programs),
+      vector_(vector),
+      sample_{.size = size, .models = models},
+      run_max_(size <= kWholeTeam ? kIterations : kIterationsOfLarge) {}
+
+bool SampledRanks::is_full() const {
+    const bool whole = sample_.size <= kWholeTeam;
+    if (!whole && sample_.ranks.size() >= kRanksMax) return true;
+    return sample_.ranks.size() >= ranks_min_ && steps_ >= (whole ? kStepsOfSample : steps_max_);
+}
+
+/// Adds a rank to the sample, unless it is there. Returns false if the sample is full.
+bool SampledRanks::add(Rank rank) {
+    if (sample_.index_of.contains(rank)) return true;
+    if (is_full()) return false;
+    const auto& program = programs_.of(rank);
+    if (!program) return false;
+    sample_.index_of[rank] = static_cast<std::uint32_t>(sample_.ranks.size());
+    sample_.ranks.push_back(rank);
+    iterations_ = std::max(iterations_, iterations_of(*program));
+    const CostedSteps steps(*program, vector_, sample_.models, run_max_);
+    const std::size_t before = sample_.actions.size();
+    if (sample_.actions.empty()) sample_.actions.reserve(kEnds * program->steps.size());
+    if (program->lanes.empty()) add_lane(steps, nullptr, steps.before());
+    for (std::size_t lane = 0; lane < program->lanes.size(); ++lane) {
+        add_lane(steps, &program->lanes[lane], lane == 0 ? steps.before() : 0);
+        sample_.lanes.back().shares = program->lanes.size() > 1;
+    }
+    steps_ += sample_.actions.size() - before + steps_to_read(*program) - program->steps.size();
+    return true;
+}
+
+void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time before) {
+    Sample::LaneOf& added = sample_.lanes.emplace_back();
+    added.rank = static_cast<std::uint32_t>(sample_.ranks.size() - 1);
+    added.first = sample_.actions.size();
+    Time work = before;
+    const auto end_work = [&] {
+        if (work > 0) sample_.actions.push_back({.work = std::exchange(work, 0)});
+    };
+    std::size_t reception = 0;
+    bool receiving = false;
+    bool late = false;
+    const auto visit = [&](const CostedStep& step) {
+        const bool waits = step.kind == CostedStep::Kind::wait;
+        if (late != (step.segment >= run_max_ / 3 * 2)) {
+            late = !late;
+            end_work();
+            receiving = false;
+        }
+        if (!waits) receiving = false;
+        if (step.kind == CostedStep::Kind::work) {
+            work += step.busy;
+        } else if (waits) {
+            end_work();
+            if (!receiving) reception = sample_.actions.size();
+            receiving = true;
+            sample_.actions.push_back({.step = step});
+            ++sample_.actions[reception].waits;
+        } else {
+            end_work();  // other lanes may use the processor before the message
+            ++messages_;
+            sample_.actions.push_back({.step = step, .work = step.busy});
+        }
+    };
+    if (lane != nullptr) steps.for_each(*lane, visit);
+    end_work();
+    added.end = sample_.actions.size();
+}
+
+/// Returns the last sender that a sampled rank awaits, or kNoRank. Prefers those outside the
+/// sample, then those on other nodes. Ignores credits.
+Rank SampledRanks::last_sender(Rank rank) const {
+    const std::uint32_t index = sample_.index_of.at(rank);
+    Rank found = kNoRank;
+    int best = -1;
+    for (std::size_t lane = sample_.lanes.size(); lane-- > 0;) {
+        if (sample_.lanes[lane].rank != index) continue;
+        for (std::size_t i = sample_.lanes[lane].end; i-- > sample_.lanes[lane].first;) {
+            const Sample::Action& action = sample_.actions[i];
+            if (!action.is_wait() || action.step.lagged) continue;
+            const int rating = (sample_.index_of.contains(action.step.peer) ? 0 : 2) +
+                               (sample_.is_remote(rank, action.step.peer) ? 1 : 0);
+            if (rating <= best) continue;
+            best = rating;
+            found = action.step.peer;
+        }
+    }
+    return found;
+}
+
+/// Adds a rank, the one from which it waits last, and so on, up to a number of hops. Of a chain it
+/// adds a few ranks only.
+void SampledRanks::follow(Rank rank, std::size_t hops) {
+    constexpr int kSure = 5;  // hops with equal strides
+    Rank receiver = kNoRank;
+    Rank stride = 0;
+    int equal = 0;
+    for (std::size_t hop = 0; hop <= hops && rank != kNoRank && add(rank); ++hop) {
+        if (hops > 1 && !followed_.insert(rank).second) return;
+        if (receiver != kNoRank) {
+            equal = receiver - rank == stride ? equal + 1 : 0;
+            stride = receiver - rank;
+            if (equal > 0 && is_chain(stride)) return;
+            if (equal == kSure) return shorten(rank, stride);
+        }
+        for (const Rank passed : passed_strides(rank))
+            if (!is_chain(passed)) shorten(rank, passed);
+        receiver = rank;
+        rank = last_sender(rank);
+    }
+}
+
+/// Returns the strides over which a rank of a large team passes messages on: it sends with the key
+/// of a message to the rank as far ahead as the sender is behind.
+std::vector<Rank> SampledRanks::passed_strides(Rank rank) const {
+    constexpr std::size_t kActionsMax = 2000;  // chains have short programs
+    std::vector<Rank> strides;
+    if (sample_.size <= kWholeTeam) return strides;
+    const std::uint32_t index = sample_.index_of.at(rank);
+    for (const Sample::LaneOf& lane : sample_.lanes) {
+        if (lane.rank != index || lane.end - lane.first > kActionsMax) continue;
+        std::map<std::uint64_t, Rank> awaited;  // senders by key
+        for (std::size_t i = lane.first; i < lane.end; ++i) {
+            const Sample::Action& action = sample_.actions[i];
+            if (action.is_wait() && !action.step.lagged)
+                awaited.emplace(action.step.key, rank - action.step.peer);
+            if (!action.is_send()) continue;
+            const auto wait = awaited.find(action.step.key);
+            const Rank stride = action.step.peer - rank;
+            if (wait != awaited.end() && wait->second == stride &&
+                std::ranges::find(strides, stride) == strides.end())
+                strides.push_back(stride);
+        }
+    }
+    return strides;
+}
+
+/// Adds ranks of the chain that leads to `rank`: those at the first border of nodes, and if the
+/// chain crosses the border, its first ranks.
+void SampledRanks::shorten(Rank rank, Rank stride) {
+    chains_.emplace_back(stride);
+    Rank border = rank;
+    while (sample_.is_member(border - stride) && !sample_.is_remote(border, border - stride))
+        border -= stride;
+    (void)add(border);
+    if (border + stride != rank) (void)add(border + stride);
+    if (!sample_.is_member(border - stride) || !awaits(border, border - stride)) return;
+    const Rank first =
+        stride > 0 ? rank % stride : sample_.size - 1 - (sample_.size - 1 - rank) % -stride;
+    for (const Rank each :
+         {border - stride, border - 2 * stride, first, first + stride, first + 2 * stride})
+        if (sample_.is_member(each)) (void)add(each);
+}
+
+bool SampledRanks::is_chain(Rank stride) const {
+    return std::ranges::find(chains_, stride, &Chain::stride) != chains_.end();
+}
+
+/// Returns whether a sampled rank waits for another one.
+bool SampledRanks::awaits(Rank rank, Rank sender) const {
+    const auto index = sample_.index_of.find(rank);
+    if (index == sample_.index_of.end()) return false;
+    for (const Sample::LaneOf& lane : sample_.lanes)
+        for (std::size_t i = lane.first; lane.rank == index->second && i < lane.end; ++i)
+            if (sample_.actions[i].is_wait() && sample_.actions[i].step.peer == sender) return true;
+    return false;
+}
+
+/// Returns ranks that may end last: those at a border of nodes, the first ones and the last one,
+/// those whose number is a row of ones, and ranks in between.
+std::vector<Rank> SampledRanks::ends() const {
+    const bool has_nodes = sample_.models.far.has_value();
+    std::vector<Rank> found{has_nodes ? first_node() - 1 : sample_.size - 1};
+    const auto append = [&](std::int64_t rank) {
+        const auto end = static_cast<Rank>(rank);
+        if (end < sample_.size && std::ranges::find(found, end) == found.end())
+            found.push_back(end);
+    };
+    append(0);
+    append(sample_.size - 1);
+    if (has_nodes) append(first_node());
+    append(sample_.size / 2);
+    append(static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(sample_.size))) - 1);
+    append(1);
+    append(std::int64_t{sample_.size} * 2 / 3);
+    return found;
+}
+
+/// Returns the number of consecutive ranks from rank 0 on that are on its node.
+Rank SampledRanks::first_node() const {
+    Rank border = 1;
+    while (border < sample_.size && sample_.node_of(border) == sample_.node_of(0)) ++border;
+    return border;
+}
+
+void SampledRanks::sample_ends() {
+    for (const Rank end : ends())
+        if (sample_.ranks.size() < kEnds && (sample_.ranks.empty() || steps_ < kStepsOfEnds))
+            (void)add(end);
+    connect();
+    if (sample_.has_cards()) sample_.shares.assign(sample_.ranks.size(), 1);
+}
+
+void SampledRanks::sample_more(std::size_t steps) {
+    steps_max_ = steps;
+    ranks_min_ = kRanksMin;
+    if (sample_.has_cards() && first_node() <= kNodeMax)  // its NIC carries all its messages
+        for (Rank rank = 0; rank < first_node(); ++rank) (void)add(rank);
+    // The first senders of the three most important ends, in case that programs are long.
+    const std::vector<Rank> from = ends();
+    for (std::size_t i = 0; i < 3 && i < from.size(); ++i) follow(from[i], 1);
+    follow(sample_.size - 1, kHopsMax);
+    for (const Rank end : from) follow(end, kHopsMax);
+    // The golden ratio spreads any number of samples.
+    for (std::int64_t i = 1; i <= kSpreadRanks; ++i)
+        follow(static_cast<Rank>(i * 618 * sample_.size / 1000 % sample_.size), kHopsMax);
+    for (std::size_t next = 0; next < sample_.actions.size() && !is_full(); ++next)
+        if (sample_.actions[next].is_wait() && !sample_.actions[next].step.lagged)
+            (void)add(sample_.actions[next].step.peer);
+    for (Rank rank = 0; sample_.size <= kWholeTeam && rank < sample_.size && !is_full(); ++rank)
+        (void)add(rank);
+    connect();
+    if (sample_.has_cards()) count_ranks_of_nodes();
+}
+
+/// Connects the sends of the sample with its waits.
+void SampledRanks::connect() {
+    sample_.lane_of_wait.clear();
+    sample_.readers.clear();
+    std::unordered_map<std::uint64_t, std::int32_t> waits;
+    std::vector<std::size_t> places;  // of the waits
+    for (std::uint32_t lane = 0; lane < sample_.lanes.size(); ++lane)
+        for (std::size_t i = sample_.lanes[lane].first; i < sample_.lanes[lane].end; ++i) {
+            Sample::Action& action = sample_.actions[i];
+            if (action.step.kind != CostedStep::Kind::wait) continue;
+            action.wire = static_cast<std::int32_t>(sample_.lane_of_wait.size());
+            sample_.lane_of_wait.push_back(lane);
+            places.push_back(i);
+            action.known = sample_.index_of.contains(action.step.peer);
+            if (action.step.published)
+                sample_.readers.push_back(
+                    {.name = Sample::cell_of(action.step.peer, action.step.key),
+                     .wait = action.wire});
+            else
+                waits[Sample::name_of(sample_.ranks[sample_.lanes[lane].rank], action.step.key)] =
+                    action.wire;
+        }
+    for (Sample::Action& action : sample_.actions) {
+        if (action.step.kind != CostedStep::Kind::send) continue;
+        const auto found = waits.find(Sample::name_of(action.step.peer, action.step.key));
+        if (found == waits.end()) continue;
+        action.wire = found->second;
+        sample_.actions[places[static_cast<std::size_t>(found->second)]].step.taken =
+            action.step.taken;
+    }
+    for (Chain& chain : chains_) chain.connect(sample_);
+    std::ranges::sort(sample_.readers, {}, &Sample::Reader::name);
+    for (const Sample::LaneOf& lane : sample_.lanes)
+        for (std::size_t i = lane.first; i < lane.end; ++i) {
+            Sample::Action& action = sample_.actions[i];
+            if (action.is_wait() && !action.known)
+                action.usual_latency = usual_latency(action.step, sample_.ranks[lane.rank]);
+        }
+}
+
+/// Sets how many ranks of its node a sampled one stands for, if they share a NIC. Rank 0 and the
+/// first and last ranks of nodes stand for themselves.
+void SampledRanks::count_ranks_of_nodes() {
+    const auto is_usual = [&](Rank rank) {
+        return rank > 0 && rank + 1 < sample_.size && !sample_.is_remote(rank, rank - 1) &&
+               !sample_.is_remote(rank, rank + 1);
+    };
+    std::vector<std::int64_t> usual(sample_.models.far->node_of->size());
+    std::vector<std::int64_t> sampled(usual.size());
+    for (Rank rank = 0; rank < sample_.size; ++rank) {
+        if (!is_usual(rank)) continue;
+        ++usual[sample_.node_of(rank)];
+        if (sample_.index_of.contains(rank)) ++sampled[sample_.node_of(rank)];
+    }
+    sample_.shares.assign(sample_.ranks.size(), 1);
+    for (std::size_t i = 0; i < sample_.ranks.size(); ++i) {
+        const std::size_t node = sample_.node_of(sample_.ranks[i]);
+        if (is_usual(sample_.ranks[i])) sample_.shares[i] = usual[node] / sampled[node];
+    }
+}
+
+/// Returns the latency of a message from a rank outside the sample. If a rank waits for `count`
+/// messages over the distance of a remote message, it is the mean of these on the way around the
+/// team. At least one of them is remote.
+Time SampledRanks::usual_latency(const CostedStep& wait, Rank rank) {
+    if (!sample_.models.far || sample_.node_of(rank) == sample_.node_of(wait.peer))
+        return wait.latency;
+    const Rank distance = (rank - wait.peer + sample_.size) % sample_.size;
+    if (largest_node_ == 0) {
+        std::unordered_map<Rank, Rank> ranks_on;
+        for (const Rank node : *sample_.models.far->node_of)
+            largest_node_ = std::max(largest_node_, ++ranks_on[node]);
+    }
+    // No node has consecutive ranks at this distance.
+    if (std::min(distance, sample_.size - distance) >= largest_node_) return wait.latency;
+    const auto [far, is_new] = far_at_.try_emplace(distance, 0);
+    if (is_new) {
+        for (Rank other = 0; other < sample_.size; ++other)
+            far->second.remote +=
+                sample_.node_of(other) != sample_.node_of((other + distance) % sample_.size) ? 1
+                                                                                             : 0;
+        for (const Sample::LaneOf& lane : sample_.lanes)
+            for (std::size_t i = lane.first; sample_.ranks[lane.rank] == rank && i < lane.end; ++i)
+                far->second.count +=
+                    sample_.actions[i].is_wait() && sample_.actions[i].step.peer == wait.peer ? 1
+                                                                                              : 0;
+    }
+    const auto [remote, count] = far->second;
+    const Time near = sample_.models.model.latency;
+    return near +
+           (wait.latency - near) * ((remote * count + sample_.size - 1) / sample_.size) / count;
+}
+
+Time SampledRanks::time(Counted counted, Time enough, int calls) {
+    const auto run = [&](std::uint32_t iterations) {
+        std::vector<Time> starts;
+        Time time = 0;
+        for (int call = 0; call < calls; ++call) {
+            SampleRun programs(sample_, counted, iterations, starts);
+            time = programs.until(enough);
+            starts = std::move(programs.clocks());
+        }
+        return time;
+    };
+    const Time most = run(run_max_);
+    if (iterations_ <= run_max_ || most > enough) return most;
+    const Time each = (most - run(run_max_ / 3 * 2)) / (run_max_ / 3);
+    return most + std::max<Time>(0, each) * (iterations_ - run_max_);
+}
+
+}  // namespace weft::plan

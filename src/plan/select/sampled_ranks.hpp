@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sampled_ranks.hpp - time of a call, from the programs of a few ranks.
+//
+// Idea     The sample has ranks that may end last, the ranks whose messages they await, and so on,
+//          up to a number of steps. A small team is sampled completely. The programs of the sample
+//          run with the costs of the machine. A rank outside the sample is assumed to send when the
+//          receiver does: in an exchange all ranks are equally late, and of a tree the ranks from
+//          the root to the sampled ends are in the sample. Of a chain the sample has ranks at the
+//          start, at the end, and at a border of nodes; a hop between them takes as long as a
+//          sampled one.
+//          A loop runs a few iterations only; the time is linear in their number.
+// Why      Choices need a part of the programs, and none of the simulator's engines.
+// Holds    Equal on all ranks: the arithmetic is on whole numbers.
+// Next     predict.cpp.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/select/chain.hpp"
+#include "plan/select/predict.hpp"
+#include "plan/select/sample_run.hpp"
+
+namespace weft::plan {
+
+/// Steps of a sample.
+inline constexpr std::size_t kStepsOfSample = 12'000;
+
+/// Returns the steps of a program without loops that takes as long to read.
+[[nodiscard]] std::size_t steps_to_read(const Program& program);
+
+/// Generates the program of each rank once.
+class Programs {
+  public:
+    explicit Programs(const ProgramOf& program_of) : program_of_(program_of) {}
+    [[nodiscard]] const base::Result<Program>& of(Rank rank) {
+        const auto found = known_.find(rank);
+        return found != known_.end() ? found->second
+                                     : known_.emplace(rank, program_of_(rank)).first->second;
+    }
+
+  private:
+    const ProgramOf& program_of_;
+    std::map<Rank, base::Result<Program>> known_;
+};
+
+class SampledRanks {
+  public:
+    /// The arguments must outlive this object.
+    SampledRanks(Programs& programs, Rank size, const VectorSize& vector, const PutModels& models);
+
+    /// Samples ranks that may end last.
+    void sample_ends();
+    /// Also samples the ranks for which sampled ranks wait, and others. The sample of a large team
+    /// has about `steps` steps.
+    void sample_more(std::size_t steps);
+    /// Returns the time at which the last rank of the sample ends, or a time above `enough`.
+    /// `calls`: number of calls in a row.
+    [[nodiscard]] Time time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
+                            int calls = 1);
+    [[nodiscard]] const std::vector<Rank>& ranks() const { return sample_.ranks; }
+    /// Returns the number of messages that the sampled ranks send.
+    [[nodiscard]] std::uint64_t messages() const { return messages_; }
+
+  private:
+    bool add(Rank rank);
+    void add_lane(const CostedSteps& steps, const Lane* lane, Time before);
+    void follow(Rank rank, std::size_t hops);
+    [[nodiscard]] std::vector<Rank> passed_strides(Rank rank) const;
+    void shorten(Rank rank, Rank stride);
+    [[nodiscard]] bool awaits(Rank rank, Rank sender) const;
+    [[nodiscard]] bool is_chain(Rank stride) const;
+    [[nodiscard]] bool is_full() const;
+    [[nodiscard]] std::vector<Rank> ends() const;
+    [[nodiscard]] Rank first_node() const;
+    [[nodiscard]] Rank last_sender(Rank rank) const;
+    void connect();
+    void count_ranks_of_nodes();
+    [[nodiscard]] Time usual_latency(const CostedStep& wait, Rank rank);
+
+    Programs& programs_;
+    VectorSize vector_;
+    Sample sample_;
+    std::vector<Chain> chains_;
+    std::unordered_set<Rank> followed_;  ///< to their last senders
+    std::uint32_t run_max_;              ///< iterations of a loop that run
+    std::uint32_t iterations_ = 1;       ///< most iterations of a loop of the programs
+    std::size_t steps_ = 0;              ///< of the sample
+    std::size_t steps_max_ = kStepsOfSample;
+    std::size_t ranks_min_ = 2;
+    std::uint64_t messages_ = 0;
+    Rank largest_node_ = 0;  ///< most ranks of a node; 0: not yet known
+    /// Ranks with a remote peer at some distance, and a rank's waits over the distance.
+    struct FarAt {
+        std::int64_t remote = 0;
+        std::int64_t count = 0;
+    };
+    std::unordered_map<Rank, FarAt> far_at_;  ///< by distance
+};
+
+}  // namespace weft::plan

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exchange_stage.hpp - effect of a stage's group on the clocks of its members and remainders.
+//
+// Idea     A sender's messages leave at equal intervals, so the departure of message k is computed
+//          directly. Each receiver takes all of its arrivals and combines them. structured.cpp runs
+//          this for each group of real ranks, folded.cpp once for each kind of group.
+// Holds    The times equal those of running the ranks' programs. The order of sends and the number
+//          of operands match plan/schedule/stage_steps.hpp.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plan/schedule/stages.hpp"
+#include "tools/lab/simulate/simulate.hpp"
+
+namespace weft::lab {
+
+/// Costs of one stage for messages of one size.
+struct StageCosts {
+    StageCosts(const MessageModel& message_model, std::uint64_t bytes, bool carries)
+        : model(message_model),
+          busy(message_model.busy(bytes) + (message_model.blocking ? message_model.latency : 0)),
+          latency(message_model.blocking ? 0 : message_model.latency),
+          pace(std::max(busy, message_model.gap)),
+          combine(carries ? message_model.combine(bytes, 2) : 0) {}
+
+    const MessageModel& model;
+    Time busy;     ///< time of the sender, for one message
+    Time latency;  ///< from the end of `busy` to the arrival
+    Time pace;     ///< from the start of one message to the start of the next
+    Time combine;  ///< time to combine one operand into another
+
+    /// Returns the start of a clock's next message.
+    [[nodiscard]] static Time start(const Clock& clock) {
+        return std::max(clock.now, clock.send_free);
+    }
+    /// Returns the time at which the sender ends message number k = 1, 2, ...
+    [[nodiscard]] Time left(Time start, Rank k) const { return start + (k - 1) * pace + busy; }
+    /// Advances the clock of a sender by k messages.
+    void sent(Clock& clock, Rank k) const {
+        if (k == 0) return;
+        const Time first = start(clock);
+        clock.now = left(first, k);
+        clock.send_free = first + (k - 1) * pace + model.gap;
+    }
+};
+
+/// Clocks of one group: members first, then remainders. Reuse an object for all groups to
+/// keep its memory.
+class Meet {
+  public:
+    explicit Meet(const ExchangeStage& exchange) : meeting_(exchange) {}
+
+    [[nodiscard]] Rank remainders() const {
+        return static_cast<Rank>(clocks.size()) - meeting_.base;
+    }
+    /// Runs the exchange of the group. `latency(a, b)`: between two clocks, by index.
+    template <class Latency>
+    void run(const StageCosts& costs, Latency latency);
+
+    /// Returns the 1-based index of the message to `receiver` among those that `sender` posts.
+    [[nodiscard]] Rank order(Rank sender, Rank receiver) const {
+        if (meeting_.receivers == Members::last) return 1;
+        const Rank ahead = (receiver - sender + meeting_.base) % meeting_.base;
+        const bool passed_last = meeting_.receivers == Members::all_but_last &&
+                                 sender != meeting_.base - 1 && receiver < sender;
+        return passed_last ? ahead - 1 : ahead;
+    }
+
+    std::vector<Clock> clocks;
+
+  private:
+    [[nodiscard]] Rank messages_to_members(Rank sender) const {
+        return meeting_.count_of(meeting_.receivers) - (meeting_.receives(sender) ? 1 : 0);
+    }
+    void receive(Clock& clock, const StageCosts& costs, bool with_own) {
+        const auto operands = static_cast<Time>(arrivals_.size()) - (with_own ? 0 : 1);
+        clock.receive_all(costs.model, arrivals_);
+        clock.now += operands * costs.combine;
+    }
+
+    const ExchangeStage& meeting_;
+    std::vector<Time> starts_;
+    std::vector<Time> arrivals_;
+};
+
+template <class Latency>
+void Meet::run(const StageCosts& costs, Latency latency) {
+    const Rank base = meeting_.base;
+    const Rank all = static_cast<Rank>(clocks.size());
+    const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
+    starts_.clear();
+    for (const Clock& clock : clocks) starts_.push_back(StageCosts::start(clock));
+    for (Rank i = 0; i < base; ++i) {
+        if (!meeting_.sends(i)) continue;
+        const Rank to_remainders = meeting_.remainders_receive ? remainders() : 0;
+        costs.sent(clocks[at(i)], messages_to_members(i) + to_remainders);
+    }
+    for (Rank i = base; i < all && meeting_.remainders_send; ++i)
+        costs.sent(clocks[at(i)], meeting_.count_of(meeting_.receivers));
+
+    const auto arrive = [&](Rank from, Rank to, Rank k) {
+        arrivals_.push_back(costs.left(starts_[at(from)], k) + latency(from, to));
+    };
+    for (Rank to = 0; to < base; ++to) {
+        if (!meeting_.receives(to)) continue;
+        arrivals_.clear();
+        for (Rank from = base; from < all && meeting_.remainders_send; ++from)
+            arrive(from, to, meeting_.receivers == Members::last ? 1 : to + 1);
+        for (Rank from = 0; from < base; ++from)
+            if (from != to && meeting_.sends(from)) arrive(from, to, order(from, to));
+        receive(clocks[at(to)], costs, meeting_.keeps_own);
+    }
+    for (Rank to = base; to < all && meeting_.remainders_receive; ++to) {
+        arrivals_.clear();
+        for (Rank from = 0; from < base; ++from)
+            if (meeting_.sends(from)) arrive(from, to, messages_to_members(from) + 1 + to - base);
+        receive(clocks[at(to)], costs, false);
+    }
+}
+
+}  // namespace weft::lab

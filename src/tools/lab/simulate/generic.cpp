@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// generic.cpp - engine for any programs, which runs lanes in waves as far as arrivals allow.
+//
+// Idea     Sweeps over all lanes in order repeat while a good part of the lanes progresses. Memory
+//          is then read and written in streams, and a delivery is a store. When few lanes progress
+//          (a chain against the order of ranks), the waiting lanes are watched. A watched lane is
+//          queued behind the ready ones when its message arrives. Ranks with several lanes, which
+//          share a processor, and ranks that share NICs run in order of time (processors.hpp).
+// Holds    The last sweep is the first that progresses in less than an eighth of the lanes. A
+//          watched lane is run once more than it is stopped. The time is therefore proportional to
+//          the number of messages.
+#include "tools/lab/simulate/lanes.hpp"
+#include "tools/lab/simulate/processors.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+/// Sweeps while it pays: first over blocks of lanes, which stay in the cache while they send to
+/// each other, then over all lanes.
+class Sweeps {
+  public:
+    Sweeps(Lanes& lanes, const Surroundings& around, std::uint64_t receptions)
+        : lanes_(lanes), around_(around), receptions_(receptions) {}
+
+    void run() {
+        const std::uint32_t count = lanes_.count();
+        for (std::uint32_t first = 0; first < count; first += kBlock)
+            while (gets_on(first, std::min(count, first + kBlock))) continue;
+        while (gets_on(0, count)) continue;
+    }
+
+  private:
+    static constexpr std::uint32_t kBlock = 1 << 14;
+    static constexpr std::uint64_t kWorth = 8;
+
+    bool gets_on(std::uint32_t first, std::uint32_t last) {
+        const std::uint64_t passed = lanes_.sweep(first, last);
+        passed_ += passed;
+        if (around_.progress)
+            around_.progress(static_cast<double>(passed_) / static_cast<double>(receptions_));
+        return passed > 0 && passed * kWorth >= last - first;
+    }
+
+    Lanes& lanes_;
+    const Surroundings& around_;
+    std::uint64_t receptions_;
+    std::uint64_t passed_ = 0;
+};
+
+base::Result<Outcome> simulate_processors(std::span<const ImagePart> parts,
+                                          const Surroundings& surroundings, const Trace& trace) {
+    Processors processors(parts, surroundings, trace);
+    processors.run_ahead();
+    while (!processors.idle())
+        processors.step([&](const Departure& message) {
+            processors.arrive(message.target, message.key, message.arrives);
+        });
+    return processors.outcome();
+}
+
+std::uint64_t receptions_in(std::span<const ImagePart> parts) {
+    std::uint64_t receptions = 0;
+    for (const ImagePart& part : parts) receptions += part.pieces().rows().size();
+    return std::max<std::uint64_t>(1, receptions);
+}
+
+}  // namespace
+
+base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
+                                       const Surroundings& surroundings, const Trace& trace) {
+    if (needs_order(parts)) return simulate_processors(parts, surroundings, trace);
+    Lanes lanes(parts, ranks_of(parts), surroundings, trace);
+    Sweeps(lanes, surroundings, receptions_in(parts)).run();
+    std::vector<std::uint32_t> wave;
+    for (std::uint32_t i = 0; i < lanes.count(); ++i)
+        if (!lanes.is_done(i)) wave.push_back(i);
+    if (wave.empty()) return lanes.outcome();
+    lanes.watch();
+    std::vector<std::uint32_t> next;
+    while (!wave.empty()) {
+        const auto ready = [&next](std::uint32_t lane) { next.push_back(lane); };
+        for (const std::uint32_t lane : wave) {
+            lanes.run(lane, [&](const Departure& message) {
+                lanes.deliver(message.target, message.key, message.arrives, ready);
+            });
+            for (const std::uint32_t reader : lanes.woken()) next.push_back(reader);
+            lanes.woken().clear();
+        }
+        wave.clear();
+        std::swap(wave, next);
+    }
+    return lanes.outcome();
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/image.hpp"
+
+#include <algorithm>
+
+namespace weft::lab {
+
+namespace {
+
+constexpr std::uint64_t kKeysMax = 1U << 29;
+
+}  // namespace
+
+void ImagePart::reserve(std::size_t ranks) {
+    if (lanes_.empty()) return;
+    pieces_.reserve(pieces_.rows().size() * ranks / lanes_.size());
+    lanes_.reserve(lanes_.size() + ranks);
+}
+
+base::Result<void> ImagePart::admit(const Program& header) {
+    if (header.pairwise)
+        return base::fail(Status::unsupported,
+                          "rank {}: counts that two ranks know are not simulated", header.rank);
+    const std::uint64_t keys = std::uint64_t{header.slots} * header.segments;
+    if (keys >= kKeysMax)
+        return base::fail(Status::unsupported,
+                          "rank {}: {} numbers in {} segments are more than a simulation holds",
+                          header.rank, header.slots, header.segments);
+    keys_ = std::max(keys_, static_cast<std::uint32_t>(keys));
+    partition_ = header.partition(size_.elements);
+    return base::Done{};
+}
+
+base::Result<void> ImagePart::check_room(Rank rank) const {
+    if (!pieces_.overflown()) return base::Done{};
+    return base::fail(Status::unsupported,
+                      "rank {}: the programs so far are more than one part of a simulation holds",
+                      rank);
+}
+
+base::Result<void> ImagePart::add(const Program& program) {
+    if (auto admitted = admit(program); !admitted) return admitted;
+    const plan::CostedSteps steps(program, size_, models_);
+    std::uint32_t number = 0;
+    if (program.lanes.empty()) {
+        begin_lane(program.rank, program.size, number++);
+        pieces_.end_lane();
+    }
+    for (const plan::Lane& lane : program.lanes) {
+        begin_lane(program.rank, program.size, number++);
+        if (number == 1) compute(steps.before());
+        steps.for_each(lane, [&](const plan::CostedStep& step) {
+            using Kind = plan::CostedStep::Kind;
+            const auto key = static_cast<std::uint32_t>(step.key);
+            const auto busy = [&] {
+                return index_of(step.busy - step.memory, step.latency - models_.model.latency,
+                                step.hold, step.taken);
+            };
+            if (step.kind == Kind::wait && step.published) {
+                pieces_.await_cell(key, step.peer);
+            } else if (step.kind == Kind::wait) {
+                pieces_.await(key);
+            } else if (step.kind == Kind::publish) {
+                pieces_.publish(key, busy());
+            } else if (step.kind == Kind::send) {
+                if (step.memory > 0) compute(step.memory);
+                pieces_.send(key, busy(), step.peer);
+            } else {
+                compute(step.busy);
+            }
+        });
+        pieces_.end_lane();
+    }
+    return check_room(program.rank);
+}
+
+void ImagePart::compute(Time time) {
+    pieces_.interrupt();
+    if (time > 0) pieces_.compute(index_of(time));
+}
+
+std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const {
+    return plan::elements_in(partition_, block, first) * size_.element_bytes;
+}
+
+std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
+    const auto is_at = [&](std::size_t index) {
+        return times_[index] == time && delays_[index] == delay && holds_[index] == hold &&
+               works_[index] == work;
+    };
+    const auto mixed = static_cast<std::uint64_t>(time + 3 * delay) * 0x9e3779b97f4a7c15U;
+    std::uint32_t& found = found_[mixed >> (64 - kFoundBits)];
+    if (found < times_.size() && is_at(found)) return found;
+    std::size_t index = 0;
+    while (index < times_.size() && !is_at(index)) ++index;
+    if (index == times_.size()) {
+        times_.push_back(time);
+        delays_.push_back(delay);
+        holds_.push_back(hold);
+        works_.push_back(work);
+        has_cards_ = has_cards_ || hold > 0;
+        has_works_ = has_works_ || work > 0;
+    }
+    return found = static_cast<std::uint32_t>(index);
+}
+
+}  // namespace weft::lab

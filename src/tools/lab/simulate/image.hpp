@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// image.hpp - compact form of programs for engines: sends, receptions and computations.
+//
+// Idea     Each lane becomes a row of pieces (pieces.hpp), with loops unrolled and bytes converted
+//          to times. A part holds the lanes of consecutive ranks. Parts are made independently, and
+//          programs can be freed afterwards, so a million ranks fit in memory. Lanes are made from
+//          programs, or written piece by piece.
+// Holds    (rank, key) names a flag, with key = number * segments + segment. A flag is raised and
+//          awaited under the same key. Consecutive waits form one reception.
+// Next     generic.cpp runs images; tools/lab/simulate/stream.hpp writes them without programs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/schedule/program.hpp"
+#include "plan/select/costed_steps.hpp"
+#include "tools/lab/simulate/clock.hpp"
+#include "tools/lab/simulate/pieces.hpp"
+
+namespace weft::lab {
+
+struct ImageLane {
+    Rank rank = 0;
+    std::uint32_t lane = 0;  ///< index within the rank
+    std::size_t first = 0;   ///< index of its first piece in the part's rows
+};
+
+class ImagePart {
+  public:
+    ImagePart(const MessageModel& model, const VectorSize& size,
+              std::optional<plan::FarPuts> far = {})
+        : models_{model, std::move(far)}, size_(size) {}
+
+    /// Adds a program. Programs of consecutive ranks must be added in order.
+    [[nodiscard]] base::Result<void> add(const Program& program);
+    /// Reserves memory for `ranks` ranks with programs like those added before.
+    void reserve(std::size_t ranks);
+
+    [[nodiscard]] std::span<const ImageLane> lanes() const { return lanes_; }
+    [[nodiscard]] const Pieces& pieces() const { return pieces_; }
+    [[nodiscard]] Pieces& pieces() { return pieces_; }
+    [[nodiscard]] const std::vector<Time>& times() const { return times_; }
+    /// Returns the extra latency of a message beyond the model's, by the index of its busy time.
+    [[nodiscard]] const std::vector<Time>& delays() const { return delays_; }
+    /// Returns the time that a message occupies a NIC, by the same index; 0 if it uses none.
+    [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
+    /// Returns the time of the receiver for the bytes of a message, by the same index.
+    [[nodiscard]] const std::vector<Time>& works() const { return works_; }
+    [[nodiscard]] bool has_works() const { return has_works_; }
+    /// Returns true if messages use NICs, so their order in time matters.
+    [[nodiscard]] bool has_cards() const { return has_cards_; }
+    /// Returns the node of a rank, and with it the NIC that the rank uses.
+    [[nodiscard]] Rank node_of(Rank rank) const {
+        return (*models_.far->node_of)[static_cast<std::size_t>(rank)];
+    }
+    [[nodiscard]] std::uint32_t keys() const { return keys_; }
+    [[nodiscard]] std::uint64_t raises() const { return pieces_.raises(); }
+    [[nodiscard]] std::uint64_t waits() const { return pieces_.waits(); }
+
+    // Parts of add(), for lanes that are written piece by piece.
+
+    /// Records the keys and units of programs with these slots and segments. Fails if they exceed
+    /// the limits of a simulation.
+    [[nodiscard]] base::Result<void> admit(const Program& header);
+    [[nodiscard]] base::Result<void> check_room(Rank rank) const;
+    void begin_lane(Rank rank, Rank size, std::uint32_t lane) {
+        lanes_.push_back({rank, lane, pieces_.rows().size()});
+        pieces_.begin_lane(rank, size);
+    }
+    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0);
+    /// Returns the bytes of a block that starts at unit `first`.
+    [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
+    [[nodiscard]] const MessageModel& model() const { return models_.model; }
+
+  private:
+    void compute(Time time);
+
+    plan::PutModels models_;
+    VectorSize size_;
+    plan::Partition partition_{0, 0};
+    std::vector<ImageLane> lanes_;
+    Pieces pieces_;
+    std::vector<Time> times_;
+    std::vector<Time> delays_;
+    std::vector<Time> holds_;
+    std::vector<Time> works_;
+    static constexpr int kFoundBits = 6;
+    /// Cache of the last indices found, by some bits of the requested values.
+    std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};
+    bool has_cards_ = false;
+    bool has_works_ = false;
+    std::uint32_t keys_ = 0;
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/lanes.hpp"
+
+#include <algorithm>
+
+namespace weft::lab {
+
+std::uint32_t keys_of(std::span<const ImagePart> parts) {
+    std::uint32_t keys = 0;
+    for (const ImagePart& part : parts) keys = std::max(keys, part.keys());
+    return keys;
+}
+
+Rank ranks_of(std::span<const ImagePart> parts) {
+    Rank ranks = 0;
+    for (const ImagePart& part : parts)
+        if (!part.lanes().empty()) ranks = std::max(ranks, part.lanes().back().rank + 1);
+    return ranks;
+}
+
+Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
+             const Trace& trace)
+    : around_(surroundings),
+      trace_(trace),
+      busy_base_(surroundings.model.busy(0)),
+      ranks_(ranks),
+      arrivals_(ranks_, keys_of(parts)),
+      plain_(!surroundings.model.blocking && surroundings.model.takes_no_time_to_receive() &&
+             surroundings.uniform() && !trace && arrivals_.dense()) {
+    std::size_t lanes = 0;
+    for (const ImagePart& part : parts) lanes += part.lanes().size();
+    WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);
+    places_.resize(lanes);
+    now_.resize(lanes);
+    if (surroundings.model.gap > 0) free_.resize(lanes);
+    std::uint32_t index = 0;
+    for (const ImagePart& part : parts) {
+        if (part.lanes().empty()) continue;
+        WEFT_CHECK(part.pieces().size() == ranks_, part.pieces().size(), ranks_);
+        plain_ = plain_ && !part.pieces().has_cells() && !part.has_works();
+        raises_ += part.raises();
+        waits_ += part.waits();
+        views_.push_back({index, part.lanes().data(), part.pieces().rows().data(),
+                          part.pieces().words().data(), part.times().data(), part.delays().data(),
+                          part.works().data()});
+        if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts));
+        index += static_cast<std::uint32_t>(part.lanes().size());
+    }
+    for (const auto& [rank, start] : surroundings.starts)
+        now_[static_cast<std::size_t>(rank)] = start;
+}
+
+void Lanes::compute(Rank rank, Time time, Clock& clock) const {
+    if (trace_) trace_({Span::Kind::compute, rank, kNoRank, clock.now, clock.now + time});
+    clock.now += time;
+}
+
+bool Lanes::collect(std::uint32_t index, Rank rank, const std::uint32_t* at) {
+    if (static_cast<Word>(*at & 7) == Word::receive_any) return collect_any(index, rank, at);
+    received_.clear();
+    const std::uint32_t* const last = at + (*at >> 3);
+    while (at < last) {
+        const std::uint32_t key = *++at;
+        const Time arrival = arrivals_.find(rank, key);
+        if (arrival < 0) {
+            if (!missing_.empty()) missing_[index] = key;
+            return false;
+        }
+        received_.push_back({arrival, work_of(rank, key)});
+    }
+    return true;
+}
+
+bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at) {
+    received_.clear();
+    const std::uint32_t count = *at >> 3;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t key = *++at >> 1;
+        if ((*at & 1) == 0) {
+            const Time arrival = arrivals_.find(rank, key);
+            if (arrival < 0) {
+                if (!missing_.empty()) missing_[index] = key;
+                return false;
+            }
+            received_.push_back({arrival, work_of(rank, key)});
+            continue;
+        }
+        const Rank owner = ahead(rank, *++at);
+        const auto found = cells_.find(cell(owner, key));
+        if (found == cells_.end()) {
+            if (!missing_.empty()) {
+                missing_[index] = kCell;
+                readers_.emplace(cell(owner, key), index);
+            }
+            return false;
+        }
+        received_.push_back({found->second + around_.latency(owner, rank)});
+    }
+    return true;
+}
+
+/// Receives with a trace: a span for the wait before each message, and one for its receipt.
+void Lanes::receive_shown(Rank rank, Clock& clock) {
+    Time since = clock.now;
+    clock.receive_all(around_.model, received_, [&](Time start) {
+        if (around_.model.receive == 0) return;
+        if (start > since) trace_({Span::Kind::wait, rank, kNoRank, since, start});
+        trace_({Span::Kind::receive, rank, kNoRank, start, clock.now});
+        since = clock.now;
+    });
+    if (clock.now > since) trace_({Span::Kind::wait, rank, kNoRank, since, clock.now});
+}
+
+bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
+                    const std::uint32_t* at, Clock& clock) {
+    if (!collect(index, lane.rank, at)) return false;
+    if (trace_)
+        receive_shown(lane.rank, clock);
+    else
+        clock.receive_all(around_.model, received_);
+    const Time delay = around_.noise.delay(lane.rank, lane.lane, wait);
+    if (trace_ && delay > 0)
+        trace_({Span::Kind::noise, lane.rank, kNoRank, clock.now, clock.now + delay});
+    clock.now += delay;
+    return true;
+}
+
+/// Publishes a cell, which takes the time of one message. Readers see it one latency later.
+void Lanes::publish(Rank rank, std::uint32_t key, Time busy, Clock& clock) {
+    const Time begin = std::max(clock.now, clock.send_free);
+    clock.send(around_.model, busy, 0);
+    if (trace_) trace_({Span::Kind::send, rank, kNoRank, begin, clock.now});
+    cells_[cell(rank, key)] = clock.now;
+    const auto [first, last] = readers_.equal_range(cell(rank, key));
+    for (auto reader = first; reader != last; ++reader) {
+        missing_[reader->second] = kNothing;
+        woken_.push_back(reader->second);
+    }
+    readers_.erase(first, last);
+}
+
+std::uint64_t Lanes::sweep(std::uint32_t first, std::uint32_t last) {
+    std::uint64_t passed = 0;
+    for (std::uint32_t index = first; index < last; ++index) {
+        if (places_[index] == kDone) continue;
+        passed +=
+            plain_ ? run_plain(index, view_of(index)) : run(index, [&](const Departure& message) {
+                arrivals_.set(message.target, message.key, message.arrives);
+            });
+    }
+    return passed;
+}
+
+std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
+    const ImageLane& lane = view.lanes[index - view.first_lane];
+    std::uint32_t place = places_[index];
+    Time now = now_[index];
+    std::uint32_t passed = 0;
+    while (place != kDone) {
+        const std::uint32_t* const piece = view.piece(lane, place);
+        if ((place & kSent) == 0) now = send_plain(view, lane.rank, piece, now);
+        place |= kSent;
+        const std::uint32_t* at = piece + piece[1];
+        const auto word = static_cast<Word>(*at & 7);
+        if (word == Word::receive) {
+            const bool complete = arrivals_.narrow()
+                                      ? receive_plain<Board::Narrow>(lane.rank, at, now)
+                                      : receive_plain<Time>(lane.rank, at, now);
+            if (!complete) break;
+            now += around_.noise.delay(lane.rank, lane.lane, place >> 1);
+            at += 1 + (*at >> 3);
+        }
+        const std::uint32_t* const end = piece + piece[0];
+        for (++place; at < end; ++at) {
+            if (static_cast<Word>(*at & 7) == Word::end)
+                place = kDone;
+            else
+                now += view.times[*at >> 3];
+        }
+        ++passed;
+    }
+    places_[index] = place;
+    now_[index] = now;
+    return passed;
+}
+
+Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, Time now) {
+    const auto own = static_cast<std::uint32_t>(rank);
+    const auto size = static_cast<std::uint32_t>(ranks_);
+    const std::uint32_t* const end = piece + piece[1];
+    for (const std::uint32_t* at = piece + Pieces::kHead; at < end;) {
+        const std::uint32_t argument = *at >> 3;
+        if (static_cast<Word>(*at & 7) == Word::compute) {
+            now += view.times[argument];
+            ++at;
+            continue;
+        }
+        const Time busy = view.times[at[1]];
+        const Time latency = around_.model.latency + view.delays[at[1]];
+        const std::uint32_t count = at[2];
+        at += 3;
+        arrivals_.make_room(now + count * busy + latency);
+        const auto send_all = [&](auto* const row) {
+            using Cell = std::remove_cvref_t<decltype(*row)>;
+            Time shown = now + latency + 1;  // entries hold the time plus one
+            for (std::uint32_t i = 0; i < count; ++i) {
+                const std::uint32_t to = own + at[i];
+                row[to < size ? to : to - size] = static_cast<Cell>(shown += busy);
+            }
+        };
+        if (arrivals_.narrow())
+            send_all(arrivals_.row<Board::Narrow>(argument));
+        else
+            send_all(arrivals_.row<Time>(argument));
+        now += count * busy;
+        at += count;
+    }
+    return now;
+}
+
+template <class Cell>
+bool Lanes::receive_plain(Rank rank, const std::uint32_t* at, Time& now) const {
+    const std::uint32_t count = *at >> 3;
+    Cell latest = 0;
+    for (std::uint32_t i = 1; i <= count; ++i) {
+        const Cell arrival = arrivals_.row<Cell>(at[i])[rank];
+        if (arrival == 0) return false;
+        latest = std::max(latest, arrival);
+    }
+    now = std::max(now, static_cast<Time>(latest) - 1);
+    return true;
+}
+
+base::Result<Outcome> Lanes::outcome() const {
+    Outcome outcome{.makespan = 0,
+                    .earliest_finish = std::numeric_limits<Time>::max(),
+                    .messages = raises_,
+                    .events = raises_ + waits_};
+    for (std::uint32_t i = 0; i < count(); ++i) {
+        if (!is_done(i))
+            return base::fail(
+                Status::argument, "rank {} waits for what is never sent{}", i,
+                missing_[i] == kCell
+                    ? std::string(" (a published cell)")
+                    : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
+        outcome.makespan = std::max(outcome.makespan, now_[i]);
+        outcome.earliest_finish = std::min(outcome.earliest_finish, now_[i]);
+        if (around_.ends) outcome.ends.emplace_back(static_cast<Rank>(i), now_[i]);
+    }
+    return outcome;
+}
+
+}  // namespace weft::lab

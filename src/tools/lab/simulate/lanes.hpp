@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lanes.hpp - runs the lanes of an image, each until it waits for a missing arrival.
+//
+// Idea     A lane stops at a reception with a missing message. Either the next sweep over all lanes
+//          tries it again, or the lane is watched: it stores the first missing key, and the
+//          delivery of that key resumes it. The engine decides what happens between departure and
+//          arrival of a message.
+// Why      If most lanes progress in each sweep, memory is read and written in streams, and a
+//          delivery is a store. If few lanes progress, watching finds them.
+// Holds    A lane stops only at receptions. Its state is the number of its piece and whether
+//          the sends of the piece are done. Each rank has one lane; processors.hpp runs
+//          ranks with several.
+// Next     pieces.hpp for the contents of lanes; generic.cpp delivers at once;
+//          tools/lab/simulate/events.cpp delivers in order of time.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/lab/simulate/board.hpp"
+#include "tools/lab/simulate/simulate.hpp"
+
+namespace weft::lab {
+
+/// A message that leaves its sender.
+struct Departure {
+    Rank source = 0;
+    Rank target = 0;
+    std::uint32_t key = 0;
+    Time left = 0;       ///< end of the sender's work
+    Time arrives = 0;    ///< time of arrival without contention
+    Time occupancy = 0;  ///< time of its bytes on a link
+};
+
+/// Returns the number of ranks in the images, and the number of their keys.
+[[nodiscard]] Rank ranks_of(std::span<const ImagePart> parts);
+[[nodiscard]] std::uint32_t keys_of(std::span<const ImagePart> parts);
+
+class Lanes {
+  public:
+    /// Takes images with one lane for each rank.
+    Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
+          const Trace& trace);
+
+    [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
+    [[nodiscard]] std::uint64_t raises() const { return raises_; }
+    [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
+
+    /// Tries lanes first .. last-1 in order, and delivers at once. Returns the number of receptions
+    /// and ends passed. Call it only before watch().
+    std::uint64_t sweep(std::uint32_t first, std::uint32_t last);
+
+    /// Makes stopped lanes store their missing key from now on.
+    void watch() { missing_.assign(now_.size(), kNothing); }
+    /// Runs a lane until it ends or misses a message; calls send(Departure) for each message.
+    /// Returns the number of receptions and ends passed.
+    template <class Send>
+    std::uint32_t run(std::uint32_t index, Send send);
+    /// Stores an arrival. Calls ready(lane) if a lane waits for it.
+    template <class Ready>
+    void deliver(Rank target, std::uint32_t key, Time time, Ready ready) {
+        arrivals_.set(target, key, time);
+        const auto lane = static_cast<std::uint32_t>(target);
+        if (missing_[lane] != key) return;
+        missing_[lane] = kNothing;
+        ready(lane);
+    }
+    /// Returns the lanes whose published cells have arrived. The caller clears the list.
+    [[nodiscard]] std::vector<std::uint32_t>& woken() { return woken_; }
+
+    /// Returns the times of the ranks. Fails if a lane is still waiting.
+    [[nodiscard]] base::Result<Outcome> outcome() const;
+
+  private:
+    static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
+    static constexpr std::uint32_t kCell = kNothing - 1;  ///< waits for a published cell
+    static constexpr std::uint32_t kDone = std::numeric_limits<std::uint32_t>::max();
+    static constexpr std::uint32_t kSent = 1;  ///< bit of a place: the sends of the piece are done
+
+    /// Pointers into a part, for running its lanes.
+    struct View {
+        std::uint32_t first_lane = 0;
+        const ImageLane* lanes = nullptr;
+        const std::uint32_t* rows = nullptr;
+        const std::uint32_t* words = nullptr;
+        const Time* times = nullptr;
+        const Time* delays = nullptr;
+        const Time* works = nullptr;
+
+        [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane, std::uint32_t place) const {
+            return words + rows[lane.first + (place >> 1)];
+        }
+    };
+
+    [[nodiscard]] const View& view_of(std::uint32_t index) const {
+        if (views_.size() == 1) return views_.front();
+        std::size_t part = views_.size() - 1;
+        while (views_[part].first_lane > index) --part;
+        return views_[part];
+    }
+    [[nodiscard]] Clock clock_of(std::uint32_t index) const {
+        if (free_.empty()) return {now_[index], 0, 0};
+        return {now_[index], free_[index].first, free_[index].second};
+    }
+    void set_clock(std::uint32_t index, const Clock& clock) {
+        now_[index] = clock.now;
+        if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
+    }
+    /// Executes the words of a piece before its reception.
+    template <class Send>
+    void act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send);
+    void compute(Rank rank, Time time, Clock& clock) const;
+    void receive_shown(Rank rank, Clock& clock);
+    /// Receives all messages of a reception, or none if one is missing.
+    bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
+                 const std::uint32_t* at, Clock& clock);
+    bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at);
+    bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at);
+    void publish(Rank rank, std::uint32_t key, Time busy, Clock& clock);
+    [[nodiscard]] Time work_of(Rank rank, std::uint32_t key) const {
+        return works_ ? std::max<Time>(0, works_->find(rank, key)) : 0;
+    }
+    [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
+        return static_cast<std::uint64_t>(owner) << 32 | key;
+    }
+    [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
+        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
+        const auto size = static_cast<std::uint32_t>(ranks_);
+        return static_cast<Rank>(to < size ? to : to - size);
+    }
+
+    /// Runs a lane for models in which only busy time, latency and computation take time.
+    std::uint32_t run_plain(std::uint32_t index, const View& view);
+    Time send_plain(const View& view, Rank rank, const std::uint32_t* piece, Time now);
+    template <class Cell>
+    [[nodiscard]] bool receive_plain(Rank rank, const std::uint32_t* at, Time& now) const;
+
+    const Surroundings& around_;
+    const Trace& trace_;
+    Time busy_base_;
+    std::vector<View> views_;
+    std::vector<std::uint32_t> places_;  ///< by lane: twice the number of its piece, + kSent
+    std::vector<Time> now_;
+    std::vector<std::pair<Time, Time>>
+        free_;  ///< by lane: when it may send and receive; empty without gaps
+    /// By lane: the missing key. A table of its own, because every delivery reads it.
+    /// Empty before watch().
+    std::vector<std::uint32_t> missing_;
+    Rank ranks_ = 0;
+    std::uint64_t raises_ = 0;
+    std::uint64_t waits_ = 0;
+    Board arrivals_;
+    bool plain_;
+    std::unordered_map<std::uint64_t, Time> cells_;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
+    std::vector<std::uint32_t> woken_;
+    std::optional<Board> works_;  ///< time of the receiver for the bytes of an arrival
+    std::vector<Arrival> received_;
+};
+
+template <class Send>
+void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send) {
+    const std::uint32_t* const end = piece + piece[1];
+    for (const std::uint32_t* at = piece + Pieces::kHead; at < end;) {
+        const std::uint32_t argument = *at >> 3;
+        const auto word = static_cast<Word>(*at & 7);
+        if (word == Word::compute) {
+            compute(rank, view.times[argument], clock);
+            ++at;
+            continue;
+        }
+        const std::uint32_t busy_index = at[1];
+        const Time busy = view.times[busy_index];
+        const Time delay = view.delays[busy_index];
+        if (word == Word::publish) {
+            publish(rank, argument, busy, clock);
+            at += 2;
+            continue;
+        }
+        const std::uint32_t* const last = at + 3 + at[2];
+        for (at += 3; at < last; ++at) {
+            const Rank peer = ahead(rank, *at);
+            const Time begin = std::max(clock.now, clock.send_free);
+            const Time arrives =
+                clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
+            if (trace_) {
+                trace_({Span::Kind::send, rank, peer, begin, clock.now});
+                trace_({Span::Kind::flight, rank, peer, clock.now, arrives});
+            }
+            if (works_) works_->set(peer, argument, view.works[busy_index]);
+            send(Departure{rank, peer, argument, clock.now, arrives, busy - busy_base_});
+        }
+    }
+}
+
+template <class Send>
+std::uint32_t Lanes::run(std::uint32_t index, Send send) {
+    const View& view = view_of(index);
+    const ImageLane& lane = view.lanes[index - view.first_lane];
+    std::uint32_t place = places_[index];
+    Clock clock = clock_of(index);
+    std::uint32_t passed = 0;
+    while (place != kDone) {
+        const std::uint32_t* const piece = view.piece(lane, place);
+        if ((place & kSent) == 0) act(lane.rank, view, piece, clock, send);
+        place |= kSent;
+        const std::uint32_t* at = piece + piece[1];
+        if (static_cast<Word>(*at & 7) != Word::end) {
+            if (!receive(index, lane, place >> 1, at, clock)) break;
+            const bool any = static_cast<Word>(*at & 7) == Word::receive_any;
+            const std::uint32_t count = *at >> 3;
+            ++at;
+            for (std::uint32_t i = 0; i < count; ++i) at += any && (*at & 1) != 0 ? 2 : 1;
+        }
+        const std::uint32_t* const end = piece + piece[0];
+        for (++place; at < end; ++at) {
+            if (static_cast<Word>(*at & 7) == Word::end)
+                place = kDone;
+            else
+                compute(lane.rank, view.times[*at >> 3], clock);
+        }
+        ++passed;
+    }
+    places_[index] = place;
+    set_clock(index, clock);
+    return passed;
+}
+
+}  // namespace weft::lab

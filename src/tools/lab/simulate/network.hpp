@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// network.hpp - interface for latencies that differ between pairs of ranks.
+//
+// Next     tools/lab/simulate/topology.hpp for topologies by name, and the links of their messages.
+#pragma once
+
+#include "tools/lab/simulate/clock.hpp"
+#include "weft/types.hpp"
+
+namespace weft::lab {
+
+class Network {
+  public:
+    Network() = default;
+    Network(const Network&) = default;
+    Network& operator=(const Network&) = default;
+    virtual ~Network() = default;
+    [[nodiscard]] virtual Time latency(Rank source, Rank target) const = 0;
+};
+
+}  // namespace weft::lab

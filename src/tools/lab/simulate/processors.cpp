@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/processors.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::lab {
+
+bool needs_order(std::span<const ImagePart> parts) {
+    return std::ranges::any_of(parts, [](const ImagePart& part) {
+        return part.has_cards() || std::ranges::any_of(part.lanes(), [](const ImageLane& lane) {
+                   return lane.lane > 0;
+               });
+    });
+}
+
+Processors::Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
+                       const Trace& trace)
+    : around_(surroundings),
+      trace_(trace),
+      busy_base_(surroundings.model.busy(0)),
+      ranks_(ranks_of(parts)),
+      clocks_(static_cast<std::size_t>(ranks_)),
+      arrivals_(ranks_, keys_of(parts), true),
+      waiting_(ranks_, keys_of(parts), true) {
+    for (const auto& [rank, start] : surroundings.starts)
+        clocks_[static_cast<std::size_t>(rank)].now = start;
+    for (const ImagePart& part : parts) {
+        if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts), true);
+        raises_ += part.raises();
+        waits_ += part.waits();
+        lanes_.reserve(lanes_.size() + part.lanes().size());
+        for (const ImageLane& lane : part.lanes()) {
+            LaneState state{.part = &part, .lane = lane, .row = lane.first};
+            state.ready = clocks_[static_cast<std::size_t>(lane.rank)].now;
+            state.at = piece_of(state) + Pieces::kHead;
+            lanes_.push_back(state);
+        }
+    }
+    for (std::uint32_t index = 0; index < lanes_.size(); ++index) go_on(index);
+}
+
+void Processors::run_ahead() {
+    if (trace_ || !around_.uniform()) return;
+    constexpr Time kNever = std::numeric_limits<Time>::max();
+    Time least = kNever;  // from the action of a rank to the arrival of its message
+    const ImagePart* seen = nullptr;
+    std::vector<std::uint32_t> rank_of;
+    for (const LaneState& state : lanes_) {
+        rank_of.push_back(static_cast<std::uint32_t>(state.lane.rank));
+        if (state.part == seen) continue;
+        seen = state.part;
+        if (seen->has_cards()) return;
+        for (std::size_t i = 0; i < seen->times().size(); ++i)
+            least = std::min(least, seen->times()[i] + seen->delays()[i] + around_.model.latency);
+    }
+    if (least == kNever || least <= 0) return;
+    possible_.order_by_owner(least, std::move(rank_of));
+}
+
+void Processors::go_on(std::uint32_t index) {
+    LaneState& state = lanes_[index];
+    if (state.run != nullptr) {
+        possible_.push({state.ready, index});
+        return;
+    }
+    const std::uint32_t* const piece = piece_of(state);
+    if (state.at == piece + piece[0]) {
+        ++state.row;
+        state.at = piece_of(state) + Pieces::kHead;
+    }
+    switch (static_cast<Word>(*state.at & 7)) {
+        case Word::end:
+            state.state = State::done;
+            return;
+        case Word::receive:
+        case Word::receive_any:
+            begin_reception(index);
+            return;
+        case Word::send:
+            state.run = state.at + 3;
+            state.left = state.at[2];
+            [[fallthrough]];
+        default:
+            possible_.push({state.ready, index});
+    }
+}
+
+void Processors::begin_reception(std::uint32_t index) {
+    LaneState& state = lanes_[index];
+    state.state = State::receiving;
+    const bool any = static_cast<Word>(*state.at & 7) == Word::receive_any;
+    state.left = *state.at++ >> 3;
+    for (std::uint32_t i = 0; i < state.left; ++i) {
+        const std::uint32_t word = *state.at++;
+        if (!any)
+            await(index, word);
+        else if ((word & 1) == 0)
+            await(index, word >> 1);
+        else
+            await_cell(index, ahead(state.lane.rank, *state.at++), word >> 1);
+    }
+}
+
+void Processors::await(std::uint32_t index, std::uint32_t key) {
+    const LaneState& state = lanes_[index];
+    const Time arrival = arrivals_.find(state.lane.rank, key);
+    if (arrival < 0)
+        waiting_.set(state.lane.rank, key, index);
+    else
+        possible_.push({std::max(state.ready, arrival), index, key});
+}
+
+void Processors::await_cell(std::uint32_t index, Rank owner, std::uint32_t key) {
+    const LaneState& state = lanes_[index];
+    const auto found = cells_.find(cell(owner, key));
+    if (found == cells_.end())
+        readers_.emplace(cell(owner, key), index);
+    else
+        possible_.push(
+            {std::max(state.ready, found->second + around_.latency(owner, state.lane.rank)),
+             index});
+}
+
+void Processors::arrive(Rank target, std::uint32_t key, Time time) {
+    arrivals_.set(target, key, time);
+    const Time lane = waiting_.find(target, key);
+    if (lane < 0) return;
+    const auto index = static_cast<std::uint32_t>(lane);
+    possible_.push({std::max(lanes_[index].ready, time), index, key});
+}
+
+/// Receives one message of a reception; after the last one the lane continues.
+void Processors::take(const Possible& message, LaneState& state) {
+    Clock& clock = clock_of(state);
+    const Rank rank = state.lane.rank;
+    const Time begin = std::max(clock.now, message.time);
+    const bool works = works_ && message.key != kNoKey;
+    const Time work = works ? std::max<Time>(0, works_->find(rank, message.key)) : 0;
+    const Time start = clock.receive(around_.model, Arrival{message.time, work});
+    show(Span::Kind::wait, rank, kNoRank, begin, start);
+    show(Span::Kind::receive, rank, kNoRank, start, clock.now);
+    if (--state.left > 0) return;
+    const Time delay = around_.noise.delay(rank, state.lane.lane, state.waits++);
+    show(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);
+    clock.now += delay;
+    state.state = State::acting;
+    state.ready = clock.now;
+    go_on(message.lane);
+}
+
+void Processors::compute(LaneState& state) {
+    Clock& clock = clock_of(state);
+    const Time time = state.part->times()[*state.at++ >> 3];
+    show(Span::Kind::compute, state.lane.rank, kNoRank, clock.now, clock.now + time);
+    clock.now += time;
+}
+
+/// Publishes a cell, which takes the time of one message. Readers see it one latency later.
+void Processors::publish(LaneState& state) {
+    Clock& clock = clock_of(state);
+    const Rank rank = state.lane.rank;
+    const std::uint64_t place = cell(rank, *state.at >> 3);
+    const Time begin = std::max(clock.now, clock.send_free);
+    const Time busy = state.part->times()[state.at[1]];
+    clock.send(around_.model, busy, 0);
+    state.at += 2;
+    show(Span::Kind::send, rank, kNoRank, begin, clock.now);
+    cells_[place] = clock.now;
+    const auto [first, last] = readers_.equal_range(place);
+    for (auto reader = first; reader != last; ++reader) {
+        const LaneState& waiting = lanes_[reader->second];
+        const Time arrival = clock.now + around_.latency(rank, waiting.lane.rank);
+        possible_.push({std::max(waiting.ready, arrival), reader->second});
+    }
+    readers_.erase(first, last);
+}
+
+Departure Processors::send_next(LaneState& state) {
+    Clock& clock = clock_of(state);
+    const Rank rank = state.lane.rank;
+    const Rank peer = ahead(rank, *state.run);
+    const Time busy = state.part->times()[state.at[1]];
+    const std::uint32_t key = *state.at >> 3;
+    const Time begin = std::max(clock.now, clock.send_free);
+    const Time delay = state.part->delays()[state.at[1]];
+    const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
+    show(Span::Kind::send, rank, peer, begin, clock.now);
+    show(Span::Kind::flight, rank, peer, clock.now, arrives);
+    if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
+    ++state.run;
+    if (--state.left == 0) {
+        state.at = state.run;
+        state.run = nullptr;
+    }
+    return {rank, peer, key, clock.now, arrives, busy - busy_base_};
+}
+
+void Processors::depart(const Departure& departure, Time hold) {
+    std::uint32_t flight = 0;
+    if (landed_.empty()) {
+        flight = static_cast<std::uint32_t>(flights_.size());
+        flights_.emplace_back();
+    } else {
+        flight = landed_.back();
+        landed_.pop_back();
+    }
+    flights_[flight] = {departure, hold, false};
+    possible_.push({departure.left, flight + static_cast<std::uint32_t>(lanes_.size())});
+}
+
+/// Moves a message to its next NIC. Transfer is cut-through: a message enters both NICs as soon as
+/// they are free, and the latency is added at the end.
+void Processors::fly(std::uint32_t flight, Time now) {
+    Flight& message = flights_[flight];
+    const Departure& departure = message.departure;
+    Time& free = card_of(message.left ? departure.target : departure.source, !message.left);
+    const Time enters = std::max(now, free);
+    free = enters + message.hold;
+    if (!message.left) {
+        message.left = true;
+        possible_.push({enters, flight + static_cast<std::uint32_t>(lanes_.size())});
+        return;
+    }
+    const Departure over = departure;
+    landed_.push_back(flight);
+    arrive(over.target, over.key, enters + over.arrives - over.left);
+}
+
+base::Result<Outcome> Processors::outcome() const {
+    for (const LaneState& state : lanes_)
+        if (state.state != State::done)
+            return base::fail(Status::argument, "rank {} lane {} waits for what is never sent",
+                              state.lane.rank, state.lane.lane);
+    Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(),
+                    .messages = raises_,
+                    .events = raises_ + waits_};
+    for (const Clock& clock : clocks_) {
+        outcome.makespan = std::max(outcome.makespan, clock.now);
+        outcome.earliest_finish = std::min(outcome.earliest_finish, clock.now);
+        if (around_.ends)
+            outcome.ends.emplace_back(static_cast<Rank>(outcome.ends.size()), clock.now);
+    }
+    return outcome;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// processors.hpp - runs images whose ranks have several lanes, which share the rank's processor.
+//
+// Idea     The next action of a lane is a message, a computation or the receipt of one message of a
+//          reception. It becomes possible at some time. The processor of a rank executes possible
+//          actions one at a time, in order of these times; ties go to the earlier lane.
+// Why      With one lane for each rank, any order in which a reception follows its sends gives the
+//          result (lanes.hpp). With several lanes the first one delays the others, so the order of
+//          time is necessary. The same holds for NICs that ranks of a node share: messages enter a
+//          NIC one after the other.
+// Holds    The order equals that of GOAL's reader (tools/lab/simulate/goal_read.cpp), so both give
+//          the same times.
+// Next     generic.cpp delivers at once; tools/lab/simulate/events.cpp delivers over ports and
+//          links.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/lab/simulate/board.hpp"
+#include "tools/lab/simulate/lanes.hpp"
+#include "tools/lab/simulate/time_queue.hpp"
+
+namespace weft::lab {
+
+/// Returns true if a rank has more than one lane, or if messages use NICs.
+[[nodiscard]] bool needs_order(std::span<const ImagePart> parts);
+
+class Processors {
+  public:
+    Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
+               const Trace& trace);
+
+    /// Lets ranks run ahead of others by less than the least time of a message. The results
+    /// stay the same if all messages arrive as their senders computed. Has no effect with NICs
+    /// or a trace.
+    void run_ahead();
+
+    /// Returns true if no action is possible before another arrival.
+    [[nodiscard]] bool idle() const { return possible_.empty(); }
+    /// Returns the time of the next action. Must not be called if idle().
+    [[nodiscard]] Time next() const { return possible_.top().time; }
+    /// Executes the next action; calls send(Departure) if it is a message.
+    template <class Send>
+    void step(Send send);
+    /// Stores an arrival, whose time must not precede the last step.
+    void arrive(Rank target, std::uint32_t key, Time time);
+
+    [[nodiscard]] std::uint64_t raises() const { return raises_; }
+    /// Returns the times of the ranks. Fails if a lane is still waiting.
+    [[nodiscard]] base::Result<Outcome> outcome() const;
+
+  private:
+    enum class State : std::uint8_t { acting, receiving, done };
+
+    struct LaneState {
+        const ImagePart* part = nullptr;
+        ImageLane lane;
+        std::size_t row = 0;                 ///< of its piece, in the part's rows
+        const std::uint32_t* at = nullptr;   ///< next word of the piece
+        const std::uint32_t* run = nullptr;  ///< next target of a run of sends, or nullptr
+        /// Sends left in the run, or messages left in the reception.
+        std::uint32_t left = 0;
+        std::uint32_t waits = 0;  ///< number of receptions that have ended
+        State state = State::acting;
+        /// End of its last action.
+        Time ready = 0;
+    };
+    static constexpr std::uint32_t kNoKey = std::numeric_limits<std::uint32_t>::max();
+
+    struct Possible {
+        Time time = 0;
+        std::uint32_t lane = 0;
+        std::uint32_t key = kNoKey;  ///< key of a message that can be received
+
+        friend bool operator>(const Possible& a, const Possible& b) {
+            const bool same = a.time == b.time;
+            const bool lane = same & (a.lane == b.lane);
+            return (a.time > b.time) | (same & (a.lane > b.lane)) |
+                   (lane & (a.key > b.key));  // no branch
+        }
+    };
+
+    [[nodiscard]] const std::uint32_t* piece_of(const LaneState& state) const {
+        return state.part->pieces().words().data() + state.part->pieces().rows()[state.row];
+    }
+    [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
+        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
+        const auto size = static_cast<std::uint32_t>(ranks_);
+        return static_cast<Rank>(to < size ? to : to - size);
+    }
+    [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
+        return static_cast<std::uint64_t>(owner) << 32 | key;
+    }
+    [[nodiscard]] Clock& clock_of(const LaneState& state) {
+        return clocks_[static_cast<std::size_t>(state.lane.rank)];
+    }
+    /// Determines the lane's next action, and queues it.
+    void go_on(std::uint32_t index);
+    void begin_reception(std::uint32_t index);
+    void await(std::uint32_t index, std::uint32_t key);
+    void await_cell(std::uint32_t index, Rank owner, std::uint32_t key);
+    void take(const Possible& message, LaneState& state);
+    void compute(LaneState& state);
+    void publish(LaneState& state);
+    [[nodiscard]] Departure send_next(LaneState& state);
+    /// A message through NICs: first the NIC of its sender's node, then that of its target's node.
+    struct Flight {
+        Departure departure;
+        Time hold = 0;
+        bool left = false;  ///< has passed the sender's NIC
+    };
+    void depart(const Departure& departure, Time hold);
+    void fly(std::uint32_t flight, Time now);
+    [[nodiscard]] Time& card_of(Rank rank, bool out) {
+        const auto node = static_cast<std::size_t>(lanes_.front().part->node_of(rank));
+        const std::size_t index = 2 * node + (out ? 1 : 0);
+        if (index >= cards_.size()) cards_.resize(index + 1);
+        return cards_[index];
+    }
+    void show(Span::Kind kind, Rank rank, Rank peer, Time begin, Time end) const {
+        if (trace_ && end > begin) trace_({kind, rank, peer, begin, end});
+    }
+
+    const Surroundings& around_;
+    const Trace& trace_;
+    Time busy_base_;
+    Rank ranks_;
+    std::vector<LaneState> lanes_;
+    std::vector<Clock> clocks_;  ///< by rank
+    TimeQueue<Possible> possible_;
+    Board arrivals_;
+    Board waiting_;  ///< lane that waits for an arrival
+    /// Time of the receiver for the bytes of an arrival.
+    std::optional<Board> works_;
+    std::unordered_map<std::uint64_t, Time> cells_;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
+    std::vector<Flight> flights_;
+    std::vector<std::uint32_t> landed_;  ///< unused flights
+    /// Time at which each NIC is free, by node, in and out.
+    std::vector<Time> cards_;
+    std::uint64_t raises_ = 0;
+    std::uint64_t waits_ = 0;
+};
+
+template <class Send>
+void Processors::step(Send send) {
+    const Possible next = possible_.top();
+    possible_.pop();
+    if (next.lane >= lanes_.size()) {
+        fly(next.lane - static_cast<std::uint32_t>(lanes_.size()), next.time);
+        return;
+    }
+    LaneState& state = lanes_[next.lane];
+    if (state.state == State::receiving) {
+        take(next, state);
+        return;
+    }
+    Clock& clock = clock_of(state);
+    clock.now = std::max(clock.now, next.time);
+    const auto word = static_cast<Word>(*state.at & 7);
+    if (word == Word::compute) {
+        compute(state);
+    } else if (word == Word::publish) {
+        publish(state);
+    } else {
+        const Time hold = state.part->holds()[state.at[1]];
+        const Departure message = send_next(state);
+        state.ready = clock.now;
+        go_on(next.lane);
+        if (hold > 0)
+            depart(message, hold);
+        else
+            send(message);
+        return;
+    }
+    state.ready = clock.now;
+    go_on(next.lane);
+}
+
+}  // namespace weft::lab

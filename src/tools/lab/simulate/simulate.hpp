@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// simulate.hpp - engines that compute when each rank of a call ends, under a model of messages.
+//
+// Idea     Programs are static, so without shared links the result is a longest path. Any order in
+//          which a reception follows its sends gives it exactly. Engines differ in their input:
+//           generic     programs of all ranks (as an image), each lane as far as arrivals allow
+//           structured  the stages of an algorithm, all ranks of a stage at once
+//           folded      the stages, for sets of equal ranks of any size
+// Holds    All engines give the same times, to the picosecond.
+// Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for the inputs;
+//          tools/lab/simulate/events.hpp for an engine in order of time, which models contention.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/schedule/stages.hpp"
+#include "tools/lab/simulate/image.hpp"
+#include "tools/lab/simulate/network.hpp"
+#include "tools/lab/simulate/noise.hpp"
+
+namespace weft::lab {
+
+/// Inputs of a simulation besides the programs.
+struct Surroundings {
+    MessageModel model;
+    std::shared_ptr<const Network> network;  ///< nullptr: the model's latency between all ranks
+    Noise noise;
+    std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and their start times
+    bool ends = false;                          ///< the generic engine fills Outcome::ends
+    /// Called from time to time with the completed part, 0 to 1.
+    std::function<void(double)> progress;
+
+    [[nodiscard]] bool uniform() const { return network == nullptr; }
+    [[nodiscard]] Time latency(Rank source, Rank target) const {
+        return uniform() ? model.latency : network->latency(source, target);
+    }
+};
+
+struct Outcome {
+    Time makespan = 0;                        ///< end of the last rank
+    Time earliest_finish = 0;                 ///< end of the first rank
+    std::uint64_t messages = 0;               ///< puts and signals
+    std::uint64_t events = 0;                 ///< puts, signals and waits
+    std::vector<std::pair<Rank, Time>> ends;  ///< end of each rank, if requested
+};
+
+/// One activity of a rank, for timelines.
+struct Span {
+    enum class Kind : std::uint8_t { send, flight, wait, receive, compute, noise };
+    Kind kind = Kind::send;
+    Rank rank = 0;
+    Rank peer = kNoRank;  ///< target of a flight
+    Time begin = 0;
+    Time end = 0;
+};
+using Trace = std::function<void(const Span&)>;
+
+/// Runs programs. Returns Status::argument if they deadlock; the text names rank and signal.
+[[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
+                                                     const Surroundings& surroundings,
+                                                     const Trace& trace = {});
+/// Return Status::unsupported if stages do not determine the result; the text has the reason.
+[[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
+                                                        const VectorSize& size,
+                                                        const Surroundings& surroundings);
+[[nodiscard]] base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
+                                                    const Surroundings& surroundings);
+
+}  // namespace weft::lab
