@@ -4,7 +4,7 @@
 // Idea     Each case runs several times. The minimum and the median are printed, because other load
 //          on a machine only adds time. Generation is part of a case if the engine needs programs.
 // Next     docs/selection.md for the engines.
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/simulate.hpp"
 
 #include <fmt/format.h>
 
@@ -22,11 +22,11 @@
 #include "collectives/registry.hpp"
 #include "tools/lab/program/command_line.hpp"
 #include "tools/lab/program/json.hpp"
-#include "tools/lab/simulate/events.hpp"
-#include "tools/lab/simulate/noise_distributions.hpp"
-#include "tools/lab/simulate/stream.hpp"
-#include "tools/lab/simulate/wire_model.hpp"
 #include "tools/measure/statistics.hpp"
+#include "tools/simulate/events.hpp"
+#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/stream.hpp"
+#include "tools/simulate/wire_model.hpp"
 
 namespace {
 

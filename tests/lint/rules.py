@@ -14,9 +14,9 @@ CODE_COLUMNS = 100
 PAGE_COLUMNS = 120
 
 # Rooms whose files may not name a collective; rooms without clocks, threads and files; folders of the product.
-NAMELESS = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure", "src/link", "src/run/bind",
-            "src/run/execute", "src/run/reduce")
-PURE = ("src/plan", "src/tools/lab/simulate", "src/tools/lab/cost", "collectives")
+NAMELESS = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure", "src/tools/simulate", "src/link",
+            "src/run/bind", "src/run/execute", "src/run/reduce")
+PURE = ("src/plan", "src/tools/simulate", "src/tools/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
 # Names of collectives that are forbidden in code and comments. `reduce` is also a step and `scan` also a verb, so both

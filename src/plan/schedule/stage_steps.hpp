@@ -3,7 +3,7 @@
 //
 // Idea     The steps of a rank are derived from the stages and passed to a *sink* in order. A sink
 //          that stores them makes a program (stages.cpp); a sink that needs only their costs stores
-//          no step (tools/lab/simulate/stream.hpp).
+//          no step (tools/simulate/stream.hpp).
 // Why      Some simulations need millions of programs, each only once. The runtime's programs are
 //          made here, too, so simulated steps equal executed ones.
 // Holds    The time is proportional to the steps and the number of stages. One StageSteps serves

@@ -2,7 +2,7 @@
 // costed_steps.hpp - the steps of a rank's program with their times on a machine.
 //
 // Idea     The costs of puts price the bytes and buffers of each executed step. The sampled ranks
-//          of a prediction and the images of the simulator (tools/lab/simulate/image.hpp) use the
+//          of a prediction and the images of the simulator (tools/simulate/image.hpp) use the
 //          same times.
 // Next     sampled_ranks.hpp.
 #pragma once

@@ -10,7 +10,7 @@
 //          because sums and maxima of whole numbers are exact.
 // Holds    Time is in picoseconds. Costs of bytes are in femtoseconds for each byte. They are
 //          rounded to picoseconds once for each message or reduction, in the same way everywhere.
-// Next     docs/selection.md for the conventions; tools/lab/simulate/wire_model.hpp for the
+// Next     docs/selection.md for the conventions; tools/simulate/wire_model.hpp for the
 //          models by name.
 #pragma once
 

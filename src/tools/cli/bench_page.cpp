@@ -11,7 +11,7 @@
 
 #include "base/units.hpp"
 #include "tools/cli/bench_report.hpp"
-#include "tools/lab/simulate/timeline.hpp"
+#include "tools/simulate/timeline.hpp"
 
 namespace weft::tools {
 

@@ -2,7 +2,7 @@
 // goal_command.cpp - `weft goal`: simulates a schedule of any tool, in the GOAL format, under a
 // message model.
 //
-// Next     tools/lab/simulate/goal.hpp for the format; `weft simulate --goal` writes such files.
+// Next     tools/simulate/goal.hpp for the format; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 #include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
-#include "tools/lab/simulate/goal.hpp"
+#include "tools/simulate/goal.hpp"
 
 namespace weft::tools {
 

@@ -15,9 +15,9 @@
 #include "plan/schedule/text.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
-#include "tools/lab/simulate/image.hpp"
-#include "tools/lab/simulate/simulate.hpp"
-#include "tools/lab/simulate/timeline.hpp"
+#include "tools/simulate/image.hpp"
+#include "tools/simulate/simulate.hpp"
+#include "tools/simulate/timeline.hpp"
 
 namespace weft::tools {
 

@@ -27,12 +27,12 @@
 #include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
-#include "tools/lab/simulate/events.hpp"
-#include "tools/lab/simulate/goal.hpp"
-#include "tools/lab/simulate/noise_distributions.hpp"
-#include "tools/lab/simulate/simulate.hpp"
-#include "tools/lab/simulate/stream.hpp"
-#include "tools/lab/simulate/timeline.hpp"
+#include "tools/simulate/events.hpp"
+#include "tools/simulate/goal.hpp"
+#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/simulate.hpp"
+#include "tools/simulate/stream.hpp"
+#include "tools/simulate/timeline.hpp"
 
 namespace weft::tools {
 

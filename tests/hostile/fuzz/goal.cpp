@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/goal.hpp"
+#include "tools/simulate/goal.hpp"
 
 #include "base/check.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
-#include "tools/lab/simulate/wire_model.hpp"
+#include "tools/simulate/wire_model.hpp"
 
 void weft::fuzz::goal(std::string_view input) {
     static const auto model =

@@ -7,8 +7,8 @@
 #include "plan/select/duration.hpp"
 #include "run/job/measured_files.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
-#include "tools/lab/simulate/noise_distributions.hpp"
-#include "tools/lab/simulate/topology.hpp"
+#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/topology.hpp"
 
 void weft::fuzz::parameters(std::string_view input) {
     if (input.empty()) return;

@@ -13,7 +13,7 @@
 #include "collectives/registry.hpp"
 #include "run/team/choice.hpp"
 #include "run/team/stencil_exchange.hpp"
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/simulate.hpp"
 
 namespace weft::plan {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "tests/support/generate_all.hpp"
-#include "tools/lab/simulate/events.hpp"
-#include "tools/lab/simulate/noise_distributions.hpp"
-#include "tools/lab/simulate/simulate.hpp"
-#include "tools/lab/simulate/wire_model.hpp"
+#include "tools/simulate/events.hpp"
+#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/simulate.hpp"
+#include "tools/simulate/wire_model.hpp"
 
 namespace weft::lab::test {
 

@@ -3,7 +3,7 @@
 // all algorithms and any number of lanes on a processor. The text conforms to the grammar of
 // LogGOPSim. Invalid GOAL is refused with its line.
 // Method: times computed by hand, every algorithm of the list, and all small schedules.
-#include "tools/lab/simulate/goal.hpp"
+#include "tools/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "collectives/notation/enumerate.hpp"
 #include "tests/model/simulate/ask.hpp"
-#include "tools/lab/simulate/processors.hpp"
+#include "tools/simulate/processors.hpp"
 
 namespace weft::lab::test {
 namespace {

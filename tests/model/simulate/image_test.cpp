@@ -13,7 +13,7 @@
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
 #include "schedules.hpp"
-#include "tools/lab/simulate/stream.hpp"
+#include "tools/simulate/stream.hpp"
 
 namespace weft::lab::test {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "ask.hpp"
 #include "base/random.hpp"
-#include "tools/lab/simulate/event_queue.hpp"
-#include "tools/lab/simulate/time_queue.hpp"
-#include "tools/lab/simulate/timeline.hpp"
+#include "tools/simulate/event_queue.hpp"
+#include "tools/simulate/time_queue.hpp"
+#include "tools/simulate/timeline.hpp"
 
 namespace weft::lab::test {
 namespace {

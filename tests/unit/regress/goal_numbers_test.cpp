@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "tools/lab/simulate/goal.hpp"
-#include "tools/lab/simulate/wire_model.hpp"
+#include "tools/simulate/goal.hpp"
+#include "tools/simulate/wire_model.hpp"
 
 namespace weft::lab {
 namespace {

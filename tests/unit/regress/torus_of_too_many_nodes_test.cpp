@@ -4,7 +4,7 @@
 // number of ranks.
 #include <gtest/gtest.h>
 
-#include "tools/lab/simulate/topology.hpp"
+#include "tools/simulate/topology.hpp"
 
 namespace weft::test {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "plan/select/predict.hpp"
 #include "tools/lab/cost/parameters.hpp"
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/simulate.hpp"
 
 namespace weft::lab {
 

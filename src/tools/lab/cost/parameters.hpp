@@ -15,7 +15,7 @@
 #include "base/result.hpp"
 #include "plan/select/machine.hpp"
 #include "plan/select/measured_costs.hpp"
-#include "tools/lab/simulate/wire_model.hpp"
+#include "tools/simulate/wire_model.hpp"
 
 namespace weft::lab {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "tools/lab/simulate/network.hpp"
+#include "tools/simulate/network.hpp"
 
 namespace weft::lab {
 

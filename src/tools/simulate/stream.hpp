@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "plan/schedule/stages.hpp"
-#include "tools/lab/simulate/image.hpp"
+#include "tools/simulate/image.hpp"
 
 namespace weft::lab {
 

@@ -6,8 +6,8 @@
 
 #include <span>
 
-#include "tools/lab/simulate/simulate.hpp"
-#include "tools/lab/simulate/topology.hpp"
+#include "tools/simulate/simulate.hpp"
+#include "tools/simulate/topology.hpp"
 
 namespace weft::lab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/topology.hpp"
+#include "tools/simulate/topology.hpp"
 
 #include <algorithm>
 #include <cstdlib>

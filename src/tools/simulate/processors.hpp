@@ -8,9 +8,9 @@
 //          result (lanes.hpp). With several lanes the first one delays the others, so the order of
 //          time is necessary. The same holds for NICs that ranks of a node share: messages enter a
 //          NIC one after the other.
-// Holds    The order equals that of GOAL's reader (tools/lab/simulate/goal_read.cpp), so both give
+// Holds    The order equals that of GOAL's reader (tools/simulate/goal_read.cpp), so both give
 //          the same times.
-// Next     generic.cpp delivers at once; tools/lab/simulate/events.cpp delivers over ports and
+// Next     generic.cpp delivers at once; tools/simulate/events.cpp delivers over ports and
 //          links.
 #pragma once
 
@@ -20,9 +20,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tools/lab/simulate/board.hpp"
-#include "tools/lab/simulate/lanes.hpp"
-#include "tools/lab/simulate/time_queue.hpp"
+#include "tools/simulate/board.hpp"
+#include "tools/simulate/lanes.hpp"
+#include "tools/simulate/time_queue.hpp"
 
 namespace weft::lab {
 

@@ -11,7 +11,7 @@
 //          the sends of the piece are done. Each rank has one lane; processors.hpp runs
 //          ranks with several.
 // Next     pieces.hpp for the contents of lanes; generic.cpp delivers at once;
-//          tools/lab/simulate/events.cpp delivers in order of time.
+//          tools/simulate/events.cpp delivers in order of time.
 #pragma once
 
 #include <limits>
@@ -19,8 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tools/lab/simulate/board.hpp"
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/board.hpp"
+#include "tools/simulate/simulate.hpp"
 
 namespace weft::lab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/pieces.hpp"
+#include "tools/simulate/pieces.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/processors.hpp"
+#include "tools/simulate/processors.hpp"
 
 #include <algorithm>
 #include <limits>

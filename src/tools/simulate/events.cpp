@@ -9,14 +9,14 @@
 //          in the same order of time.
 // Holds    Links serve messages in the order of arrival, so results depend only on the
 //          order of time.
-#include "tools/lab/simulate/events.hpp"
+#include "tools/simulate/events.hpp"
 
 #include <queue>
 #include <tuple>
 #include <unordered_map>
 
-#include "tools/lab/simulate/event_queue.hpp"
-#include "tools/lab/simulate/processors.hpp"
+#include "tools/simulate/event_queue.hpp"
+#include "tools/simulate/processors.hpp"
 
 namespace weft::lab {
 

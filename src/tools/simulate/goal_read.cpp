@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "tools/lab/simulate/goal.hpp"
+#include "tools/simulate/goal.hpp"
 
 namespace weft::lab {
 

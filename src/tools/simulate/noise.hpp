@@ -4,13 +4,13 @@
 // Idea     A delay is a function of seed, rank, lane and the number of earlier waits of that lane,
 //          so the order of an engine's requests does not matter.
 // Holds    The arithmetic is on whole numbers: a seed gives the same delays on every machine.
-// Next     tools/lab/simulate/noise_distributions.hpp for distributions by name.
+// Next     tools/simulate/noise_distributions.hpp for distributions by name.
 #pragma once
 
 #include <cstdint>
 
 #include "base/random.hpp"
-#include "tools/lab/simulate/clock.hpp"
+#include "tools/simulate/clock.hpp"
 #include "weft/types.hpp"
 
 namespace weft::lab {

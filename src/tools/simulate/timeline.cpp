@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/timeline.hpp"
+#include "tools/simulate/timeline.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/wire_model.hpp"
+#include "tools/simulate/wire_model.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 //          programs, or written piece by piece.
 // Holds    (rank, key) names a flag, with key = number * segments + segment. A flag is raised and
 //          awaited under the same key. Consecutive waits form one reception.
-// Next     generic.cpp runs images; tools/lab/simulate/stream.hpp writes them without programs.
+// Next     generic.cpp runs images; tools/simulate/stream.hpp writes them without programs.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 #include "base/result.hpp"
 #include "plan/schedule/program.hpp"
 #include "plan/select/costed_steps.hpp"
-#include "tools/lab/simulate/clock.hpp"
-#include "tools/lab/simulate/pieces.hpp"
+#include "tools/simulate/clock.hpp"
+#include "tools/simulate/pieces.hpp"
 
 namespace weft::lab {
 

@@ -21,8 +21,8 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "tools/lab/simulate/image.hpp"
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/image.hpp"
+#include "tools/simulate/simulate.hpp"
 
 namespace weft::lab {
 

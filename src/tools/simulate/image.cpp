@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/image.hpp"
+#include "tools/simulate/image.hpp"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 // Holds    The times equal those of the generic engine for the programs of these stages.
 #include <algorithm>
 
-#include "tools/lab/simulate/exchange_stage.hpp"
+#include "tools/simulate/exchange_stage.hpp"
 
 namespace weft::lab {
 

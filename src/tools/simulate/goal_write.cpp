@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plan/schedule/step.hpp"
-#include "tools/lab/simulate/goal.hpp"
+#include "tools/simulate/goal.hpp"
 
 namespace weft::lab {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plan/schedule/stages.hpp"
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/simulate.hpp"
 
 namespace weft::lab {
 

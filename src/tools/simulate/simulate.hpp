@@ -8,7 +8,7 @@
 //           folded      the stages, for sets of equal ranks of any size
 // Holds    All engines give the same times, to the picosecond.
 // Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for the inputs;
-//          tools/lab/simulate/events.hpp for an engine in order of time, which models contention.
+//          tools/simulate/events.hpp for an engine in order of time, which models contention.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@
 
 #include "base/result.hpp"
 #include "plan/schedule/stages.hpp"
-#include "tools/lab/simulate/image.hpp"
-#include "tools/lab/simulate/network.hpp"
-#include "tools/lab/simulate/noise.hpp"
+#include "tools/simulate/image.hpp"
+#include "tools/simulate/network.hpp"
+#include "tools/simulate/noise.hpp"
 
 namespace weft::lab {
 

@@ -13,7 +13,7 @@
 #include <limits>
 #include <map>
 
-#include "tools/lab/simulate/exchange_stage.hpp"
+#include "tools/simulate/exchange_stage.hpp"
 
 namespace weft::lab {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "tools/lab/simulate/noise.hpp"
+#include "tools/simulate/noise.hpp"
 
 namespace weft::lab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/stream.hpp"
+#include "tools/simulate/stream.hpp"
 
 #include <vector>
 

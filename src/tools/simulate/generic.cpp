@@ -9,8 +9,8 @@
 // Holds    The last sweep is the first that progresses in less than an eighth of the lanes. A
 //          watched lane is run once more than it is stopped. The time is therefore proportional to
 //          the number of messages.
-#include "tools/lab/simulate/lanes.hpp"
-#include "tools/lab/simulate/processors.hpp"
+#include "tools/simulate/lanes.hpp"
+#include "tools/simulate/processors.hpp"
 
 namespace weft::lab {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/lab/simulate/simulate.hpp"
+#include "tools/simulate/simulate.hpp"
 
 namespace weft::lab {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // network.hpp - interface for latencies that differ between pairs of ranks.
 //
-// Next     tools/lab/simulate/topology.hpp for topologies by name, and the links of their messages.
+// Next     tools/simulate/topology.hpp for topologies by name, and the links of their messages.
 #pragma once
 
-#include "tools/lab/simulate/clock.hpp"
+#include "tools/simulate/clock.hpp"
 #include "weft/types.hpp"
 
 namespace weft::lab {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/lanes.hpp"
+#include "tools/simulate/lanes.hpp"
 
 #include <algorithm>
 

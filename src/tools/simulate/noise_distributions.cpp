@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/simulate/noise_distributions.hpp"
 
 #include <algorithm>
 #include <array>

@@ -21,8 +21,8 @@
 #include <functional>
 #include <vector>
 
-#include "tools/lab/simulate/clock.hpp"
-#include "tools/lab/simulate/time_slots.hpp"
+#include "tools/simulate/clock.hpp"
+#include "tools/simulate/time_slots.hpp"
 
 namespace weft::lab {
 

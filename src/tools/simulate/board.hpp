@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "base/check.hpp"
-#include "tools/lab/simulate/clock.hpp"
+#include "tools/simulate/clock.hpp"
 #include "weft/types.hpp"
 
 namespace weft::lab {
