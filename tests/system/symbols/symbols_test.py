@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: the shared library has no code of the laboratory or the verifier, and its code has a limited size.
-Method: search its symbol table. As a control, the `weft` command, which has both, must contain these symbols.
+"""Goal: the library has no code of the simulator, the laboratory or the verifier, and its code has a limited size.
+Method: search its symbol table. As a control, the `weft` command, which has all three, must contain these symbols.
 
     symbols_test.py LIBRARY COMMAND TEXT_BYTES_MAX    (0: do not check the size)
 """
@@ -11,6 +11,7 @@ import unittest
 
 FOREIGN = {
     "the laboratory": r"\bweft::lab::",
+    "the simulator": r"\bweft::(\w+::)*(simulate|simulate_\w+|Lanes|Processors|TimeQueue)(\(|::)",
     "the verifier": r"\bweft::plan::(verify|malformed)\(|\bweft::plan::Execution::",
     "the text form of programs": r"\bweft::plan::parse_programs\(",
 }
