@@ -159,4 +159,46 @@ std::string format_seconds(std::uint64_t nanoseconds) {
     return text + "." + decimals;
 }
 
+namespace {
+
+/// Reads a decimal number as a whole multiple of 10^-digits.
+Result<std::int64_t> parse_decimal(std::string_view text, int digits, std::int64_t whole_max) {
+    const auto refuse = [text] {
+        return fail(Status::argument, "'{}' is not a number of nanoseconds, as in 103.2", text);
+    };
+    std::int64_t value = 0;
+    int fraction = -1;  // digits after the point so far
+    bool any = false;
+    for (const char c : text) {
+        if (c == '.') {
+            if (fraction >= 0) return refuse();
+            fraction = 0;
+            continue;
+        }
+        if (c < '0' || c > '9') return refuse();
+        any = true;
+        if (fraction >= 0 && ++fraction > digits) {
+            if (c == '0') continue;
+            return fail(Status::argument, "'{}' has more than {} digits after the point", text,
+                        digits);
+        }
+        value = value * 10 + (c - '0');
+        if (fraction < 0 && value > whole_max)
+            return fail(Status::argument, "'{}' is more than {}", text, whole_max);
+    }
+    if (!any) return refuse();
+    for (int i = fraction < 0 ? 0 : fraction; i < digits; ++i) value *= 10;
+    return value;
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_nanoseconds(std::string_view text) {
+    return parse_decimal(text, 3, 1'000'000'000);
+}
+
+Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text) {
+    return parse_decimal(text, 6, 1'000'000);
+}
+
 }  // namespace weft::base

@@ -2,11 +2,12 @@
 #include "plan/select/measured_costs.hpp"
 
 #include "base/units.hpp"
-#include "plan/select/duration.hpp"
 
 namespace weft::plan {
 
 namespace {
+
+using base::parse_nanoseconds, base::parse_nanoseconds_per_byte;
 
 constexpr std::uint64_t kProcessorsMax = 1'000'000;
 

@@ -105,13 +105,6 @@ struct MessageModel {
     [[nodiscard]] Time take_in(std::uint64_t bytes) const {
         return to_time(static_cast<std::int64_t>(bytes) * receive_byte_fs);
     }
-    /// Returns true if the model has costs that stages do not show.
-    [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
-        return copy_byte_fs > 0 || unpacks(vector_bytes) || receive_byte_fs > 0 ||
-               is_cold(vector_bytes);
-    }
-    /// Returns true if a reception only waits, so the order of its messages does not matter.
-    [[nodiscard]] bool takes_no_time_to_receive() const { return receive == 0 && gap == 0; }
 };
 
 /// Earliest time at which a message is available, and the receiver's time for its bytes.

@@ -13,8 +13,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/units.hpp"
 #include "collectives/notation/optimum.hpp"
-#include "plan/select/duration.hpp"
+#include "plan/select/model.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 
@@ -47,8 +48,8 @@ ScheduleFamily family_of(const std::string& kind) {
 constexpr Rank kBestRanksMax = 100'000'000;
 
 collectives::StageCost read_cost(const EnumerateArguments& arguments) {
-    const auto latency = need(plan::parse_nanoseconds(arguments.latency), "--latency-ns");
-    const auto issue = need(plan::parse_nanoseconds(arguments.issue), "--issue-ns");
+    const auto latency = need(base::parse_nanoseconds(arguments.latency), "--latency-ns");
+    const auto issue = need(base::parse_nanoseconds(arguments.issue), "--issue-ns");
     // Limited so that sums over all ranks fit 64 bits.
     if (issue > 10'000'000'000) refuse("--issue-ns: {} is more than 10 ms", arguments.issue);
     return collectives::StageCost{latency, issue};

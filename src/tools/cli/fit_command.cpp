@@ -21,11 +21,11 @@
 #include <tuple>
 #include <utility>
 
-#include "plan/select/duration.hpp"
 #include "plan/select/machine.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/fit.hpp"
+#include "tools/lab/cost/parameters.hpp"
 #include "tools/measure/passes.hpp"
 
 namespace weft::tools {
@@ -105,10 +105,10 @@ void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
     parameters[key("latency_ns")] = rounded(message_ns(kind) - issue_ns(kind) - receive_ns(kind));
     parameters[key("issue_ns")] = rounded(issue_ns(kind));
     parameters[key("receive_ns")] = rounded(receive_ns(kind));
-    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(kind, copy_ns));
+    parameters[key("ns_per_byte")] = lab::readable_nanoseconds_per_byte(byte_ns(kind, copy_ns));
     if (!is_near(kind))
         parameters[key("receive_ns_per_byte")] =
-            plan::readable_nanoseconds_per_byte(receive_byte_ns(kind, copy_ns));
+            lab::readable_nanoseconds_per_byte(receive_byte_ns(kind, copy_ns));
     parameters[key("slot_ns")] = rounded((kind.calls.slot_us - kind.calls.cell_us) * 1000);
     parameters[key("turn_ns")] = rounded(turn_ns(kind, assumed));
     if (is_near(kind)) parameters["call_ns"] = rounded(kind.calls.alone_us * 1000);
@@ -130,18 +130,18 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
         const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
         parameters[fmt::format("{}_ns", name)] = each_ns > 0 ? each_ns : plan::nanoseconds(usual);
         parameters[fmt::format("{}_ns_per_byte", name)] =
-            plan::readable_nanoseconds_per_byte(2 * line.slope * 1000);
+            lab::readable_nanoseconds_per_byte(2 * line.slope * 1000);
     }
     const double combined = 2 * lab::fit_line_by_ratio(copies.reduced).slope * 1000;
-    parameters["mapped_reduce_ns_per_byte"] = plan::readable_nanoseconds_per_byte(
+    parameters["mapped_reduce_ns_per_byte"] = lab::readable_nanoseconds_per_byte(
         combined - parameters["reduce_ns_per_byte"].get<double>());
 }
 
 void add_parameters(Json& parameters, const OwnMemory& memory) {
-    parameters["copy_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
-    parameters["cold_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
+    parameters["copy_ns_per_byte"] = lab::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
+    parameters["cold_ns_per_byte"] = lab::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
     parameters["unpack_ns_per_byte"] =
-        plan::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
+        lab::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
 }
 
@@ -240,7 +240,7 @@ Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
         add_parameters(parameters, kind, costs.memory.copy_ns_per_byte,
                        is_near(kind) ? assumed.near : assumed.far);
     parameters["reduce_ns_per_byte"] =
-        plan::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
+        lab::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
     add_parameters(parameters, costs.memory);
     if (costs.adoption) add_parameters(parameters, *costs.adoption);

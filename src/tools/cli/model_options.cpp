@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/read_file.hpp"
-#include "plan/select/duration.hpp"
+#include "base/units.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 
@@ -132,7 +132,7 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
     if (arguments.turn && near_and_far)
         refuse("--turn-ns: --params has near_turn_ns and far_turn_ns");
     if (arguments.turn)
-        parameters.wire.turn = need(plan::parse_nanoseconds(*arguments.turn), "--turn-ns");
+        parameters.wire.turn = need(base::parse_nanoseconds(*arguments.turn), "--turn-ns");
     plan::Machine machine;
     if (near_and_far) machine = parameters.measured.over(run::machine_over(""));
     machine.node_of = std::move(node_of);

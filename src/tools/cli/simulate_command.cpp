@@ -4,7 +4,7 @@
 // Idea     The question determines the engine. generate_s is the time to make the engine's input,
 //          simulate_s the time of the engine. Programs of many ranks are generated on all
 //          processors, and each is compressed at once.
-// Holds    Nanoseconds are parsed digit by digit (plan/select/duration.hpp). Long work reports
+// Holds    Nanoseconds are parsed digit by digit (base/units.hpp). Long work reports
 //          its progress on stderr, only on a terminal.
 // Next     docs/selection.md for models, engines and topologies.
 #include <fmt/format.h>
@@ -21,7 +21,6 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/stages.hpp"
-#include "plan/select/duration.hpp"
 #include "plan/select/predict.hpp"
 #include "plan/select/put_models.hpp"
 #include "tools/cli/command.hpp"
@@ -66,7 +65,7 @@ std::vector<std::pair<Rank, plan::Time>> read_skew(const std::string& text, Rank
         const auto rank = need(
             base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1}),
             "--skew");
-        const auto start = need(plan::parse_nanoseconds(part.substr(colon + 1)), "--skew");
+        const auto start = need(base::parse_nanoseconds(part.substr(colon + 1)), "--skew");
         starts.emplace_back(static_cast<Rank>(rank), start);
     }
     return starts;

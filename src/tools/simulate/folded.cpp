@@ -215,7 +215,7 @@ class Folded {
         if (ahead == 0) return;
         const Time start = StageCosts::start(clock);
         costs.sent(clock, ahead);
-        if (around_.model.takes_no_time_to_receive()) {
+        if (around_.takes_no_time_to_receive()) {
             clock.receive(around_.model, costs.left(start, ahead) + costs.latency);
             return;
         }
@@ -362,7 +362,7 @@ class Folded {
 
     std::vector<Node> meet_leaves(std::span<const Node> members, Rank remainders) {
         const bool equal = members.size() == 1;
-        if (equal && remainders == 0 && around_.model.takes_no_time_to_receive()) {
+        if (equal && remainders == 0 && around_.takes_no_time_to_receive()) {
             Clock clock = clocks_[trees_->value(members.front())];
             const Time start = StageCosts::start(clock);
             const Rank others = stage_->base - 1;
@@ -424,7 +424,7 @@ class Folded {
 
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
-    if (surroundings.model.needs_steps(size.elements * size.element_bytes))
+    if (surroundings.needs_steps(size.elements * size.element_bytes))
         return base::fail(Status::unsupported, "the stages do not describe copies");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,

@@ -25,7 +25,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
       busy_base_(surroundings.model.busy(0)),
       ranks_(ranks),
       arrivals_(ranks_, keys_of(parts)),
-      plain_(!surroundings.model.blocking && surroundings.model.takes_no_time_to_receive() &&
+      plain_(!surroundings.model.blocking && surroundings.takes_no_time_to_receive() &&
              surroundings.uniform() && !trace && arrivals_.dense()) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();

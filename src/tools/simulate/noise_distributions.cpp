@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "plan/select/duration.hpp"
+#include "base/units.hpp"
 
 namespace weft::lab {
 
@@ -75,7 +75,7 @@ base::Result<Noise> parse_noise(std::string_view text, std::uint64_t seed) {
     if (colon == std::string_view::npos)
         return base::fail(Status::argument, "'{}': expected {}:NS, the nanoseconds are missing",
                           text, *name);
-    const base::Result<Time> scale = plan::parse_nanoseconds(text.substr(colon + 1));
+    const base::Result<Time> scale = base::parse_nanoseconds(text.substr(colon + 1));
     if (!scale) return scale.failure();
     return make_noise(static_cast<Distribution>(name - kNames.begin()), *scale, seed);
 }

@@ -36,6 +36,15 @@ struct Surroundings {
     std::function<void(double)> progress;
 
     [[nodiscard]] bool uniform() const { return network == nullptr; }
+    /// Returns true if a reception only waits, so the order of its messages does not matter.
+    [[nodiscard]] bool takes_no_time_to_receive() const {
+        return model.receive == 0 && model.gap == 0;
+    }
+    /// Returns true if the model has costs that stages do not show.
+    [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
+        return model.copy_byte_fs > 0 || model.unpacks(vector_bytes) || model.receive_byte_fs > 0 ||
+               model.is_cold(vector_bytes);
+    }
     [[nodiscard]] Time latency(Rank source, Rank target) const {
         return uniform() ? model.latency : network->latency(source, target);
     }

@@ -91,7 +91,7 @@ class Structured {
         const std::vector<Rank>& ranks = ranks_of(exchange.numbering);
         const bool whole = exchange.senders == Members::all && exchange.receivers == Members::all &&
                            exchange.remainders == kNoRemainders;
-        if (!whole || !around_.uniform() || !around_.model.takes_no_time_to_receive()) {
+        if (!whole || !around_.uniform() || !around_.takes_no_time_to_receive()) {
             pass_groups(exchange, costs, ranks);
             return;
         }
@@ -195,7 +195,7 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i)
             row_[static_cast<std::size_t>(i)] = StageCosts::start(clock_of(rank_of(i)));
         const bool simple =
-            around_.uniform() && around_.model.takes_no_time_to_receive() && ranks.empty();
+            around_.uniform() && around_.takes_no_time_to_receive() && ranks.empty();
         if (simple) {
             turn(shift, costs, ahead);
         } else {
@@ -262,7 +262,7 @@ class Structured {
 
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
-    if (surroundings.model.needs_steps(size.elements * size.element_bytes))
+    if (surroundings.needs_steps(size.elements * size.element_bytes))
         return base::fail(Status::unsupported, "the stages do not describe copies");
     if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,

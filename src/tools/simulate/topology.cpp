@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/units.hpp"
-#include "plan/select/duration.hpp"
 
 namespace weft::lab {
 
@@ -70,7 +69,7 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
         return base::Done{};
     };
     const auto keep_time = [value](Time& field) -> base::Result<void> {
-        const auto time = plan::parse_nanoseconds(value);
+        const auto time = base::parse_nanoseconds(value);
         if (!time) return time.failure();
         field = *time;
         return base::Done{};

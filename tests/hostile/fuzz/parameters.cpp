@@ -4,7 +4,6 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
-#include "plan/select/duration.hpp"
 #include "run/job/measured_files.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
 #include "tools/simulate/noise_distributions.hpp"
@@ -24,9 +23,9 @@ void weft::fuzz::parameters(std::string_view input) {
     } else if (kind == 'n') {
         (void)lab::parse_noise(text, 1);
     } else if (kind == 'd') {
-        const auto time = plan::parse_nanoseconds(text);
+        const auto time = base::parse_nanoseconds(text);
         WEFT_CHECK(!time || *time >= 0, text);
-        (void)plan::parse_nanoseconds_per_byte(text);
+        (void)base::parse_nanoseconds_per_byte(text);
     } else if (kind == 's') {
         const auto seconds = base::parse_seconds(text);
         if (seconds)

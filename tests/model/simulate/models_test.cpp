@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
-#include "plan/select/duration.hpp"
+#include "base/units.hpp"
 
 namespace weft::lab::test {
 namespace {
@@ -151,14 +151,14 @@ TEST(Models, ALateRankDelaysOnlyItsDependents) {
 }
 
 TEST(Duration, DecimalsAreReadExactly) {
-    EXPECT_EQ(*plan::parse_nanoseconds("103.2"), 103'200);
-    EXPECT_EQ(*plan::parse_nanoseconds("0.001"), 1);
-    EXPECT_EQ(*plan::parse_nanoseconds("500"), 500'000);
-    EXPECT_EQ(*plan::parse_nanoseconds(".5"), 500);
-    EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.73"), 730'000);
-    EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.0125"), 12'500);
+    EXPECT_EQ(*base::parse_nanoseconds("103.2"), 103'200);
+    EXPECT_EQ(*base::parse_nanoseconds("0.001"), 1);
+    EXPECT_EQ(*base::parse_nanoseconds("500"), 500'000);
+    EXPECT_EQ(*base::parse_nanoseconds(".5"), 500);
+    EXPECT_EQ(*base::parse_nanoseconds_per_byte("0.73"), 730'000);
+    EXPECT_EQ(*base::parse_nanoseconds_per_byte("0.0125"), 12'500);
     for (const char* bad : {"", ".", "1.2.3", "-1", "1e3", "0.0001", "9999999999", "5 "})
-        EXPECT_FALSE(plan::parse_nanoseconds(bad).ok()) << bad;
+        EXPECT_FALSE(base::parse_nanoseconds(bad).ok()) << bad;
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 #include "base/units.hpp"
-#include "plan/select/duration.hpp"
 
 namespace weft::lab {
 
@@ -47,11 +47,11 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                       {"gap_ns", &wire.gap},
                                       {"turn_ns", &wire.turn},
                                       {"reduce_ns", &wire.reduce}})
-        if (key == name) return keep(plan::parse_nanoseconds(value), *field);
+        if (key == name) return keep(base::parse_nanoseconds(value), *field);
     if (key == "model") return keep(parse_wire_model(value), wire.model);
-    if (key == "ns_per_byte") return keep(plan::parse_nanoseconds_per_byte(value), wire.byte_fs);
+    if (key == "ns_per_byte") return keep(base::parse_nanoseconds_per_byte(value), wire.byte_fs);
     if (key == "reduce_ns_per_byte")
-        return keep(plan::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
+        return keep(base::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
     if (key == "message_pj") return keep(parse_amount(value), parameters.message_pj);
     if (key == "byte_pj") return keep(parse_amount(value), parameters.byte_pj);
     if (key == "static_w") return keep(parse_amount(value), parameters.static_w);
@@ -95,6 +95,12 @@ std::span<const CostParameters> named_parameters() {
         parse_parameters("archer-xc30-min", "latency_ns 1340\nissue_ns 340\n").value(),
         parse_parameters("archer-xc30-median", "latency_ns 1510\nissue_ns 380\n").value()};
     return named;
+}
+
+double readable_nanoseconds_per_byte(double value) {
+    constexpr double kLeast = 1e-4;  // smaller values are printed with an exponent
+    const double kept = std::round(value * 1e6) / 1e6;
+    return kept < kLeast ? 0 : kept;
 }
 
 }  // namespace weft::lab

@@ -46,4 +46,8 @@ struct CostParameters {
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 
+/// Returns a number that the file can have as a time per byte: six digits after the point, no sign,
+/// and 0 for values below 0.0001, which JSON has with an exponent.
+[[nodiscard]] double readable_nanoseconds_per_byte(double value);
+
 }  // namespace weft::lab
