@@ -229,29 +229,6 @@ std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
         std::ranges::find(all, algorithm, &plan::RankedCandidate::algorithm) - all.begin());
 }
 
-/// Makes the measured choice the first one, even if it was not a candidate.
-base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
-                          const plan::Machine& machine, Rank size, const CallClass& call) {
-    const std::string predicted = choice.reason;
-    const std::string by_model = choice.algorithm();
-    if (auto done = also_rank(choice, measured.spec, machine, size, call); !done) return done;
-    choice.chosen = place_of(choice, print(measured.spec));
-    choice.measured_us = measured.median_us;
-    choice.reason = fmt::format("{}; without it {}: {}", measured.reason, by_model, predicted);
-    return {};
-}
-
-/// Returns the times of a call with fewer elements, for the choice of its class.
-plan::Choice as_chosen(plan::Choice exact, plan::Choice of_class, const CallClass& call) {
-    const auto found = std::ranges::find(exact.candidates, of_class.algorithm(),
-                                         &plan::RankedCandidate::algorithm);
-    if (found == exact.candidates.end()) return of_class;  // serves longer buffers only
-    exact.chosen = static_cast<std::size_t>(found - exact.candidates.begin());
-    exact.reason =
-        fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, of_class.reason);
-    return exact;
-}
-
 }  // namespace
 
 std::uint32_t banks_of(const base::Result<plan::Program>& program, const plan::VectorSize& vector,
@@ -345,14 +322,23 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
     auto choice = rank(machine, size, call, specs, plan::Scope::all);
     if (!choice) return choice;
     const bool fewer = given.elements < call.elements;
-    if (fewer) {
+    if (fewer) {  // the choice of the class, with the times of this call
         auto exact = rank(machine, size, given, specs, plan::Scope::all);
         if (!exact) return exact;
-        choice = as_chosen(*std::move(exact), *std::move(choice), call);
+        exact->chosen = place_of(*exact, choice->algorithm());
+        exact->reason =
+            fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, choice->reason);
+        const bool serves_both = exact->chosen < exact->candidates.size();
+        if (serves_both) choice = std::move(exact);
     }
     if (const auto measured = measured_choice(machine, size, call, &tuning, provider)) {
-        if (auto done = prefer(*choice, *measured, machine, size, fewer ? given : call); !done)
-            return done.failure();
+        const std::string by_model = choice->algorithm();
+        const auto done = also_rank(*choice, measured->spec, machine, size, fewer ? given : call);
+        if (!done) return done.failure();
+        choice->chosen = place_of(*choice, print(measured->spec));
+        choice->measured_us = measured->median_us;
+        choice->reason =
+            fmt::format("{}; without it {}: {}", measured->reason, by_model, choice->reason);
     }
     return choice;
 }
