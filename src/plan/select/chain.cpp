@@ -69,8 +69,8 @@ Chain::Hop Chain::time_of_hop(const Sample& sample, std::size_t wait, std::size_
     return hop;
 }
 
-/// Sets the mean times of hops. Without a sampled hop of a kind, it takes as long as one of the
-/// other kind and the difference of an empty message.
+/// Sets the mean times of hops. If no hop of a kind is sampled, its time is that of the other kind
+/// plus the difference of an empty message.
 void Chain::estimate_hops(const Sample& sample) {
     Hop more;
     if (const auto& far = sample.models.far) {

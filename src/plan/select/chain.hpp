@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// chain.hpp - ranks at equal distances, each of which passes on what it gets.
+// chain.hpp - ranks at equal distances, each of which passes its messages on to the next one.
 //
 // Idea     A sample has a chain's ranks at the start, at the end and at a border of nodes. A rank
 //          that waits for one outside the sample gets a message some hops after the last sampled
-//          rank before it has sent it. A hop takes as long as a sampled one, local or remote.
+//          rank before it has sent it. A hop takes the time of sampled ones, local or remote.
 // Next     sampled_ranks.cpp.
 #pragma once
 

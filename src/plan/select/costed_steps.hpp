@@ -28,7 +28,7 @@ struct CostedStep {
     Time memory = 0;   ///< part of a send's `busy` for bytes that the cache does not hold
     Time latency = 0;  ///< of a message that this rank sends or awaits
     Time hold = 0;     ///< of a message: time on each NIC; 0: it uses none
-    Time taken = 0;    ///< time of the receiver for the bytes; of a wait, for as many as possible
+    Time taken = 0;    ///< time of the receiver for the bytes; of a wait, at most
 };
 
 /// Prices the steps of one program. The program and the models must outlive this object.

@@ -34,7 +34,7 @@ struct ExecutedStep {
     std::uint64_t bytes = 0;     ///< of a message, or of one operand
     std::uint64_t room = 0;      ///< of a wait: most bytes that the message can carry
     std::uint32_t operands = 0;  ///< operands of a reduction
-    std::uint32_t times = 1;     ///< executions that this one stands for
+    std::uint32_t times = 1;     ///< executions that this one represents
     /// Buffers of local peers that are read or written in place.
     std::uint32_t mapped_vectors = 0;
     std::uint64_t mapped_bytes = 0;  ///< bytes copied from or to such buffers

@@ -48,7 +48,7 @@ struct Sample {
     std::vector<Action> actions = {};
     std::vector<std::uint32_t> lane_of_wait = {};
     std::vector<Reader> readers = {};       ///< by name
-    std::vector<std::int64_t> shares = {};  ///< by index: ranks of the node that it stands for
+    std::vector<std::int64_t> shares = {};  ///< by index: ranks of the node that it represents
 
     [[nodiscard]] bool is_member(Rank rank) const { return rank >= 0 && rank < size; }
     [[nodiscard]] bool is_remote(Rank a, Rank b) const {

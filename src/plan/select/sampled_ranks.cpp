@@ -135,8 +135,8 @@ Rank SampledRanks::last_sender(Rank rank) const {
     return found;
 }
 
-/// Adds a rank, the one from which it waits last, and so on, up to a number of hops. Of a chain it
-/// adds a few ranks only.
+/// Adds a rank, the last sender that it awaits, and so on, up to a number of hops. Adds only a few
+/// ranks of a chain.
 void SampledRanks::follow(Rank rank, std::size_t hops) {
     constexpr int kSure = 5;  // hops with equal strides
     Rank receiver = kNoRank;
@@ -310,8 +310,8 @@ void SampledRanks::connect() {
         }
 }
 
-/// Sets how many ranks of its node a sampled one stands for, if they share a NIC. Rank 0 and the
-/// first and last ranks of nodes stand for themselves.
+/// Sets the number of ranks of its node that a sampled rank represents, if they share a NIC. Rank 0
+/// and the first and last ranks of nodes represent themselves.
 void SampledRanks::count_ranks_of_nodes() {
     const auto is_usual = [&](Rank rank) {
         return rank > 0 && rank + 1 < sample_.size && !sample_.is_remote(rank, rank - 1) &&

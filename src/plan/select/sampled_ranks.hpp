@@ -6,10 +6,10 @@
 //          run with the costs of the machine. A rank outside the sample is assumed to send when the
 //          receiver does: in an exchange all ranks are equally late, and of a tree the ranks from
 //          the root to the sampled ends are in the sample. Of a chain the sample has ranks at the
-//          start, at the end, and at a border of nodes; a hop between them takes as long as a
-//          sampled one.
+//          start, at the end, and at a border of nodes; a hop between them takes the time of
+//          sampled ones.
 //          A loop runs a few iterations only; the time is linear in their number.
-// Why      Choices need a part of the programs, and none of the simulator's engines.
+// Why      A choice needs few programs, and the library needs no engine of the simulator.
 // Holds    Equal on all ranks: the arithmetic is on whole numbers.
 // Next     predict.cpp.
 #pragma once

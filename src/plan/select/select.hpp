@@ -40,7 +40,7 @@ struct Choice {
     std::vector<RankedCandidate> candidates;  ///< fastest first
     std::size_t chosen = 0;
     std::string reason;
-    /// Of the chosen algorithm, if it was chosen by a measurement.
+    /// Measured time of the chosen algorithm, if a measurement chose it.
     std::optional<double> measured_us;
 
     [[nodiscard]] const std::string& algorithm() const { return candidates[chosen].algorithm; }
