@@ -22,11 +22,16 @@ constexpr Rank kNodeMax = 32;  ///< of a node that is sampled completely
 /// Ranks of a sample of ends only, and steps short of which it gets another one.
 constexpr std::size_t kEnds = 4;
 constexpr std::size_t kStepsOfEnds = 2'000;
-constexpr Rank kSpreadRanks = 16;
+constexpr int kSpreadRanks = 16;
 /// Iterations of loops that run, in small and in large teams; the last third gives the time of each
 /// further iteration.
 constexpr std::uint32_t kIterations = 48;
 constexpr std::uint32_t kIterationsOfLarge = 24;
+
+/// Returns the i-th of ranks that the golden ratio spreads over the team.
+Rank spread_rank(std::int64_t i, Rank size) {
+    return static_cast<Rank>(i * 618 * size / 1000 % size);
+}
 
 /// Returns the most iterations of a loop of the program.
 std::uint32_t iterations_of(const Program& program) {
@@ -258,9 +263,7 @@ void SampledRanks::sample_more(std::size_t steps) {
     for (std::size_t i = 0; i < 3 && i < from.size(); ++i) follow(from[i], 1);
     follow(sample_.size - 1, kHopsMax);
     for (const Rank end : from) follow(end, kHopsMax);
-    // The golden ratio spreads any number of samples.
-    for (std::int64_t i = 1; i <= kSpreadRanks; ++i)
-        follow(static_cast<Rank>(i * 618 * sample_.size / 1000 % sample_.size), kHopsMax);
+    for (int i = 1; i <= kSpreadRanks; ++i) follow(spread_rank(i, sample_.size), kHopsMax);
     for (std::size_t next = 0; next < sample_.actions.size() && !is_full(); ++next)
         if (sample_.actions[next].is_wait() && !sample_.actions[next].step.lagged)
             (void)add(sample_.actions[next].step.peer);
@@ -311,7 +314,8 @@ void SampledRanks::connect() {
 }
 
 /// Sets the number of ranks of its node that a sampled rank represents, if they share a NIC. Rank 0
-/// and the first and last ranks of nodes represent themselves.
+/// and the first and last ranks of nodes represent themselves. A sample prefers senders of remote
+/// messages, so ranks outside it are assumed to use a NIC as long as the mean of the spread ranks.
 void SampledRanks::count_ranks_of_nodes() {
     const auto is_usual = [&](Rank rank) {
         return rank > 0 && rank + 1 < sample_.size && !sample_.is_remote(rank, rank - 1) &&
@@ -324,10 +328,26 @@ void SampledRanks::count_ranks_of_nodes() {
         ++usual[sample_.node_of(rank)];
         if (sample_.index_of.contains(rank)) ++sampled[sample_.node_of(rank)];
     }
+    std::vector<Time> held(sample_.ranks.size());  // times that ranks use NICs
+    for (const Sample::LaneOf& lane : sample_.lanes)
+        for (std::size_t i = lane.first; i < lane.end; ++i)
+            held[lane.rank] += sample_.actions[i].step.hold;
+    Time spread = 0;
+    Time count = 0;
+    for (int i = 1; i <= kSpreadRanks; ++i) {
+        const auto found = sample_.index_of.find(spread_rank(i, sample_.size));
+        if (found == sample_.index_of.end() || !is_usual(found->first)) continue;
+        spread += held[found->second];
+        ++count;
+    }
     sample_.shares.assign(sample_.ranks.size(), 1);
     for (std::size_t i = 0; i < sample_.ranks.size(); ++i) {
+        if (!is_usual(sample_.ranks[i])) continue;
         const std::size_t node = sample_.node_of(sample_.ranks[i]);
-        if (is_usual(sample_.ranks[i])) sample_.shares[i] = usual[node] / sampled[node];
+        const std::int64_t others = usual[node] - sampled[node];
+        const bool is_busy = count > 0 && held[i] > spread / count;
+        sample_.shares[i] +=
+            (is_busy ? others * (spread / count) / held[i] : others) / sampled[node];
     }
 }
 
