@@ -11,14 +11,18 @@ Partition::Partition(const std::vector<std::uint64_t>& counts, std::uint32_t uni
     : elements_(0), units_(units), unit_elements_(unit_elements) {
     const auto blocks = static_cast<std::uint32_t>(counts.size());
     if (units > blocks && blocks > 0) pieces_ = units / blocks;
+    const auto same = [&](std::uint64_t count) { return count == counts.front(); };
+    if (pieces_ == 1 && blocks > 0 && std::ranges::all_of(counts, same)) {
+        each_ = counts.front();
+        elements_ = each_ * blocks;
+        return;
+    }
     starts_.reserve(counts.size() + 1);
     for (const std::uint64_t count : counts) {
         starts_.push_back(elements_);
         elements_ += count;
     }
     starts_.push_back(elements_);
-    const auto same = [&](std::uint64_t count) { return count == counts.front(); };
-    if (pieces_ == 1 && blocks > 0 && std::ranges::all_of(counts, same)) each_ = counts.front();
 }
 
 std::uint64_t Partition::begin(std::uint32_t u) const {

@@ -67,7 +67,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     struct Kept {
         std::vector<std::uint64_t> counts;
         collectives::KnownShapes shapes;
-        std::optional<plan::Stages> stages;  // one result serves all ranks
+        std::optional<plan::Stages> stages;                // one result serves all ranks
+        std::optional<base::Result<plan::Program>> first;  // of rank 0, which is needed most often
     };
     const auto kept = std::make_shared<Kept>();
     if (call.counted) kept->counts.assign(static_cast<std::size_t>(size), call.elements);
@@ -76,9 +77,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
                               .bit_identical = algorithm.bit_identical_on(spec, layout)};
-    candidate.program = [=, collective = call.collective,
-                         by_stages = algorithm.generate ==
-                                     nullptr](Rank rank) mutable -> base::Result<plan::Program> {
+    auto generate = [=, collective = call.collective, by_stages = algorithm.generate == nullptr](
+                        Rank rank) mutable -> base::Result<plan::Program> {
         request.rank = rank;
         if (!by_stages) return collectives::generate(collective, spec, request);
         if (!kept->stages) {
@@ -87,6 +87,11 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
             kept->stages = *std::move(made);
         }
         return plan::program_of(*kept->stages, rank);
+    };
+    candidate.program = [=](Rank rank) mutable {
+        if (rank != 0) return generate(rank);
+        if (!kept->first) kept->first = generate(rank);
+        return *kept->first;
     };
     if (layout.nodes() > 1)
         candidate.banks = [program = candidate.program, vector, bank_bytes = machine.bank_bytes] {
