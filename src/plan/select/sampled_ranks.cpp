@@ -13,6 +13,7 @@ namespace {
 
 /// Teams up to this size are sampled completely, if the steps permit it.
 constexpr Rank kWholeTeam = 130;
+constexpr std::size_t kStepsOfWhole = 24'000;
 constexpr std::size_t kRanksMin = 3;   ///< of a sample for the full prediction
 constexpr std::size_t kRanksMax = 64;  ///< of large teams
 /// Blocks of a program that take as long to read as a step.
@@ -57,7 +58,7 @@ SampledRanks::SampledRanks(Programs& programs, Rank size, const VectorSize& vect
 bool SampledRanks::is_full() const {
     const bool whole = sample_.size <= kWholeTeam;
     if (!whole && sample_.ranks.size() >= kRanksMax) return true;
-    return sample_.ranks.size() >= ranks_min_ && steps_ >= (whole ? kStepsOfSample : steps_max_);
+    return sample_.ranks.size() >= ranks_min_ && steps_ >= (whole ? kStepsOfWhole : steps_max_);
 }
 
 /// Adds a rank to the sample, unless it is there. Returns false if the sample is full.
@@ -119,25 +120,35 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
     added.end = sample_.actions.size();
 }
 
-/// Returns the last sender that a sampled rank awaits, or kNoRank. Prefers those outside the
-/// sample, then those on other nodes. Ignores credits.
+/// Returns the last sender that a sampled rank awaits, or kNoRank. Prefers those that were not
+/// followed, then those on other nodes, then of a reception the farthest one, which has the largest
+/// subtree of most trees. Ignores credits.
 Rank SampledRanks::last_sender(Rank rank) const {
     const std::uint32_t index = sample_.index_of.at(rank);
-    Rank found = kNoRank;
+    const Sample::Action* found = nullptr;
     int best = -1;
+    const Sample::Action* after = nullptr;  // the last action that is not a wait for a message
+    const Sample::Action* after_found = nullptr;
+    const auto distance = [&](const Sample::Action& wait) {
+        return std::abs(wait.step.peer - rank);
+    };
     for (std::size_t lane = sample_.lanes.size(); lane-- > 0;) {
         if (sample_.lanes[lane].rank != index) continue;
         for (std::size_t i = sample_.lanes[lane].end; i-- > sample_.lanes[lane].first;) {
             const Sample::Action& action = sample_.actions[i];
+            if (!action.is_wait()) after = &action;
             if (!action.is_wait() || action.step.lagged) continue;
-            const int rating = (sample_.index_of.contains(action.step.peer) ? 0 : 2) +
+            const int rating = (followed_.contains(action.step.peer) ? 0 : 2) +
                                (sample_.is_remote(rank, action.step.peer) ? 1 : 0);
-            if (rating <= best) continue;
+            const bool farther = found != nullptr && rating == best && after == after_found &&
+                                 distance(action) > distance(*found);
+            if (rating <= best && !farther) continue;
             best = rating;
-            found = action.step.peer;
+            found = &action;
+            after_found = after;
         }
     }
-    return found;
+    return found != nullptr ? found->step.peer : kNoRank;
 }
 
 /// Adds a rank, the last sender that it awaits, and so on, up to a number of hops. Adds only a few
@@ -188,7 +199,7 @@ std::vector<Rank> SampledRanks::passed_strides(Rank rank) const {
 }
 
 /// Adds ranks of the chain that leads to `rank`: those at the first border of nodes, and if the
-/// chain crosses the border, its first ranks.
+/// chain crosses the border, its first ranks, else the ranks for which the border waits.
 void SampledRanks::shorten(Rank rank, Rank stride) {
     chains_.emplace_back(stride);
     Rank border = rank;
@@ -196,7 +207,8 @@ void SampledRanks::shorten(Rank rank, Rank stride) {
         border -= stride;
     (void)add(border);
     if (border + stride != rank) (void)add(border + stride);
-    if (!sample_.is_member(border - stride) || !awaits(border, border - stride)) return;
+    if (!sample_.is_member(border - stride) || !awaits(border, border - stride))
+        return follow(border, kHopsMax);  // the chain begins here
     const Rank first =
         stride > 0 ? rank % stride : sample_.size - 1 - (sample_.size - 1 - rank) % -stride;
     for (const Rank each :
@@ -245,6 +257,13 @@ Rank SampledRanks::first_node() const {
     return border;
 }
 
+/// Returns the first of the consecutive ranks on the node of the last rank.
+Rank SampledRanks::first_of_last_node() const {
+    Rank first = sample_.size - 1;
+    while (first > 0 && !sample_.is_remote(first, first - 1)) --first;
+    return first;
+}
+
 void SampledRanks::sample_ends() {
     for (const Rank end : ends())
         if (sample_.ranks.size() < kEnds && (sample_.ranks.empty() || steps_ < kStepsOfEnds))
@@ -261,6 +280,7 @@ void SampledRanks::sample_more(std::size_t steps) {
     // The first senders of the three most important ends, in case that programs are long.
     const std::vector<Rank> from = ends();
     for (std::size_t i = 0; i < 3 && i < from.size(); ++i) follow(from[i], 1);
+    if (sample_.models.far) follow(first_of_last_node(), kHopsMax);  // messages between nodes
     follow(sample_.size - 1, kHopsMax);
     for (const Rank end : from) follow(end, kHopsMax);
     for (int i = 1; i <= kSpreadRanks; ++i) follow(spread_rank(i, sample_.size), kHopsMax);
@@ -275,6 +295,9 @@ void SampledRanks::sample_more(std::size_t steps) {
 
 /// Connects the sends of the sample with its waits.
 void SampledRanks::connect() {
+    // Simultaneous messages take turns in the order of lanes, as in rank order.
+    std::ranges::stable_sort(sample_.lanes, {},
+                             [&](const Sample::LaneOf& lane) { return sample_.ranks[lane.rank]; });
     sample_.lane_of_wait.clear();
     sample_.readers.clear();
     std::unordered_map<std::uint64_t, std::int32_t> waits;

@@ -78,6 +78,7 @@ class SampledRanks {
     [[nodiscard]] bool is_full() const;
     [[nodiscard]] std::vector<Rank> ends() const;
     [[nodiscard]] Rank first_node() const;
+    [[nodiscard]] Rank first_of_last_node() const;
     [[nodiscard]] Rank last_sender(Rank rank) const;
     void connect();
     void count_ranks_of_nodes();
