@@ -45,9 +45,6 @@ const link::Profile& cxi_profile() {
                       "its writes with an immediate are off unless FI_CXI_ENABLE_WRITEDATA=1"},
         .delivery = {true, "a read of the target flushes the write before its completion (cxip)"},
         .fence = {true, "hardware fences, with relaxed ordering on the bus turned off (fi_cxi(7))"},
-        .offload = {false,
-                    "its queue of deferred work has not been tried, and weft does not divide its "
-                    "descriptors among the ranks of a node"},
         .preference = kPreference,
         .prefers_cells = true,
         .small_keys = true,

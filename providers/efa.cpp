@@ -37,7 +37,6 @@ const link::Profile& efa_profile() {
                      "(open-mpi/ompi#7982)"},
         .fence = {false, "it has no fence"},
         .ordered = {false, "it does not order writes"},
-        .offload = {false, "it has no triggered operations"},
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,
                      .local_registration = true,

@@ -27,7 +27,6 @@ const link::Profile& gni_profile() {
         .delivery = {false, "its writes do not accept FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
         .fence = {false, "a fence waits for completions, which do not mean delivery"},
         .ordered = {false, "it does not order writes"},
-        .offload = {false, "its triggered operations have not been tried"},
         .target_must_progress = false,
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,

@@ -36,7 +36,6 @@ const link::Profile& net_profile() {
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {false, "it has no fence"},
         .ordered = {true, "each pair of ranks has one stream, which is stored in order"},
-        .offload = {false, "it has no triggered operations"},
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,

@@ -19,7 +19,6 @@ const link::Profile& opx_profile() {
         .needs = "a Cornelis Omni-Path NIC and libfabric with opx (fi_info -p opx)",
         .fence = {false, "it has no fence"},
         .ordered = {false, "it does not order writes"},
-        .offload = {false, "it has no triggered operations"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 16,
                      .message_bytes_max = 0x7FFFFFFF,

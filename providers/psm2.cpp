@@ -28,7 +28,6 @@ const link::Profile& psm2_profile() {
         .needs = "an Omni-Path NIC, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
         .delivery = {true, "the target acknowledges a write after it has stored the data (psmx2)"},
         .fence = {false, "it has no fence"},
-        .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 64,
                      .message_bytes_max = 0xFFFFF000,

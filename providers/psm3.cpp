@@ -25,7 +25,6 @@ const link::Profile& psm3_profile() {
         .needs = "an Ethernet or RoCE NIC that psm3 supports (fi_info -p psm3)",
         .delivery = {true, "the target acknowledges a write after it has stored the data (psmx3)"},
         .fence = {false, "it has no fence"},
-        .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 64,
                      .message_bytes_max = 0xFFFFF000,

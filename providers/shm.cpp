@@ -38,7 +38,6 @@ const link::Profile& shm_profile() {
         .delivery = {true, "the target answers after it has stored the data"},
         .fence = {false, "it has no fence"},
         .ordered = {true, "each rank has one queue of commands, which it processes in order"},
-        .offload = {false, "it has no triggered operations"},
         .whole_words = true,
         .asks_write_order = true,
         .target_must_progress = true,

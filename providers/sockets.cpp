@@ -12,9 +12,6 @@
 //   promise order between addresses.
 // - The origin's completion of a write with an immediate also has the flag FI_REMOTE_CQ_DATA.
 // - A counter bound to a region counts remote writes after their data is stored.
-// - With automatic progress the internal thread runs deferred work. Writes and atomic operations
-//   start when a counter has reached its threshold, and read their source then. Their target may be
-//   the rank that posted them.
 // - A write without data may have an immediate. Registration is not required.
 #include "providers/profiles.hpp"
 
@@ -37,7 +34,6 @@ const link::Profile& sockets_profile() {
         .fence = {true, "a fenced write waits until earlier writes are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
         .counter = {true, "it counts a write after its data is stored"},
-        .offload = {true, "an internal thread starts queued operations"},
         .asks_fence = true,
         .target_must_progress = true,
         .writes_empty = true,

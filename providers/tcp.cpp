@@ -25,7 +25,6 @@ const link::Profile& tcp_profile() {
         .delivery = {true, "the target acknowledges a write after it has stored the data (xnet)"},
         .fence = {false, "it has no fence"},
         .ordered = {true, "each pair of ranks has one stream, which is stored in order (xnet)"},
-        .offload = {false, "it has no triggered operations"},
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_two_places = true,

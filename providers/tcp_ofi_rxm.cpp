@@ -47,7 +47,6 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {false, "it has no fence"},
         .ordered = {true, "each pair of ranks has one stream, which is stored in order"},
-        .offload = {false, "it has no triggered operations"},
         .prefers_cells = true,
         .asks_write_order = true,
         .target_must_progress = true,

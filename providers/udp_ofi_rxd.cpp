@@ -32,7 +32,6 @@ const link::Profile& udp_ofi_rxd_profile() {
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {false, "it has no fence"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
-        .offload = {false, "it has no triggered operations"},
         .whole_words = true,
         .target_must_progress = true,
         .writes_empty = true,

@@ -3,7 +3,7 @@
 //
 // Holds    Members are declared in opening order, so they close in reverse order. Some providers
 //          bind registered memory to the endpoint, so registrations must be closed before it.
-// Next     port.hpp and triggered_port.cpp, which use endpoints.
+// Next     port.hpp, which uses an endpoint.
 #pragma once
 
 #include <rdma/fabric.h>

@@ -9,7 +9,6 @@
 
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/survey.hpp"
-#include "link/fabric/triggered.hpp"
 
 namespace weft::link {
 
@@ -17,8 +16,7 @@ namespace weft::link {
     std::uint64_t number = build;
     for (const std::size_t bytes :
          {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(base::Put), sizeof(base::Read),
-          sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(TriggeredOptions),
-          sizeof(TriggeredFacts), sizeof(TriggeredOperation), sizeof(base::Failure)}) {
+          sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(base::Failure)}) {
         number = number * 1009 + bytes;
     }
     return number;
@@ -29,7 +27,6 @@ struct FabricModule {
     base::Result<std::unique_ptr<FabricPort>> (*open_port)(const FabricMemory&,
                                                            const FabricOptions&);
     base::Result<FabricSurvey> (*survey)(const FabricOptions&);
-    base::Result<std::unique_ptr<TriggeredPort>> (*open_triggered)(const TriggeredOptions&);
 };
 
 /// Returns the functions, or nullptr if the caller has another contract number.

@@ -107,13 +107,6 @@ base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
     return (*module)->open_port(memory, completed);
 }
 
-base::Result<std::unique_ptr<TriggeredPort>> load_triggered(const TriggeredOptions& options) {
-    const KeptHandlers kept;
-    const auto module = functions_of(options.fabric.module);
-    if (!module) return module.failure();
-    return (*module)->open_triggered(options);
-}
-
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const KeptHandlers kept;
     const auto module = functions_of(options.module);

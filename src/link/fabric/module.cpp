@@ -21,8 +21,7 @@ constexpr base::Result<std::unique_ptr<FabricPort>> (*kOpenPort)(const FabricMem
                                                                  const FabricOptions&) = &open_port;
 constexpr FabricModule kModule{
     &guarded<std::unique_ptr<FabricPort>, kOpenPort, FabricMemory, FabricOptions>,
-    &guarded<FabricSurvey, &survey_fabric, FabricOptions>,
-    &guarded<std::unique_ptr<TriggeredPort>, &open_triggered, TriggeredOptions>};
+    &guarded<FabricSurvey, &survey_fabric, FabricOptions>};
 
 }  // namespace
 }  // namespace weft::link

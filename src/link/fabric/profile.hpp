@@ -102,8 +102,6 @@ struct Profile {
     Promise counter{false,
                     "it is not known whether it counts remote writes, and when: its counters are "
                     "not used"};
-    /// Triggered operations run while their rank makes no calls.
-    Promise offload{false, "no triggered operations of it are known that run without its rank"};
     /// Preferred strategies for payloads that do not fit a cell, best first. Other promised
     /// strategies follow, with immediates first.
     std::span<const base::Notify> preference = {};

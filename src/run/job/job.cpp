@@ -287,8 +287,6 @@ class Joiner {
     /// Opens the network unless this rank has mapped the segments of all ranks.
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
-        job_.one_host = one_host_;
-        job_.own_address = own_address();
         std::function<base::Result<void>()> announce;
         if (job_.nodes > 1)  // then every rank opens the network and publishes
             announce = [this] { return job_.bootstrap->publish("weft.ready", {}); };
@@ -298,7 +296,7 @@ class Joiner {
                                      .section_keys = SegmentLayout::kSectionKeys},
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
-                                     .source = job_.own_address,
+                                     .source = own_address(),
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,

@@ -39,8 +39,6 @@ struct Job {
     int host_cpus = 1;              ///< processors that `host_ranks` may use, after quotas
     bool limited_time = false;      ///< quotas reduced `host_cpus`
     std::string provider = "none";  ///< network provider; "none" if all ranks share memory
-    bool one_host = true;           ///< all ranks share a network stack, so loopback works
-    std::string own_address;        ///< this rank's address that all ranks can reach; empty: none
     std::string notify = "none";    ///< notify strategies, as text; "none" without a network
     /// Ranks and processors of the host with the most ranks for each processor; equal on all ranks.
     int busiest_host_ranks = 1;

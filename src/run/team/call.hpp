@@ -120,7 +120,7 @@ enum class Purpose : std::uint8_t {
     team_free,
     register_memory,
     unregister_memory,
-    observing,  ///< collects reports on rank 0, or prepares an offloaded call
+    observing,  ///< collects reports on rank 0
 };
 /// Returns the name of the function that makes the call; empty for Purpose::itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);

@@ -65,7 +65,6 @@ class Team {
     [[nodiscard]] Rank job_rank(Rank member) const {
         return state_->setup.job_ranks[static_cast<std::size_t>(member)];
     }
-    [[nodiscard]] const TeamServices& services() const { return services_; }
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }

@@ -264,7 +264,7 @@ int run_bench(const BenchRequest& request) {
                    "weft bench: 1 rank; for more: weft bench ... -n N, or weft run -n N -- "
                    "weft bench ...\n");
     }
-    return request.offload ? bench_offload(plan) : bench(plan);
+    return bench(plan);
 }
 
 void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
@@ -294,15 +294,6 @@ void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
     add_option(command, "--html", request.page, "also write a page with plots to this file");
     add_flag(command, "--memcpy", request.memcpy,
              "also time a local copy of the same size by rank 0, as a separate row");
-    add_flag(command, "--offload", request.offload,
-             "compare calls that the network runs with ordinary started calls: barrier, "
-             "broadcast, allreduce");
-    add_option(command, "--budget", request.offload_budget,
-               "with --offload: descriptors queued at a time; 0: all of a call");
-    add_option(command, "--away-ms", request.away_ms,
-               "with --offload: how long one rank sleeps after the other ranks have started; "
-               "0: no rounds with a sleeping rank")
-        .within(0.0, 10'000.0);
     add_option(command, "--delay-ns", request.delay_ns,
                "make each call slower by this time, to test whether a comparison detects it")
         .within(0.0, 1e9);

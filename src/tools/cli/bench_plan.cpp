@@ -8,7 +8,6 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/team/call.hpp"
-#include "run/team/offload.hpp"
 #include "tools/cli/bench_puts.hpp"
 #include "tools/cli/command.hpp"
 
@@ -82,13 +81,6 @@ void check_specs(const BenchPlan& plan) {
     }
 }
 
-void check_offload(const BenchPlan& plan) {
-    if (!plan.request.offload) return;
-    if (plan.traits == nullptr) refuse("--offload: {} is no collective", plan.name);
-    if (const auto usual = run::usual_offload(plan.traits->collective); !usual)
-        refuse("--offload: {}", usual.failure().text);
-}
-
 /// Reads --bytes. The default sizes start with 8 bytes, rounded up to whole elements.
 void plan_bytes(BenchPlan& plan) {
     const BenchRequest& request = plan.request;
@@ -102,10 +94,8 @@ void plan_bytes(BenchPlan& plan) {
     const std::uint64_t element_bytes = base::size_of(plan.call.type);
     std::string text = request.bytes;
     if (text == BenchRequest::kSweep)
-        text = request.offload
-                   ? "8,1K,16K"
-                   : std::to_string((7 + element_bytes) / element_bytes * element_bytes) +
-                         BenchRequest::kSweepEnd;
+        text = std::to_string((7 + element_bytes) / element_bytes * element_bytes) +
+               BenchRequest::kSweepEnd;
     plan.bytes = need(base::parse_bytes_list(text), "--bytes");
     if (puts) {
         if (request.algorithms != std::vector<std::string>{"auto"})
@@ -161,7 +151,6 @@ BenchPlan plan_bench(const BenchRequest& request) {
     if (plan.reduces() && run::reduce_kernel(type, op) == nullptr)
         refuse("--op: {} does not exist for {}, which has {}", request.op, request.type,
                run::operations_of(type));
-    check_offload(plan);
     if (request.json && request.osu) refuse("--osu and --json exclude each other");
     plan_bytes(plan);
     return plan;

@@ -37,14 +37,11 @@ struct BenchRequest {
     bool osu = false;
     bool histogram = false;
     bool memcpy = false;
-    std::uint64_t pairs = 1;    ///< for puts: pairs that put at the same time
-    std::optional<Rank> ranks;  ///< ranks of a job that the bench starts itself
-    std::optional<Rank> nodes;  ///< virtual nodes of that job
-    std::string page;           ///< file for a page with plots; empty: no page
-    std::string of;             ///< for the overlap bench: the collective
-    bool offload = false;
-    std::uint64_t offload_budget = 0;  ///< descriptors queued at a time; 0: all of a call
-    double away_ms = 20;             ///< sleep of one rank in an offloaded call; 0: no rank sleeps
+    std::uint64_t pairs = 1;         ///< for puts: pairs that put at the same time
+    std::optional<Rank> ranks;       ///< ranks of a job that the bench starts itself
+    std::optional<Rank> nodes;       ///< virtual nodes of that job
+    std::string page;                ///< file for a page with plots; empty: no page
+    std::string of;                  ///< for the overlap bench: the collective
     std::vector<std::string> peers;  ///< MPI libraries to compare with
     lab::MeasuringOptions measuring;
 };
@@ -86,7 +83,6 @@ struct BenchPlan {
 /// time before it waits. Hidden is the fraction of the call that the work covered: (blocking + work
 /// - both) / blocking.
 [[nodiscard]] int bench_overlap(Runtime& runtime, const BenchPlan& plan);
-[[nodiscard]] int bench_offload(const BenchPlan& plan);        ///< --offload
 [[nodiscard]] int bench_against_peers(const BenchPlan& plan);  ///< --compare
 
 }  // namespace weft::tools

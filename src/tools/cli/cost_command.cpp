@@ -7,7 +7,7 @@
 //          the size is a candidate, including schedules of the notation. Limits exclude candidates,
 //          and the objective or --pareto selects among the rest.
 // Holds    Status 1: no candidate satisfies the limits.
-// Next     docs/selection.md; tools/lab/cost/cost.hpp; docs/offload.md for --offload.
+// Next     docs/selection.md; tools/lab/cost/cost.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,6 @@
 #include "base/element_types.hpp"
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
-#include "plan/offload/offload.hpp"
-#include "run/team/offload.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
@@ -40,11 +38,6 @@ struct CostArguments {
     bool pareto = false;
     MachineArguments machine;
     bool json = false;
-    bool offload = false;
-    // With --offload, the descriptors of an offloaded call:
-    std::string op = "sum";
-    std::uint64_t combine_bytes = 4096;
-    std::uint64_t budget = 0;
 };
 
 /// Results of a formula; counted results have the same fields.
@@ -403,50 +396,8 @@ class Question {
     bool pairwise_ = false;
 };
 
-int cost_of_offload(const CostArguments& arguments) {
-    ProgramArguments named = arguments.programs;
-    const auto& traits = known_collective(named.collective);
-    const auto usual = run::usual_offload(traits.collective);
-    if (!usual) refuse("--offload: {}", usual.failure().text);
-    if (named.algorithm.empty()) named.algorithm = *usual;
-    const auto op = need(base::parse_op(arguments.op), "--op");
-    const auto type = need(base::parse_type(named.type), "--type");
-    const auto question = read_question(named);
-    const auto& request = question.request;
-    plan::Offloader offloader([&](Rank rank) { return generate_one(question, rank); },
-                              {.elements = traits.has_data() ? request.elements : 0,
-                               .element_bytes = traits.has_data() ? request.element_bytes : 1,
-                               .any_order = run::offload_elements(type, op).any_order,
-                               .combine_bytes_max = arguments.combine_bytes});
-    std::vector<std::uint64_t> descriptors;
-    std::uint64_t total = 0;
-    std::uint64_t memory = 0;
-    std::uint64_t stages = 0;
-    for (Rank rank = 0; rank < request.size; ++rank) {
-        const auto plan = need(offloader.plan_of(rank));
-        descriptors.push_back(plan.descriptors.size());
-        total += plan.descriptors.size();
-        memory = std::max(memory, plan.memory_bytes);
-        stages = std::max<std::uint64_t>(stages, plan.stages());
-    }
-    const std::uint64_t most = *std::ranges::max_element(descriptors);
-    const std::uint64_t budget = arguments.budget != 0 ? arguments.budget : most;
-    Json object{{"algorithm", collectives::print(question.spec)},
-                {"ranks", request.size},
-                {"bytes", traits.has_data() ? request.elements * request.element_bytes : 0},
-                {"op", traits.reduces() ? arguments.op : "none"},
-                {"descriptors_max", most},
-                {"descriptors_total", total},
-                {"counters_max", stages},
-                {"memory_bytes_max", memory},
-                {"refills_max", most == 0 ? 0 : (most - 1) / budget}};
-    if (arguments.json) object["descriptors"] = descriptors;
-    print_answer(object, arguments.json);
-    return 0;
-}
-
 int cost(const CostArguments& arguments) {
-    return arguments.offload ? cost_of_offload(arguments) : Question(arguments).run();
+    return Question(arguments).run();
 }
 
 }  // namespace
@@ -466,15 +417,6 @@ void add_cost_command(CLI::App& app, int& exit_status) {
     add_flag(*command, "--pareto", arguments->pareto,
              "print the Pareto front over time, energy and memory");
     add_machine_arguments(*command, arguments->machine);
-    add_flag(*command, "--offload", arguments->offload,
-             "count the descriptors of an offloaded call instead, by rank");
-    add_option(*command, "--op", arguments->op, "with --offload: reduction operation");
-    add_option(*command, "--combine-bytes", arguments->combine_bytes,
-               "with --offload: largest number of bytes that one atomic operation of the provider "
-               "combines")
-        .within(1, 1'000'000'000);
-    add_option(*command, "--budget", arguments->budget,
-               "with --offload: descriptors that are queued at a time; 0: all of a call");
     add_json_flag(*command, arguments->json);
 }
 

@@ -22,7 +22,6 @@
 #include "collectives/v_collective.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
-#include "run/team/offload.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/model_options.hpp"
@@ -192,24 +191,9 @@ MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& argume
     return found;
 }
 
-std::string offload_line(const ExplainArguments& arguments,
-                         const collectives::CollectiveTraits& traits, Rank nodes) {
-    if (const auto usual = run::usual_offload(traits.collective); !usual)
-        return fmt::format("no: {}", usual.failure().text);
-    const std::string provider = given_or(arguments.provider, "WEFT_PROVIDER");
-    if (nodes < 2) return "no: the ranks share memory and use no network";
-    if (provider.empty()) return "no: the usual provider has no triggered operations";
-    const run::OffloadVerdict verdict = run::judge_offload(provider);
-    if (!verdict.promised) return fmt::format("no: over {} {}", provider, verdict.why);
-    return fmt::format(
-        "over {}, {}: it pays if ranks are absent while others wait for them, because the network "
-        "forwards their data; if all ranks are present, a started call is faster",
-        provider, verdict.why);
-}
-
 /// Returns the report. With --measure, each candidate has `measured_us`: null after a failure.
 Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
-               const std::string& offload, const MeasuredTimes* measured) {
+               const MeasuredTimes* measured) {
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
@@ -228,7 +212,6 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
             {"chosen", choice.algorithm()},
             {"source", choice.measured_us ? "measured" : "model"},
             {"reason", choice.reason},
-            {"offload", offload},
             {"measured_us", choice.measured_us ? Json(*choice.measured_us) : Json()},
             {"candidates", std::move(candidates)}};
 }
@@ -239,8 +222,8 @@ void print_text(const Json& report, const MeasuredTimes* measured) {
     columns.push_back({.title = "order", .key = "ordered", .width = -6, .words = {"any", "rank"}});
     columns.push_back({"bit-identical", "bit_identical", -13});
     columns.push_back({"algorithm", "algorithm", -9});
-    fmt::print("{}: {}\noffload: {}\n{}", json_text(report["chosen"]), json_text(report["reason"]),
-               json_text(report["offload"]), table_head(columns));
+    fmt::print("{}: {}\n{}", json_text(report["chosen"]), json_text(report["reason"]),
+               table_head(columns));
     for (const Json& candidate : report["candidates"]) {
         fmt::print("{}", table_row(columns, candidate));
         if (measured == nullptr || !candidate["measured_us"].is_null()) continue;
@@ -303,8 +286,7 @@ int explain(const ExplainArguments& arguments) {
     if (arguments.measure) measured = measure(choice, arguments);
     const MeasuredTimes* const times = measured ? &*measured : nullptr;
     const Rank nodes = machine.node_of.back() + 1;
-    const std::string offload = offload_line(arguments, traits, nodes);
-    const Json report = report_of(choice, arguments, nodes, offload, times);
+    const Json report = report_of(choice, arguments, nodes, times);
     if (arguments.json)
         print_json(report);
     else

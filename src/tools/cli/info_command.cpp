@@ -157,7 +157,6 @@ Json provider_json(const run::ProviderDescription& provider) {
         report["completion"] = {{"kind", base::name_of(survey.completion)},
                                 {"reason", survey.completion_reason}};
     report["target_must_progress"] = profile.target_must_progress;
-    report["offload"] = {{"promised", profile.offload.holds}, {"reason", profile.offload.why}};
     report["small_keys"] = profile.small_keys;
     report["known_bugs"] = std::move(bugs);
     report["cost"] = {{"latency_ns", profile.cost.latency_ns},

@@ -280,41 +280,5 @@ class Cost(unittest.TestCase):
         self.assertEqual((prime["model_ns"], prime["cover_ns"]), (17500, 17250))
 
 
-class Offload(unittest.TestCase):
-    def count(self, *arguments):
-        done = weft("cost", *arguments, "--offload", "--json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
-
-    def test_descriptor_counts_match_their_formulas(self):
-        # n = 2^k ranks. In a tree, a rank with c children sends c messages down. It sends up its own vector and c - 1
-        # sums if the order of operands matters, otherwise only its own vector.
-        for k in (1, 2, 3, 5):
-            n = str(2**k)
-            self.assertEqual(self.count("barrier", "--ranks", n)["descriptors"], [k] * 2**k)
-            self.assertEqual(self.count("broadcast", "--ranks", n)["descriptors_total"], 2**k - 1)
-            self.assertEqual(self.count("broadcast", "--ranks", n)["descriptors_max"], k)
-            doubling = ("allreduce", "--ranks", n, "--algorithm", "recursive-doubling")
-            self.assertEqual(self.count(*doubling)["descriptors"], [2 * k] * 2**k)
-            fixed = self.count("allreduce", "--ranks", n)
-            self.assertEqual(fixed["descriptors"][0], 2 * k)
-            any_order = self.count("allreduce", "--ranks", n, "--type", "int64")
-            self.assertEqual(any_order["descriptors"][0], k + 1)
-            self.assertEqual(any_order["descriptors"][-1], 1)
-
-    def test_pieces_and_budget_change_the_descriptor_count(self):
-        doubling = ("allreduce", "--ranks", "4", "--algorithm", "recursive-doubling", "--bytes", "8K")
-        self.assertEqual(self.count(*doubling)["descriptors_max"], 8)
-        found = self.count(*doubling, "--combine-bytes", "512", "--budget", "10")
-        self.assertEqual((found["descriptors_max"], found["refills_max"]), (64, 6))
-
-    def test_unsupported_offloads_are_refused(self):
-        check_refusals(self, (
-            (("cost", "gather", "--ranks", "4", "--offload"), "gather is not offloaded"),
-            (("cost", "broadcast", "--ranks", "4", "--offload", "--algorithm", "chain:segments=4"), "has a loop"),
-            (("cost", "allreduce", "--ranks", "4", "--offload", "--op", "average"), "--op"),
-        ))
-
-
 if __name__ == "__main__":
     unittest.main()

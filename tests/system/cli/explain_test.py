@@ -222,16 +222,5 @@ class Explain(unittest.TestCase):
                               (("allreduce", "--ranks", "4", "--type", "word"), "--type")), "explain")
 
 
-class Offload(unittest.TestCase):
-    def test_the_answer_names_the_provider_and_the_reason(self):
-        for more, text in ((("--provider", "sockets", "--nodes", "4"), "over sockets"),
-                           (("--provider", "tcp", "--nodes", "4"), "no: over tcp it has no triggered operations"),
-                           (("--nodes", "1"), "no: the ranks share memory")):
-            found = answer(self, "explain", "barrier", "--ranks", "4", *more)
-            self.assertTrue(found["offload"].startswith(text), found["offload"])
-        found = answer(self, "explain", "gather", "--ranks", "4", "--provider", "sockets", "--nodes", "4")
-        self.assertIn("gather is not offloaded", found["offload"])
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -29,7 +29,7 @@ struct CostParameters {
     double message_pj = 0;                ///< energy of a message, without its bytes
     double byte_pj = 0;                   ///< energy of a byte, from memory to memory
     double static_w = 0;                  ///< power during the call; one such term for all ranks
-    std::uint64_t descriptor_bytes = 32;  ///< of a put or signal, in an offloading device
+    std::uint64_t descriptor_bytes = 32;  ///< state of a put or signal in a device
 };
 
 /// Returns the named sets: infiniband-2007, archer-xc30-min, archer-xc30-median.
