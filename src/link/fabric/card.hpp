@@ -35,7 +35,6 @@ struct PortCard {
 /// cannot communicate. `text_addresses`: endpoint addresses are text, of any length.
 [[nodiscard]] base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
                                                  std::span<const std::byte> own,
-                                                 std::string_view provider,
-                                                 bool text_addresses = false);
+                                                 std::string_view provider, bool text_addresses);
 
 }  // namespace weft::link

@@ -114,6 +114,16 @@ bool accepts_delivery(const fi_info& offer) {
     return false;
 }
 
+/// Returns the address that the user named; else a loopback address if all ranks are on this host;
+/// else the preferred one; else the best of this host.
+SourceAddress source_address(const FabricOptions& options) {
+    if (!options.address.empty()) return {options.address, true};
+    if (options.one_host) return {"127.0.0.1", false};
+    if (!options.source.empty()) return {options.source, false};
+    const auto addresses = host_addresses();
+    return {addresses.empty() ? std::string{} : to_text(addresses.front()), false};
+}
+
 /// Binds an accepted offer to a local address, by a query with the address as source. If the
 /// provider has no device with this address, returns the original offer, or fails if the user set
 /// the address.
@@ -210,14 +220,6 @@ std::optional<Found> find_preferred(const FabricOptions& options) {
 }
 
 }  // namespace
-
-SourceAddress source_address(const FabricOptions& options) {
-    if (!options.address.empty()) return {options.address, true};
-    if (options.one_host) return {"127.0.0.1", false};
-    if (!options.source.empty()) return {options.source, false};
-    const auto addresses = host_addresses();
-    return {addresses.empty() ? std::string{} : to_text(addresses.front()), false};
-}
 
 base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
     if (const std::string why = size_problem(options, profile); !why.empty())

@@ -24,10 +24,6 @@ struct SourceAddress {
     bool forced = false;  ///< set by the user: if it cannot be used, the port fails
 };
 
-/// Returns the address that the user named; else a loopback address if all ranks are on this host;
-/// else the preferred one; else the best of this host.
-[[nodiscard]] SourceAddress source_address(const FabricOptions& options);
-
 /// The offer that a port opens.
 struct Found {
     Info info;

@@ -28,7 +28,7 @@ base::Failure Endpoint::refused(std::string_view call, int code) const {
 }
 
 base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
-                                  std::size_t completions_max, std::uint64_t bind_flags) {
+                                  std::size_t completions_max) {
     fi_info& info = const_cast<fi_info&>(offer);  // libfabric takes non-const, but only reads
     fi_av_attr table{};
     table.type = FI_AV_TABLE;
@@ -59,7 +59,7 @@ base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
         return refused("fi_endpoint", code);
     code = fi_ep_bind(handle.get(), &addresses->fid, 0);
     if (code != 0) return refused("fi_ep_bind of the address vector", code);
-    code = fi_ep_bind(handle.get(), &completions->fid, bind_flags);
+    code = fi_ep_bind(handle.get(), &completions->fid, FI_TRANSMIT | FI_RECV);
     if (code != 0) return refused("fi_ep_bind of the completion queue", code);
     return {};
 }
@@ -103,8 +103,7 @@ base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
     return region;
 }
 
-base::Result<WriteCounter> Endpoint::open_counter(std::span<std::byte> memory, std::uint64_t access,
-                                                  std::uint64_t key) {
+base::Result<WriteCounter> Endpoint::open_counter(std::span<std::byte> memory, std::uint64_t key) {
     fi_cntr_attr attributes{};
     attributes.events = FI_CNTR_EVENTS_COMP;
     attributes.wait_obj = FI_WAIT_NONE;
@@ -112,7 +111,7 @@ base::Result<WriteCounter> Endpoint::open_counter(std::span<std::byte> memory, s
     const int code = fi_cntr_open(domain.get(), &attributes, &count, nullptr);
     if (code != 0) return refused("fi_cntr_open", code);
     WriteCounter counter{.count = Fid<fid_cntr>(count)};
-    auto region = register_memory(memory, access, key, count);
+    auto region = register_memory(memory, FI_REMOTE_WRITE, key, count);
     if (!region) return region.failure();
     counter.region = std::move(region).value();
     return counter;

@@ -52,10 +52,10 @@ struct WriteCounter {
 [[nodiscard]] std::string libfabric_version();
 
 struct Endpoint {
-    /// Opens all objects for a job of `ranks` ranks, with a queue of `completions_max` entries, and
-    /// binds the queue with `bind_flags`. The endpoint is not yet enabled.
+    /// Opens all objects for a job of `ranks` ranks, with a queue of `completions_max` entries. The
+    /// endpoint is not yet enabled.
     [[nodiscard]] base::Result<void> open(const fi_info& offer, std::size_t ranks,
-                                          std::size_t completions_max, std::uint64_t bind_flags);
+                                          std::size_t completions_max);
     [[nodiscard]] base::Result<void> enable();
     /// Returns the endpoint's address, which peers insert into their address vectors.
     [[nodiscard]] base::Result<std::vector<std::byte>> name() const;
@@ -63,9 +63,9 @@ struct Endpoint {
     [[nodiscard]] base::Result<Fid<fid_mr>> register_memory(std::span<std::byte> memory,
                                                             std::uint64_t access, std::uint64_t key,
                                                             fid_cntr* counter = nullptr);
-    /// Opens a counter, and registers the memory for writes that it counts.
+    /// Opens a counter, and registers the memory for remote writes that it counts.
     [[nodiscard]] base::Result<WriteCounter> open_counter(std::span<std::byte> memory,
-                                                          std::uint64_t access, std::uint64_t key);
+                                                          std::uint64_t key);
     /// Returns the failure of a libfabric call with a negative error code.
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 

@@ -121,8 +121,7 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
     const std::size_t unsignaled = found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0;
     const std::size_t arrivals =
         std::max(size * puts_per_peer(options) * (1 + unsignaled), kArrivalsMin);
-    auto opened =
-        endpoint.open(*found.info, size, options.puts_in_flight + arrivals, FI_TRANSMIT | FI_RECV);
+    auto opened = endpoint.open(*found.info, size, options.puts_in_flight + arrivals);
     const EndpointFile& file = found.profile.endpoint_file;
     if (opened)
         opened = file.bytes != 0 ? enable_with_file(endpoint, file, options, facts.provider)

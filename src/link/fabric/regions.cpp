@@ -104,7 +104,7 @@ base::Result<void> Regions::open_counters(Rank rank, std::size_t ranks, std::uin
         const std::size_t peer = number / counters;
         counters_.emplace_back();
         if (peer == static_cast<std::size_t>(rank)) continue;
-        auto counter = endpoint_.open_counter({memory_.base, memory_.bytes}, FI_REMOTE_WRITE,
+        auto counter = endpoint_.open_counter({memory_.base, memory_.bytes},
                                               counted_key(key, peer, number % counters));
         if (!counter) return counter.failure();
         counters_.back() = std::move(counter).value();
