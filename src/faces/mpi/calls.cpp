@@ -17,22 +17,23 @@ namespace weft::mpi {
 /// Defines the blocking and the started entry of a collective. `key` has the arguments for a
 /// Shortcut; `prepare` calls a function of PreparedCall. The blocking entry must be short, because
 /// it delays each call that the host serves, so the rest is in a function that is not inlined.
-#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)                  \
-    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {                \
-        return Layer::get().make<false>(                                                         \
-            Kind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                                    \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                             \
-            [&] { return PMPI_##Name arguments; });                                              \
-    }                                                                                            \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                        \
-        if (goes_to_host_at_once(Kind::kind, {WEFT_MPI_LIST key})) return PMPI_##Name arguments; \
-        return serve_##Name arguments;                                                           \
-    }                                                                                            \
-    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) {               \
-        return Layer::get().make<true>(                                                          \
-            Kind::kind, Shortcut{comm}, request,                                                 \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                             \
-            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });                   \
+#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)    \
+    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {  \
+        return Layer::get().make<false>(                                           \
+            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                  \
+            [&](PreparedCall& call) -> Why { return call.prepare; },               \
+            [&] { return PMPI_##Name arguments; });                                \
+    }                                                                              \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                          \
+        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))             \
+            return PMPI_##Name arguments;                                          \
+        return serve_##Name arguments;                                             \
+    }                                                                              \
+    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) { \
+        return Layer::get().make<true>(                                            \
+            CallKind::kind, Shortcut{comm}, request,                               \
+            [&](PreparedCall& call) -> Why { return call.prepare; },               \
+            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });     \
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
 #if MPI_VERSION >= 4

@@ -37,7 +37,7 @@ std::optional<Line> read_line(const std::string& text) {
         return std::nullopt;
     const auto* const kind = std::ranges::find(kKindNames, collective);
     if (kind == kKindNames.end()) return std::nullopt;
-    range.kind = static_cast<Kind>(kind - kKindNames.begin());
+    range.kind = static_cast<CallKind>(kind - kKindNames.begin());
     range.library = library == "weft" ? Library::weft : Library::host;
     return line;
 }

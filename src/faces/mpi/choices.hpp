@@ -30,7 +30,7 @@ enum class Library : std::uint8_t { unknown, weft, host };
 /// `ranks`.
 struct ChoiceRange {
     int ranks = 0;  ///< size of the communicator that was measured
-    Kind kind = Kind::barrier;
+    CallKind kind = CallKind::barrier;
     std::size_t from_bytes = 0;
     Library library = Library::unknown;
 };
@@ -81,14 +81,14 @@ class Choices {
     void apply(const std::vector<ChoiceRange>& ranges);
 
     /// Returns the library that the ranges select for a call of this size; `unknown`: no range.
-    [[nodiscard]] Library library(Kind kind, std::size_t bytes) const {
+    [[nodiscard]] Library library(CallKind kind, std::size_t bytes) const {
         return libraries_[static_cast<std::size_t>(kind)][class_of(bytes)];
     }
-    [[nodiscard]] LongCalls& long_calls(Kind kind) {
+    [[nodiscard]] LongCalls& long_calls(CallKind kind) {
         return long_calls_[static_cast<std::size_t>(kind)];
     }
     /// Returns true if the host serves the next call of this kind and size.
-    [[nodiscard]] bool goes_to_host(Kind kind, std::size_t bytes) const {
+    [[nodiscard]] bool goes_to_host(CallKind kind, std::size_t bytes) const {
         const Library known = library(kind, bytes);
         if (known != Library::unknown) return known == Library::host;
         return bytes >= kLongBytes && !long_calls_[static_cast<std::size_t>(kind)].recur();

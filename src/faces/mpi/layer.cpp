@@ -171,7 +171,7 @@ Why Layer::try_team(Communicator& at) {
 /// Guarantees `order` and `bytes`: all members make exchange `buffers` in the same call.
 Why Layer::choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut) {
     Choices& choices = *at.choices;
-    const Kind kind = call.kind();
+    const CallKind kind = call.kind();
     const std::size_t bytes = call.common_bytes();
     const bool known = choices.library(kind, bytes) != Library::unknown;
     if (!known && shortcut != nullptr && bytes >= Choices::kLongBytes &&

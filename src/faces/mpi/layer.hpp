@@ -71,17 +71,14 @@ struct Shortcut {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
     int root = 0;
+    // lint: allow(dead-field): operator== reads it
     MPI_Count other_count = 0;
     MPI_Datatype other_type = MPI_DATATYPE_NULL;
 
-    [[nodiscard]] bool operator==(const Shortcut& other) const {
-        return comm == other.comm && count == other.count && type == other.type && op == other.op &&
-               root == other.root && other_count == other.other_count &&
-               other_type == other.other_type;
-    }
+    [[nodiscard]] bool operator==(const Shortcut&) const = default;
 };
 
-/// Last call of each Kind that the ranges of `auto` assign to the host, with types and operations
+/// Last call of each kind that the ranges of `auto` assign to the host, with types and operations
 /// that no program can free. Not used under MPI_THREAD_MULTIPLE.
 inline std::array<Shortcut, kKindNames.size()> shortcuts;
 
@@ -93,12 +90,12 @@ inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
 /// MPI_Init ends. Relaxed: a late store only delays the first served call.
 inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
 
-[[nodiscard]] constexpr bool has_kind(std::uint32_t kinds, Kind kind) {
+[[nodiscard]] constexpr bool has_kind(std::uint32_t kinds, CallKind kind) {
     return (kinds >> static_cast<unsigned>(kind) & 1U) != 0;
 }
 
 /// Returns true if the host serves a blocking call without further checks.
-[[nodiscard]] inline bool goes_to_host_at_once(Kind kind, const Shortcut& call) {
+[[nodiscard]] inline bool goes_to_host_at_once(CallKind kind, const Shortcut& call) {
     return shortcuts[static_cast<std::size_t>(kind)] == call ||
            has_kind(kinds_off.load(std::memory_order_relaxed), kind) ||
            call.comm == handed_back.load(std::memory_order_relaxed);
@@ -111,7 +108,7 @@ class Layer {
     /// Makes a blocking call or, if kStarts, starts a call and sets `request`. host() calls PMPI;
     /// prepare(PreparedCall&) returns why weft cannot serve the call, or Why::served.
     template <bool kStarts, class Prepare, class Host>
-    int make(Kind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
+    int make(CallKind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
              Host host) {
         const CallTimer timer(statistics_);
         Why why = Why::off;
@@ -176,7 +173,7 @@ class Layer {
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
     [[nodiscard]] std::vector<int> ranks_in_world(const Member& member) const;
 
-    std::uint32_t kinds_on_ = 0;      ///< bits of Kind
+    std::uint32_t kinds_on_ = 0;      ///< bits of CallKind
     std::uint32_t kinds_chosen_ = 0;  ///< subset of kinds_on_ in mode `auto`
     unsigned calls_before_team_ = 8;
     bool begun_ = false;

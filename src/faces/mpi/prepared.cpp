@@ -283,38 +283,38 @@ weft_status PreparedCall::run(weft_team* team, weft_request** request) {
     return request == nullptr ? weft_##name(team __VA_OPT__(, ) __VA_ARGS__) \
                               : weft_i##name(team __VA_OPT__(, ) __VA_ARGS__, request)
     switch (kind_) {
-        case Kind::barrier:
+        case CallKind::barrier:
             WEFT_MPI_CALL(barrier);
-        case Kind::broadcast:
+        case CallKind::broadcast:
             WEFT_MPI_CALL(broadcast, out_, count_, type_, root_);
-        case Kind::allreduce:
+        case CallKind::allreduce:
             WEFT_MPI_CALL(allreduce, in_, out_, count_, type_, op_);
-        case Kind::reduce:
+        case CallKind::reduce:
             WEFT_MPI_CALL(reduce, in_, out_, count_, type_, op_, root_);
-        case Kind::gather:
+        case CallKind::gather:
             WEFT_MPI_CALL(gather, in_, out_, count_, type_, root_);
-        case Kind::scatter:
+        case CallKind::scatter:
             WEFT_MPI_CALL(scatter, in_, out_, count_, type_, root_);
-        case Kind::allgather:
+        case CallKind::allgather:
             WEFT_MPI_CALL(allgather, in_, out_, count_, type_);
-        case Kind::alltoall:
+        case CallKind::alltoall:
             WEFT_MPI_CALL(alltoall, in_, out_, count_, type_);
-        case Kind::reduce_scatter_block:
+        case CallKind::reduce_scatter_block:
             WEFT_MPI_CALL(reduce_scatter, in_, out_, count_, type_, op_);
-        case Kind::scan:
+        case CallKind::scan:
             WEFT_MPI_CALL(scan, in_, out_, count_, type_, op_);
-        case Kind::exscan:
+        case CallKind::exscan:
             WEFT_MPI_CALL(exscan, in_, out_, count_, type_, op_);
-        case Kind::gatherv:
+        case CallKind::gatherv:
             WEFT_MPI_CALL(gatherv, in_, count_, out_, counts, places, type_, root_);
-        case Kind::scatterv:
+        case CallKind::scatterv:
             WEFT_MPI_CALL(scatterv, in_, in_counts, in_places, out_, count_, type_, root_);
-        case Kind::allgatherv:
+        case CallKind::allgatherv:
             WEFT_MPI_CALL(allgatherv, in_, out_, counts, places, type_);
-        case Kind::alltoallv:
-        case Kind::alltoallw:
+        case CallKind::alltoallv:
+        case CallKind::alltoallw:
             WEFT_MPI_CALL(alltoallv, in_, in_counts, in_places, out_, counts, places, type_);
-        case Kind::reduce_scatter:
+        case CallKind::reduce_scatter:
             WEFT_MPI_CALL(reduce_scatterv, in_, out_, in_counts, type_, op_);
     }
 #undef WEFT_MPI_CALL
@@ -330,21 +330,22 @@ int PreparedCall::finish() {
 
 std::size_t PreparedCall::bytes() const {
     const bool has_blocks = !in_blocks_.counts.empty();
-    const bool has_equal_blocks = kind_ == Kind::alltoall || kind_ == Kind::reduce_scatter_block;
+    const bool has_equal_blocks =
+        kind_ == CallKind::alltoall || kind_ == CallKind::reduce_scatter_block;
     const auto times = static_cast<std::size_t>(has_equal_blocks ? member_.size : 1);
     return (has_blocks ? sum(in_blocks_.counts) : count_ * times) * element_bytes_;
 }
 
 std::size_t PreparedCall::common_bytes() const {
     switch (kind_) {
-        case Kind::gatherv:
-        case Kind::scatterv:
-        case Kind::alltoallv:
-        case Kind::alltoallw:
+        case CallKind::gatherv:
+        case CallKind::scatterv:
+        case CallKind::alltoallv:
+        case CallKind::alltoallw:
             return 0;
-        case Kind::allgatherv:
+        case CallKind::allgatherv:
             return sum(out_blocks_.counts);
-        case Kind::reduce_scatter:
+        case CallKind::reduce_scatter:
             return sum(in_blocks_.counts) * element_bytes_;
         default:
             return count_ * element_bytes_;

@@ -78,7 +78,7 @@ struct RankBlocks {
 /// A call of weft for one collective call of MPI.
 class PreparedCall {
   public:
-    PreparedCall(Kind kind, const Member& member) : kind_(kind), member_(member) {}
+    PreparedCall(CallKind kind, const Member& member) : kind_(kind), member_(member) {}
     PreparedCall(PreparedCall&&) = default;
 
     // --- preparing: functions return Why::served, or why weft cannot serve the call ---
@@ -112,7 +112,7 @@ class PreparedCall {
     /// Returns a size that is equal on all ranks: bytes of a block, or of all blocks if every rank
     /// knows all counts; 0 if ranks only know their own counts.
     [[nodiscard]] std::size_t common_bytes() const;
-    [[nodiscard]] Kind kind() const { return kind_; }
+    [[nodiscard]] CallKind kind() const { return kind_; }
     [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
     [[nodiscard]] const void* in() const { return in_; }
     [[nodiscard]] const void* out() const { return out_; }
@@ -140,7 +140,7 @@ class PreparedCall {
     static std::byte* lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
                               Room& room);
 
-    Kind kind_;
+    CallKind kind_;
     Member member_;
     const void* in_ = nullptr;
     void* out_ = nullptr;

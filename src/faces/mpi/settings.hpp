@@ -15,8 +15,8 @@
 namespace weft::mpi {
 
 struct Settings {
-    std::uint32_t kinds_on = 0;      ///< bits of Kind: calls that may be served
-    std::uint32_t kinds_chosen = 0;  ///< bits of Kind: calls in mode `auto`
+    std::uint32_t kinds_on = 0;      ///< bits of CallKind: calls that may be served
+    std::uint32_t kinds_chosen = 0;  ///< bits of CallKind: calls in mode `auto`
     unsigned calls_before_team = 8;  ///< blocking calls on a communicator before its team is made
     bool statistics = false;
     bool progress = true;     ///< weft and the host drive each other; tests set it to false

@@ -201,7 +201,7 @@ int SharedRuntime::run(weft_team* team, PreparedCall& call) {
     if (status != WEFT_OK) [[unlikely]]
         return raise(call.comm(), status);
     // See kBarriersDeliver: messages that were sent before the barrier must be visible after it.
-    if (kBarriersDeliver && call.kind() == Kind::barrier && progress_) drive_host(own_);
+    if (kBarriersDeliver && call.kind() == CallKind::barrier && progress_) drive_host(own_);
     if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
         return raise(call.comm(), error);
     return MPI_SUCCESS;

@@ -14,7 +14,7 @@
 namespace weft::mpi {
 
 /// Collective calls of MPI. Started and blocking calls share a kind.
-enum class Kind : std::uint8_t {
+enum class CallKind : std::uint8_t {
     barrier,
     broadcast,
     allreduce,
@@ -65,7 +65,7 @@ class Statistics {
     [[nodiscard]] bool enabled() const { return enabled_; }
     void enable() { enabled_ = true; }
 
-    void count(Kind kind, Why why, std::uint64_t bytes, std::uint64_t ns) {
+    void count(CallKind kind, Why why, std::uint64_t bytes, std::uint64_t ns) {
         Row& row = rows_[static_cast<std::size_t>(kind)];
         ++row.by_why[static_cast<std::size_t>(why)];
         row.bytes += bytes;
@@ -96,7 +96,7 @@ class CallTimer {
     explicit CallTimer(const Statistics& statistics) {
         if (statistics.enabled()) begun_ = std::chrono::steady_clock::now();
     }
-    void count(Statistics& statistics, Kind kind, Why why, std::size_t bytes) const {
+    void count(Statistics& statistics, CallKind kind, Why why, std::size_t bytes) const {
         if (!statistics.enabled()) return;
         const auto ns = std::chrono::steady_clock::now() - begun_;
         statistics.count(kind, why, bytes, static_cast<std::uint64_t>(ns.count()));

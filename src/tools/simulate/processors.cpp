@@ -71,7 +71,7 @@ void Processors::go_on(std::uint32_t index) {
     }
     switch (static_cast<Word>(*state.at & 7)) {
         case Word::end:
-            state.state = State::done;
+            state.phase = Phase::done;
             return;
         case Word::receive:
         case Word::receive_any:
@@ -88,7 +88,7 @@ void Processors::go_on(std::uint32_t index) {
 
 void Processors::begin_reception(std::uint32_t index) {
     LaneState& state = lanes_[index];
-    state.state = State::receiving;
+    state.phase = Phase::receiving;
     const bool any = static_cast<Word>(*state.at & 7) == Word::receive_any;
     state.left = *state.at++ >> 3;
     for (std::uint32_t i = 0; i < state.left; ++i) {
@@ -144,7 +144,7 @@ void Processors::take(const Possible& message, LaneState& state) {
     const Time delay = around_.noise.delay(rank, state.lane.lane, state.waits++);
     show(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);
     clock.now += delay;
-    state.state = State::acting;
+    state.phase = Phase::acting;
     state.ready = clock.now;
     go_on(message.lane);
 }
@@ -229,7 +229,7 @@ void Processors::fly(std::uint32_t flight, Time now) {
 
 base::Result<Outcome> Processors::outcome() const {
     for (const LaneState& state : lanes_)
-        if (state.state != State::done)
+        if (state.phase != Phase::done)
             return base::fail(Status::argument, "rank {} lane {} waits for what is never sent",
                               state.lane.rank, state.lane.lane);
     Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(),

@@ -54,7 +54,7 @@ class Processors {
     [[nodiscard]] base::Result<Outcome> outcome() const;
 
   private:
-    enum class State : std::uint8_t { acting, receiving, done };
+    enum class Phase : std::uint8_t { acting, receiving, done };
 
     struct LaneState {
         const ImagePart* part = nullptr;
@@ -65,7 +65,7 @@ class Processors {
         /// Sends left in the run, or messages left in the reception.
         std::uint32_t left = 0;
         std::uint32_t waits = 0;  ///< number of receptions that have ended
-        State state = State::acting;
+        Phase phase = Phase::acting;
         /// End of its last action.
         Time ready = 0;
     };
@@ -155,7 +155,7 @@ void Processors::step(Send send) {
         return;
     }
     LaneState& state = lanes_[next.lane];
-    if (state.state == State::receiving) {
+    if (state.phase == Phase::receiving) {
         take(next, state);
         return;
     }

@@ -36,13 +36,13 @@ base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     if (name == "two-level")
-        topology.kind_ = Kind::two_level;
+        topology.structure_ = Structure::two_level;
     else if (name == "fat-tree")
-        topology.kind_ = Kind::fat_tree;
+        topology.structure_ = Structure::fat_tree;
     else if (name == "dragonfly")
-        topology.kind_ = Kind::dragonfly;
+        topology.structure_ = Structure::dragonfly;
     else if (name == "torus")
-        topology.kind_ = Kind::torus;
+        topology.structure_ = Structure::torus;
     else
         return base::fail(Status::argument,
                           "unknown topology '{}'; expected two-level, fat-tree, dragonfly or torus",
@@ -76,12 +76,12 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
     };
     if (key == "ranks") return keep_count(ranks_per_node_);
     if (key == "near") return keep_time(near_);
-    if (kind_ != Kind::two_level && key == "hop") return keep_time(hop_);
-    if (kind_ == Kind::dragonfly && key == "global") return keep_time(global_);
-    if (kind_ == Kind::dragonfly && key == "routers") return keep_count(routers_);
-    if (kind_ == Kind::dragonfly && key == "nodes") return keep_count(nodes_per_router_);
-    if (kind_ == Kind::fat_tree && key == "radix") return keep_count(radix_);
-    if (kind_ == Kind::torus && key == "dims") {
+    if (structure_ != Structure::two_level && key == "hop") return keep_time(hop_);
+    if (structure_ == Structure::dragonfly && key == "global") return keep_time(global_);
+    if (structure_ == Structure::dragonfly && key == "routers") return keep_count(routers_);
+    if (structure_ == Structure::dragonfly && key == "nodes") return keep_count(nodes_per_router_);
+    if (structure_ == Structure::fat_tree && key == "radix") return keep_count(radix_);
+    if (structure_ == Structure::torus && key == "dims") {
         auto dims = parse_dims(value);
         if (!dims) return dims.failure();
         dims_ = *std::move(dims);
@@ -92,13 +92,13 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
 
 base::Result<void> Topology::complete(Rank ranks) {
     const Rank nodes = (ranks - 1) / ranks_per_node_ + 1;
-    if (kind_ == Kind::fat_tree && radix_ < 2)
+    if (structure_ == Structure::fat_tree && radix_ < 2)
         return base::fail(Status::argument, "requires radix=K, at least 2");
-    if (kind_ == Kind::dragonfly && routers_ < 1)
+    if (structure_ == Structure::dragonfly && routers_ < 1)
         return base::fail(Status::argument, "requires routers=A");
-    if (kind_ == Kind::two_level && ranks_per_node_ == 1 && near_ == latency_)
+    if (structure_ == Structure::two_level && ranks_per_node_ == 1 && near_ == latency_)
         return base::fail(Status::argument, "requires ranks=R");
-    if (kind_ != Kind::torus) return base::Done{};
+    if (structure_ != Structure::torus) return base::Done{};
     if (dims_.empty()) return base::fail(Status::argument, "requires dims, as in 4x4x2");
     constexpr std::int64_t kPlacesMax = std::numeric_limits<Rank>::max();
     std::int64_t places = 1;
@@ -125,13 +125,13 @@ int Topology::tree_levels(Rank a, Rank b) const {
 }
 
 Time Topology::between_nodes(Rank a, Rank b) const {
-    switch (kind_) {
-        case Kind::uniform:
-        case Kind::two_level:
+    switch (structure_) {
+        case Structure::uniform:
+        case Structure::two_level:
             return 0;
-        case Kind::fat_tree:
+        case Structure::fat_tree:
             return 2 * tree_levels(a, b) * hop_;
-        case Kind::dragonfly: {
+        case Structure::dragonfly: {
             // In a group, all routers are connected. A message to another group leaves by the
             // router that owns the link to it, and enters by the router that owns the link back.
             const Rank router_a = a / nodes_per_router_;
@@ -144,7 +144,7 @@ Time Topology::between_nodes(Rank a, Rank b) const {
             const Time enter = router_b % routers_ == group_a % routers_ ? 0 : hop_;
             return leave + global_ + enter;
         }
-        case Kind::torus: {
+        case Structure::torus: {
             Time hops = 0;
             for (const Rank dim : dims_) {
                 const Rank distance = std::abs(a % dim - b % dim);
@@ -159,7 +159,7 @@ Time Topology::between_nodes(Rank a, Rank b) const {
 }
 
 Time Topology::latency(Rank source, Rank target) const {
-    if (kind_ == Kind::uniform) return latency_;
+    if (structure_ == Structure::uniform) return latency_;
     const Rank a = node(source);
     const Rank b = node(target);
     return a == b ? near_ : latency_ + between_nodes(a, b);
@@ -186,10 +186,10 @@ void Topology::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) co
 void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
     const Rank a = node(source);
     const Rank b = node(target);
-    if (a == b && kind_ != Kind::uniform) return;  // within the node's memory
+    if (a == b && structure_ != Structure::uniform) return;  // within the node's memory
     links.push_back(port(source, true));
     const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };
-    if (kind_ == Kind::fat_tree) {
+    if (structure_ == Structure::fat_tree) {
         // A switch has equal numbers of links up and of nodes below. The target selects the link,
         // so on the way down messages share a link only if they have the same node, at its port.
         const int levels = tree_levels(a, b);
@@ -201,7 +201,7 @@ void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links
             links.push_back(link(LinkKind::up, word(below),
                                  static_cast<std::uint64_t>(level) << 25 | word(b % width)));
         }
-    } else if (kind_ == Kind::dragonfly) {
+    } else if (structure_ == Structure::dragonfly) {
         const Rank router_a = a / nodes_per_router_;
         const Rank router_b = b / nodes_per_router_;
         const Rank group_a = router_a / routers_;
@@ -218,7 +218,7 @@ void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links
             if (enter != router_b)
                 links.push_back(link(LinkKind::local, word(enter), word(router_b)));
         }
-    } else if (kind_ == Kind::torus) {
+    } else if (structure_ == Structure::torus) {
         torus_route(a, b, links);
     }
     links.push_back(port(target, false));

@@ -42,7 +42,7 @@ class Topology final : public Network {
     }
 
   private:
-    enum class Kind : std::uint8_t { uniform, two_level, fat_tree, dragonfly, torus };
+    enum class Structure : std::uint8_t { uniform, two_level, fat_tree, dragonfly, torus };
     enum class LinkKind : std::uint8_t { out, in, up, local, global, ring };
     [[nodiscard]] static std::uint64_t link(LinkKind kind, std::uint64_t a, std::uint64_t b) {
         return static_cast<std::uint64_t>(kind) << 60 | a << 30 | b;
@@ -54,7 +54,7 @@ class Topology final : public Network {
     [[nodiscard]] Time between_nodes(Rank a, Rank b) const;
     void torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) const;
 
-    Kind kind_ = Kind::uniform;
+    Structure structure_ = Structure::uniform;
     Time latency_;
     Time near_;  ///< within a node
     Time hop_ = 0;

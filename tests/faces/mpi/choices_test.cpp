@@ -33,45 +33,45 @@ TEST(Ranges, ExtendFromTheirSizeToTheNextRange) {
     const Choices choices = choices_of(4, kMpi + " 4 broadcast 64 host\n" +        //
                                               kMpi + " 4 broadcast 1024 weft\n" +  //
                                               kMpi + " 4 broadcast 1048576 host\n");
-    EXPECT_EQ(choices.library(Kind::broadcast, 63), Library::unknown);
-    EXPECT_EQ(choices.library(Kind::broadcast, 64), Library::host);
-    EXPECT_EQ(choices.library(Kind::broadcast, 1023), Library::host);
-    EXPECT_EQ(choices.library(Kind::broadcast, 1024), Library::weft);
-    EXPECT_EQ(choices.library(Kind::broadcast, 1048575), Library::weft);
-    EXPECT_EQ(choices.library(Kind::broadcast, ~std::size_t{0}), Library::host);
-    EXPECT_EQ(choices.library(Kind::reduce, 64), Library::unknown);
+    EXPECT_EQ(choices.library(CallKind::broadcast, 63), Library::unknown);
+    EXPECT_EQ(choices.library(CallKind::broadcast, 64), Library::host);
+    EXPECT_EQ(choices.library(CallKind::broadcast, 1023), Library::host);
+    EXPECT_EQ(choices.library(CallKind::broadcast, 1024), Library::weft);
+    EXPECT_EQ(choices.library(CallKind::broadcast, 1048575), Library::weft);
+    EXPECT_EQ(choices.library(CallKind::broadcast, ~std::size_t{0}), Library::host);
+    EXPECT_EQ(choices.library(CallKind::reduce, 64), Library::unknown);
 }
 
 TEST(Ranges, MayBeInAnyOrderAndStartAtZero) {
     const Choices choices =
         choices_of(2, kMpi + " 2 scan 8 weft\n" + kMpi + " 2 scan 0 host\n# remark\n\n");
-    EXPECT_EQ(choices.library(Kind::scan, 0), Library::host);
-    EXPECT_EQ(choices.library(Kind::scan, 7), Library::host);
-    EXPECT_EQ(choices.library(Kind::scan, 8), Library::weft);
+    EXPECT_EQ(choices.library(CallKind::scan, 0), Library::host);
+    EXPECT_EQ(choices.library(CallKind::scan, 7), Library::host);
+    EXPECT_EQ(choices.library(CallKind::scan, 8), Library::weft);
 }
 
 TEST(Ranges, ForTheLargestSizeNotAboveTheCommunicatorCount) {
     const std::string lines = kMpi + " 4 reduce 0 host\n" + kMpi + " 8 reduce 0 weft\n" + kMpi +
                               " 8 gather 0 host\n" + kOther + " 2 reduce 0 host\n";
-    EXPECT_EQ(choices_of(3, lines).library(Kind::reduce, 8), Library::unknown);
-    EXPECT_EQ(choices_of(4, lines).library(Kind::reduce, 8), Library::host);
-    EXPECT_EQ(choices_of(7, lines).library(Kind::reduce, 8), Library::host);
-    EXPECT_EQ(choices_of(7, lines).library(Kind::gather, 8), Library::unknown);
-    EXPECT_EQ(choices_of(100, lines).library(Kind::reduce, 8), Library::weft);
+    EXPECT_EQ(choices_of(3, lines).library(CallKind::reduce, 8), Library::unknown);
+    EXPECT_EQ(choices_of(4, lines).library(CallKind::reduce, 8), Library::host);
+    EXPECT_EQ(choices_of(7, lines).library(CallKind::reduce, 8), Library::host);
+    EXPECT_EQ(choices_of(7, lines).library(CallKind::gather, 8), Library::unknown);
+    EXPECT_EQ(choices_of(100, lines).library(CallKind::reduce, 8), Library::weft);
 }
 
 TEST(Ranges, InAFileReplaceTheShippedOnesOfTheirCollective) {
     std::string complaint;
     Choices choices(8);
     choices.apply(shipped_ranges());
-    EXPECT_EQ(choices.library(Kind::alltoall, 1 << 20), Library::host);
-    EXPECT_EQ(choices.library(Kind::alltoall, 1 << 19), Library::unknown);
+    EXPECT_EQ(choices.library(CallKind::alltoall, 1 << 20), Library::host);
+    EXPECT_EQ(choices.library(CallKind::alltoall, 1 << 19), Library::unknown);
     choices.apply(read_ranges(kMpi + " 2 scan 0 host\n", complaint));
-    EXPECT_EQ(choices.library(Kind::alltoall, 1 << 20), Library::host);
+    EXPECT_EQ(choices.library(CallKind::alltoall, 1 << 20), Library::host);
     choices.apply(read_ranges(kMpi + " 8 alltoall 8 weft\n", complaint));
-    EXPECT_EQ(choices.library(Kind::alltoall, 1 << 20), Library::weft);
-    EXPECT_EQ(choices.library(Kind::alltoall, 0), Library::unknown);
-    EXPECT_EQ(choices.library(Kind::scan, 8), Library::host);
+    EXPECT_EQ(choices.library(CallKind::alltoall, 1 << 20), Library::weft);
+    EXPECT_EQ(choices.library(CallKind::alltoall, 0), Library::unknown);
+    EXPECT_EQ(choices.library(CallKind::scan, 8), Library::host);
 }
 
 TEST(Ranges, MalformedLinesAreReportedAndSkipped) {
@@ -88,14 +88,14 @@ TEST(Ranges, MalformedLinesAreReportedAndSkipped) {
 
 TEST(Choices, WithoutRangesOnlyShortCallsGoToWeft) {
     const Choices choices(2);
-    EXPECT_FALSE(choices.goes_to_host(Kind::allreduce, 0));
-    EXPECT_FALSE(choices.goes_to_host(Kind::allreduce, kLong - 1));
-    EXPECT_TRUE(choices.goes_to_host(Kind::allreduce, kLong));
+    EXPECT_FALSE(choices.goes_to_host(CallKind::allreduce, 0));
+    EXPECT_FALSE(choices.goes_to_host(CallKind::allreduce, kLong - 1));
+    EXPECT_TRUE(choices.goes_to_host(CallKind::allreduce, kLong));
 }
 
 TEST(Choices, RangesMaySendLongCallsToWeft) {
     const Choices choices = choices_of(2, kMpi + " 2 allreduce 0 weft\n");
-    EXPECT_FALSE(choices.goes_to_host(Kind::allreduce, kLong));
+    EXPECT_FALSE(choices.goes_to_host(CallKind::allreduce, kLong));
 }
 
 /// Makes long calls whose buffers repeat after `period` calls. Returns their number when the
@@ -103,7 +103,7 @@ TEST(Choices, RangesMaySendLongCallsToWeft) {
 unsigned calls_until_agreement(Choices& choices, unsigned period) {
     static char memory[4096];
     for (unsigned call = 0;; ++call)
-        if (choices.long_calls(Kind::reduce).count(&memory[call % period], nullptr))
+        if (choices.long_calls(CallKind::reduce).count(&memory[call % period], nullptr))
             return call + 1;
 }
 
@@ -111,11 +111,11 @@ TEST(Choices, LongCallsWhoseBuffersRecurGoToWeft) {
     for (const unsigned period : {1U, 8U}) {
         Choices choices(2);
         EXPECT_EQ(calls_until_agreement(choices, period), LongCalls::kCallsBefore);
-        EXPECT_TRUE(choices.long_calls(Kind::reduce).reuse_buffers()) << period;
-        EXPECT_TRUE(choices.goes_to_host(Kind::reduce, kLong));
-        choices.long_calls(Kind::reduce).agree(true);
-        EXPECT_FALSE(choices.goes_to_host(Kind::reduce, kLong));
-        EXPECT_TRUE(choices.goes_to_host(Kind::broadcast, kLong));
+        EXPECT_TRUE(choices.long_calls(CallKind::reduce).reuse_buffers()) << period;
+        EXPECT_TRUE(choices.goes_to_host(CallKind::reduce, kLong));
+        choices.long_calls(CallKind::reduce).agree(true);
+        EXPECT_FALSE(choices.goes_to_host(CallKind::reduce, kLong));
+        EXPECT_TRUE(choices.goes_to_host(CallKind::broadcast, kLong));
     }
 }
 
@@ -124,22 +124,22 @@ TEST(Choices, LongCallsWithNewBuffersStayWithTheHost) {
     unsigned calls = LongCalls::kCallsBefore;
     for (int agreement = 0; agreement < 5; ++agreement, calls *= 2) {
         EXPECT_EQ(calls_until_agreement(choices, 4096), agreement == 0 ? calls : calls / 2);
-        EXPECT_FALSE(choices.long_calls(Kind::reduce).reuse_buffers());
-        choices.long_calls(Kind::reduce).agree(false);
-        EXPECT_TRUE(choices.goes_to_host(Kind::reduce, kLong));
+        EXPECT_FALSE(choices.long_calls(CallKind::reduce).reuse_buffers());
+        choices.long_calls(CallKind::reduce).agree(false);
+        EXPECT_TRUE(choices.goes_to_host(CallKind::reduce, kLong));
     }
 }
 
 TEST(Choices, MembersAgreeAgainWhenTheNumberOfCallsHasDoubled) {
     Choices choices(2);
     static_cast<void>(calls_until_agreement(choices, 1));
-    choices.long_calls(Kind::reduce).agree(true);
+    choices.long_calls(CallKind::reduce).agree(true);
     EXPECT_EQ(calls_until_agreement(choices, 4096), LongCalls::kCallsBefore);
-    EXPECT_FALSE(choices.long_calls(Kind::reduce).reuse_buffers());
-    choices.long_calls(Kind::reduce).agree(false);
-    EXPECT_TRUE(choices.goes_to_host(Kind::reduce, kLong));
+    EXPECT_FALSE(choices.long_calls(CallKind::reduce).reuse_buffers());
+    choices.long_calls(CallKind::reduce).agree(false);
+    EXPECT_TRUE(choices.goes_to_host(CallKind::reduce, kLong));
     EXPECT_EQ(calls_until_agreement(choices, 1), 2 * LongCalls::kCallsBefore);
-    EXPECT_TRUE(choices.long_calls(Kind::reduce).reuse_buffers());
+    EXPECT_TRUE(choices.long_calls(CallKind::reduce).reuse_buffers());
 }
 
 }  // namespace
