@@ -5,9 +5,11 @@
 #include "weft/neighbors.h"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "api/c/calls.hpp"
+#include "run/team/stencil_exchange.hpp"
 #include "weft/neighbors.hpp"
 
 namespace c_api = weft::c_api;
@@ -110,15 +112,10 @@ extern "C" weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, c
                 return fail(Status::argument,
                             "expected extents and periodic of 1 dimension at least, got {}",
                             dimensions);
-            std::int64_t ranks = 1;
-            for (int i = 0; i < dimensions && ranks > 0 && ranks <= parent.size(); ++i)
-                ranks *= extents[i] > 0 ? extents[i] : 0;
-            if (ranks != parent.size())
-                return fail(Status::argument,
-                            "extents: their product is not the {} ranks of the team",
-                            parent.size());
-            return Neighbors::on_grid({extents, static_cast<std::size_t>(dimensions)},
-                                      std::vector<bool>(periodic, periodic + dimensions),
+            const std::span grid(extents, static_cast<std::size_t>(dimensions));
+            if (auto checked = weft::run::check_extents(parent.size(), grid); !checked)
+                return checked.failure();
+            return Neighbors::on_grid(grid, std::vector<bool>(periodic, periodic + dimensions),
                                       parent.rank());
         });
     });

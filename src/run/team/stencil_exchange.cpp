@@ -53,6 +53,16 @@ BlockMemory block_memory(const Neighborhood& of, Rank rank, std::uint64_t bytes)
 
 }  // namespace
 
+base::Result<void> check_extents(Rank ranks, std::span<const Rank> extents) {
+    double product = 1;  // of extents whose product can exceed 64 bits
+    for (const Rank extent : extents) product *= extent;
+    if (product == ranks && std::ranges::min(extents) > 0) return base::Done{};
+    return base::fail(Status::argument,
+                      "extents: their product is {:.0f}, expected positive numbers with the "
+                      "product {}, the number of ranks",
+                      product, ranks);
+}
+
 base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> extents,
                                                 std::vector<bool> periodic, bool star, int reach) {
     constexpr std::size_t kDimensionsMax = 8;
@@ -70,17 +80,13 @@ base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> ex
     for (int i = 0; i < dimensions && !star && blocks <= kBlocksMax; ++i) blocks *= 2 * reach + 1;
     if (blocks > kBlocksMax)
         return base::fail(Status::argument,
-                          "a box of {} dimensions and reach {} has more than {} "
-                          "neighbors",
+                          "a box of {} dimensions and reach {} has more than {} neighbors",
                           dimensions, reach, kBlocksMax);
-    collectives::Grid grid(std::move(extents), std::move(periodic));
-    if (!grid.is_valid() || grid.ranks() != ranks)
-        return base::fail(
-            Status::argument,
-            "extents: expected positive numbers with the product {}, the number of ranks", ranks);
+    if (auto checked = check_extents(ranks, extents); !checked) return checked.failure();
     auto offsets = star ? collectives::star_offsets(dimensions, reach)
                         : collectives::box_offsets(dimensions, reach);
-    return collectives::Stencil::make(std::move(grid), std::move(offsets));
+    return collectives::Stencil::make({std::move(extents), std::move(periodic)},
+                                      std::move(offsets));
 }
 
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context, const Call& call,

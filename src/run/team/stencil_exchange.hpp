@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,9 @@
 #include "run/team/team.hpp"
 
 namespace weft::run {
+
+/// Fails unless all extents are positive and their product is `ranks`.
+[[nodiscard]] base::Result<void> check_extents(Rank ranks, std::span<const Rank> extents);
 
 /// Returns the stencil of all ranks within `reach`, along the dimensions (`star`) or in a box.
 /// Fails unless the grid has `ranks` ranks, 1 to 8 dimensions, and a reach of 1 to 8.

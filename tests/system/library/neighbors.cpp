@@ -166,7 +166,10 @@ void stencils(Team team, int& call) {
     Stencil star(team, line, {false}, Stencil::Shape::star, 1);
     check(star.neighbors().size() == 2, "a line has two neighbors");
     exchange_by(team, star, Stencil::Way::combined, 9000, call++);
-    refused("a grid of another size", Status::argument, "not those of",
+    refused("a grid of another size", Status::argument,
+            fmt::format("their product is {}, expected positive numbers with the product {}, the "
+                        "number of ranks",
+                        team.size() + 1, team.size()),
             [&] { const Stencil none(team, std::vector<Rank>{team.size() + 1}, {false}); });
     refused("a reach of 0", Status::argument, "reach is 0",
             [&] { const Stencil none(team, line, {false}, Stencil::Shape::box, 0); });
