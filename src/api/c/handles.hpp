@@ -134,10 +134,14 @@ class Context {
     /// Make a handle for a team (with `stream`: for a context of the team) or for a request.
     [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
     [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
-    /// Makes a handle for a new team. Returns NULL if *made is nullptr: this rank is no member.
+    /// Makes a handle for a new team. Returns NULL if *made is nullptr: this rank is no member. If
+    /// no handle is left, leaves the team without waiting, since other members may have a handle.
     [[nodiscard]] base::Result<weft_team*> handle_for(const base::Result<run::Team*>& made) {
         if (!made) return made.failure();
-        return *made == nullptr ? base::Result<weft_team*>(nullptr) : add_team(**made);
+        if (*made == nullptr) return nullptr;
+        auto handle = add_team(**made);
+        if (!handle) runtime_->teams().leave(**made);
+        return handle;
     }
     /// Returns the entry of a handle of this context; nullptr if the handle is stale or
     /// of another kind.

@@ -83,21 +83,20 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
             return fail(Status::argument, "row or column is NULL");
         if (x_range < 1)
             return fail(Status::argument, "x_range is {}, expected 1 or more", x_range);
-        Team& parent = *found.team;
-        weft::run::Teams& teams = found.teams();
-        const auto in_row = teams.split(parent, parent.rank() / x_range, parent.rank());
-        if (!in_row) return in_row.failure();
-        const auto in_column = teams.split(parent, parent.rank() % x_range, parent.rank());
-        if (!in_column) {
-            static_cast<void>(teams.release(**in_row));
-            return in_column.failure();
+        const auto split = [&](int color) {
+            return found.context->handle_for(
+                found.teams().split(*found.team, color, found.team->rank()));
+        };
+        // Also after a failure, because the first split may have failed on this rank alone.
+        const auto in_row = split(found.team->rank() / x_range);
+        const auto in_column = split(found.team->rank() % x_range);
+        if (!in_row || !in_column) {
+            for (const auto& made : {in_row, in_column})
+                if (made) weft_team_drop(*made);
+            return (in_row ? in_column : in_row).failure();
         }
-        const auto first = found.context->handle_for(in_row);
-        if (!first) return first.failure();
-        const auto second = found.context->handle_for(in_column);
-        if (!second) return second.failure();
-        *row = *first;
-        *column = *second;
+        *row = *in_row;
+        *column = *in_column;
         return Done{};
     });
 }

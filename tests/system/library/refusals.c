@@ -328,6 +328,43 @@ static void too_many_teams(void) {
     check_team();
 }
 
+enum { kHandles = 1 << 16 };
+static weft_request* unused[kHandles];  ///< requests that use up the handles
+static int unused_count = 0;
+
+static void use_all_handles(void) {
+    while (unused_count < kHandles && weft_barrier_init(world, &unused[unused_count]) == WEFT_OK)
+        ++unused_count;
+    CHECK(unused_count < kHandles && strstr(weft_last_error(), "which is the maximum") != NULL);
+}
+static void free_handles(int count) {
+    for (int i = 0; i < count; ++i) DONE(weft_request_free(&unused[--unused_count]));
+}
+
+/// Teams that get no handle must leave no region in use: a rank has 31 regions, and each refused
+/// call of weft_team_split_2d has made two teams. The library keeps 64 freed handles out of use, so
+/// the handles are used up a second time after more have been freed.
+static void too_many_handles(void) {
+    weft_team* row = NULL;
+    weft_team* column = NULL;
+    use_all_handles();
+    free_handles(65);
+    use_all_handles();
+    for (int handles = 0; handles < 2; ++handles) {
+        for (int i = 0; i < 20; ++i) {
+            REFUSED_AS(weft_team_split_2d(world, 2, &row, &column), WEFT_ERR_MEMORY, "the maximum");
+            DONE(weft_barrier(world));
+        }
+        free_handles(1);
+    }
+    CHECK(row == NULL && column == NULL);
+    DONE(weft_team_split_2d(world, 2, &row, &column));
+    DONE(weft_team_free(row));
+    DONE(weft_team_free(column));
+    free_handles(unused_count);
+    check_team();
+}
+
 static void after_finalize(void) {
     double x = 1;
     weft_request* request = NULL;
@@ -366,6 +403,7 @@ int main(void) {
     }
     refused_by_all();
     too_many_teams();
+    too_many_handles();
     after_finalize();
     return verdict("");
 }
