@@ -13,7 +13,8 @@ base::Result<Delivery> delivery(const AlgorithmSpec& spec) {
         return fail_at(given->position, "into is '{}', expected slot or vector", given->value);
     const SpecParameter* const segments = spec.find("segments");
     if (segments == nullptr || segments->value == "1") return Delivery::direct;
-    return fail_at(segments->position, "into=vector does not cut buffers into pieces, expected 1");
+    return fail_at(segments->position, "segments is '{}', expected 1 with into=vector",
+                   segments->value);
 }
 
 bool delivers_directly(const AlgorithmSpec& spec) {
@@ -47,6 +48,7 @@ AlgorithmSpec with_local_puts(std::string_view collective, AlgorithmSpec spec) {
 Properties Algorithm::properties_of(const AlgorithmSpec& spec) const {
     if (refine != nullptr) return refine(spec);
     Properties refined = properties;
+    // No algorithm has both parameters. near=auto may choose puts, so only near=mapped counts.
     if (parameter(kIntoParameter.name) != nullptr) refined.direct = delivers_directly(spec);
     const SpecParameter* const near = spec.find(kNearParameter.name);
     if (parameter(kNearParameter.name) != nullptr)

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_small.cpp - allreduce of short vectors, and barrier (`multi-object`), in which all
-// ranks of a node use the network.
+// multi_object_small.cpp - allreduce of short vectors (`multi-object-small`) and barrier
+// (`multi-object`), in which several ranks of each node use the network at the same time.
 //
-// Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then nodes are
-//          combined in rounds of radix B. In a round each port receives from one other node, and
-//          the ranks of the node exchange the received data. The distances follow a census
-//          function. Each node keeps two sums: a over the nodes 0..x before it, b over the nodes
-//          0..y. While n sums must still be combined into the result, the first one is an a and the
-//          others are b. A round combines them to c = ceil(n/B). Long vectors are exposed to local
-//          peers instead of put. Peers combine them in place, from the input or a port's slot. The
-//          barrier has the signals without the data: a rank with all contributions knows that all
-//          ranks have entered.
-// Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. Their rounds lose
-//          remainders from B*B+B+1 nodes on. The rounds here are Bar-Noy, Kipnis and Schieber's
-//          census functions in any radix.
-// Rounds   Over the network ceil(log_B N) for N nodes, with B at most ports + 1. On the node as
-//          many, and one before.
-// Bytes    A port sends the vector once in each round.
-// Memory   A slot for each rank of the node; in each round one, and one more for each port. A
-//          scratch vector if N is not a power of B. Another one if vectors are exposed, because
-//          local peers read the input, which may be the output.
+// Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then rounds of
+//          radix B combine the N nodes. Each node keeps two sums, a and b, which first are the
+//          node's sum. Invariant: the result of a node is its a plus the b of the n - 1 nodes
+//          before it, modulo N; at first n = N. In a round each port sends b to one node and
+//          receives the b of another one, and the ranks of a node exchange the received data. All
+//          of it is added to b and a part of it to a, so that the invariant holds for
+//          c = ceil(n/B) in place of n. The sum a is the result when n = 1. Long vectors are not
+//          put to local peers: the owner exposes its input, or the slot with data from another
+//          node, and local peers reduce from there. The barrier has signals in place of the data:
+//          a rank with signals from all nodes knows that all ranks have entered.
+// Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. For B*B+B+1 nodes
+//          and more their rounds omit some nodes. The rounds here are Bar-Noy, Kipnis and
+//          Schieber's census functions in any radix.
+// Rounds   Over the network: ceil(log_B N), with B at most ports + 1. On the node: one at the
+//          start, and one after each round over the network.
+// Bytes    A port sends the vector once in each round over the network.
+// Memory   A slot for each rank of the node. For each round over the network, a slot for the data
+//          from another node and, for each port, a slot for the data that the port shares. A
+//          scratch vector for b if N is not a power of B. Another one for the node's sum if vectors
+//          are exposed, because local peers read the input, which may be the output.
 // Good for Short vectors on many nodes with several ranks.
-// Holds    Synchronizing. Each node adds in its own rotation, so floating-point results differ
-//          between nodes. Up to B nodes need only one round, which combines in the order of nodes:
-//          in rank order, if nodes hold consecutive ranks. In a pipeline a slot is reused only
-//          after every rank has entered the piece before the last.
+// Holds    Synchronizing. Each node adds in an order that starts with itself, so floating-point
+//          results differ between nodes. Up to B nodes need only one round, which combines in the
+//          order of nodes: in rank order, if nodes hold consecutive ranks. In a pipeline, piece
+//          p + 2 reuses the slots of piece p. A rank starts it after piece p + 1, so all ranks have
+//          entered piece p + 1 and need those slots no more.
 // Next     ../generate/node_position.hpp for ports; ../transfer.hpp.
 #include <algorithm>
 
@@ -36,29 +39,30 @@ namespace weft::collectives {
 
 namespace {
 
-/// One round: distances of the ports, and the sums to which received data is added.
+/// One round over the network.
 struct Round {
-    Rank lead = 1;      ///< operands of sum a: the node's own and those of the first lead - 1 ports
-    bool last = false;  ///< only sum a is needed
-    std::vector<Rank> reach;  ///< distance in nodes, by port; further ports are idle
+    Rank terms_of_a = 1;  ///< terms of the new a: the old a and data of terms_of_a - 1 ports
+    bool last = false;    ///< after it a is the result, so b is not computed
+    std::vector<Rank> distances;  ///< from sender to receiver in nodes, by port; others are idle
 
     /// Returns the number of ports that are not idle.
-    [[nodiscard]] Rank active() const { return static_cast<Rank>(reach.size()); }
+    [[nodiscard]] Rank active() const { return static_cast<Rank>(distances.size()); }
     /// Returns true if sum a includes the data that `port` receives.
-    [[nodiscard]] bool leads(Rank port) const { return port + 1 < lead; }
+    [[nodiscard]] bool adds_to_a(Rank port) const { return port + 1 < terms_of_a; }
 };
 
-/// Returns the rounds that combine `nodes` nodes.
+/// Returns the rounds that combine `nodes` nodes. Each round replaces n by `next`, see the head.
 std::vector<Round> census(Rank nodes, Rank radix) {
     std::vector<Round> rounds;
-    for (Rank left = nodes; left > 1;) {
-        const Rank each = (left - 1) / radix + 1;
-        Round round{.lead = left - (each - 1) * radix, .last = each == 1};
-        for (Rank j = 1; j < (round.last ? round.lead : radix); ++j)
-            round.reach.push_back(
-                j < round.lead ? j * each : round.lead * each + (j - round.lead) * (each - 1) - 1);
+    for (Rank n = nodes; n > 1;) {
+        const Rank next = (n - 1) / radix + 1;
+        Round round{.terms_of_a = n - (next - 1) * radix, .last = next == 1};
+        const Rank terms = round.terms_of_a;
+        for (Rank j = 1; j < (round.last ? terms : radix); ++j)
+            round.distances.push_back(j < terms ? j * next
+                                                : terms * next + (j - terms) * (next - 1) - 1);
         rounds.push_back(round);
-        left = each;
+        n = next;
     }
     return rounds;
 }
@@ -82,7 +86,7 @@ class Exchange {
             combine(round, number, rounds.size() == 1);
             number += 1 + as_u32(here_.ports);
         }
-        if (lead_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), lead_);
+        if (a_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), a_);
         if (transfer_ == LocalTransfer::put) return;
         slots_.signal_done();
         slots_.await_done();
@@ -91,70 +95,71 @@ class Exchange {
   private:
     /// Combines the inputs of the node's ranks.
     void on_node() {
-        lead_ = regular_ = writer_.input(0);
+        a_ = b_ = writer_.input(0);
         if (here_.count == 1) return;
-        inputs_.share(as_u32(here_.local), lead_);
+        inputs_.share(as_u32(here_.local), a_);
         std::vector<plan::Block> operands;
         for (Rank peer = 0; peer < here_.count; ++peer) {
             const auto number = as_u32(peer);
-            operands.push_back(peer == here_.local ? lead_ : given(peer, number));
+            operands.push_back(peer == here_.local ? a_ : local_block(peer, number));
             if (peer != here_.local) inputs_.wait(here_.node_rank(peer), number);
         }
         writer_->flush();
         if (transfer_ == LocalTransfer::put) {
-            lead_ = regular_ = writer_.output(0);
-            return writer_->reduce(lead_, operands);
+            a_ = b_ = writer_.output(0);
+            return writer_->reduce(a_, operands);
         }
-        lead_ = regular_ = writer_.scratch(1, 0);
-        writer_->reduce(lead_, operands);
+        a_ = b_ = writer_.scratch(1, 0);
+        writer_->reduce(a_, operands);
         inputs_.signal_done();
         inputs_.await_done();
     }
 
     /// Returns the data that a local peer has shared under `number`.
-    [[nodiscard]] plan::Block given(Rank peer, std::uint32_t number) const {
+    [[nodiscard]] plan::Block local_block(Rank peer, std::uint32_t number) const {
         return slots_.shared(here_.node_rank(peer), writer_.slot(number, 0));
     }
 
     /// Exchanges with other nodes, then on the node.
     void exchange(const Round& round, std::uint32_t number) {
         if (here_.local < round.active()) {
-            const Rank reach = round.reach[here_.local];
-            writer_->put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
-            writer_->wait(here_.partner(std::int64_t{here_.node} - reach), number);
-            slots_.share(shared(number, here_.local), writer_.slot(number, 0));
+            const Rank distance = round.distances[here_.local];
+            writer_->put(here_.partner(std::int64_t{here_.node} + distance), number, b_);
+            writer_->wait(here_.partner(std::int64_t{here_.node} - distance), number);
+            slots_.share(shared_number(number, here_.local), writer_.slot(number, 0));
         }
         for (Rank port = 0; port < round.active(); ++port)
-            if (port != here_.local) slots_.wait(here_.node_rank(port), shared(number, port));
+            if (port != here_.local)
+                slots_.wait(here_.node_rank(port), shared_number(number, port));
         writer_->flush();
     }
 
-    /// Adds the received data to the sums. `only`: there is no other round.
-    void combine(const Round& round, std::uint32_t number, bool only) {
+    /// Adds the received data to the sums.
+    void combine(const Round& round, std::uint32_t number, bool is_only_round) {
         const auto received = [&](Rank port) {
             return port == here_.local ? writer_.slot(number, 0)
-                                       : given(port, shared(number, port));
+                                       : local_block(port, shared_number(number, port));
         };
-        std::vector<plan::Block> lead;
-        std::vector<plan::Block> all;
+        std::vector<plan::Block> for_a;
+        std::vector<plan::Block> for_b;
         for (Rank port = 0; port < round.active(); ++port) {
-            all.push_back(received(port));
-            if (round.leads(port)) lead.push_back(received(port));
+            for_b.push_back(received(port));
+            if (round.adds_to_a(port)) for_a.push_back(received(port));
         }
-        if (only) {
-            in_node_order(round, lead);
+        if (is_only_round) {
+            in_node_order(round, for_a);
             return;
         }
-        const bool differ = !(lead_ == regular_);
-        lead.insert(lead.begin(), lead_);
-        all.insert(all.begin(), regular_);
-        if (!round.last && (differ || lead.size() < all.size())) {
-            regular_ = writer_.scratch(0, 0);
-            writer_->reduce(regular_, all);
-            lead_ = add(lead);
+        const bool differ = !(a_ == b_);
+        for_a.insert(for_a.begin(), a_);
+        for_b.insert(for_b.begin(), b_);
+        if (!round.last && (differ || for_a.size() < for_b.size())) {
+            b_ = writer_.scratch(0, 0);
+            writer_->reduce(b_, for_b);
+            a_ = add(for_a);
         } else {
-            lead_ = add(lead);
-            if (!differ) regular_ = lead_;
+            a_ = add(for_a);
+            if (!differ) b_ = a_;
         }
     }
 
@@ -165,31 +170,31 @@ class Exchange {
         return writer_.output(0);
     }
 
-    /// Combines in the only round, where each node contributes once.
+    /// Combines the data of all nodes, in the order of nodes, if there is only one round.
     void in_node_order(const Round& round, const std::vector<plan::Block>& received) {
-        std::vector<std::pair<Rank, plan::Block>> nodes{{here_.node, lead_}};
+        std::vector<std::pair<Rank, plan::Block>> nodes{{here_.node, a_}};
         for (std::size_t port = 0; port < received.size(); ++port) {
-            const Rank from = (here_.node - round.reach[port] + here_.nodes) % here_.nodes;
+            const Rank from = (here_.node - round.distances[port] + here_.nodes) % here_.nodes;
             nodes.emplace_back(from, received[port]);
         }
         std::ranges::sort(nodes, {}, &std::pair<Rank, plan::Block>::first);
         std::vector<plan::Block> operands;
         for (const auto& [node, block] : nodes) operands.push_back(block);
-        lead_ = add(operands);
+        a_ = add(operands);
     }
 
-    /// Returns the number by which a port shares the data of a round.
-    [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
+    /// Returns the number by which a port shares its data of the round that uses `number`.
+    [[nodiscard]] static std::uint32_t shared_number(std::uint32_t number, Rank port) {
         return number + 1 + as_u32(port);
     }
 
     BlockWriter& writer_;
     NodePosition here_;
     LocalTransfer transfer_;
-    LocalPeers inputs_;    ///< shares inputs
-    LocalPeers slots_;     ///< shares data from other nodes
-    plan::Block lead_;     ///< sum a
-    plan::Block regular_;  ///< sum b
+    LocalPeers inputs_;  ///< shares inputs
+    LocalPeers slots_;   ///< shares data from other nodes
+    plan::Block a_;      ///< buffer of sum a
+    plan::Block b_;      ///< buffer of sum b; equal to a_ while the sums are equal
 };
 
 base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
@@ -200,23 +205,24 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
     const auto radix = static_cast<Rank>(*given);
     if (request.ordered && (layout.nodes() > radix || !layout.contiguous()))
         return base::fail(Status::argument,
-                          "allreduce multi-object-small keeps rank order for up to {} nodes of "
-                          "consecutive ranks here, and the operation does not commute",
+                          "the operation does not commute, and allreduce multi-object-small with "
+                          "radix {0} keeps rank order only on up to {0} nodes of consecutive ranks",
                           radix);
     const std::vector<Round> rounds = census(layout.nodes(), radix);
     const auto transfer = local_transfer(spec, request.elements * request.element_bytes);
     if (!transfer) return transfer.failure();
-    const auto most = as_u32(layout.most());
+    const auto largest_node = as_u32(layout.most());
     const auto ports = as_u32(layout.least());
-    const auto slots = most + as_u32(rounds.size()) * (1 + ports);
-    return program_by_blocks(
-        {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) {
-            Exchange(writer, request, *transfer, slots).write(rounds);
-            if (request.size == 1) return;
-            writer->reserve_slots(*transfer == LocalTransfer::put ? slots : slots + 2 * most);
-            writer->reserve_slot_units(1);
-        });
+    const auto slots = largest_node + as_u32(rounds.size()) * (1 + ports);
+    return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
+                             request, [&](BlockWriter& writer, const GenerateRequest&) {
+                                 Exchange(writer, request, *transfer, slots).write(rounds);
+                                 if (request.size == 1) return;
+                                 writer->reserve_slots(*transfer == LocalTransfer::put
+                                                           ? slots
+                                                           : slots + 2 * largest_node);
+                                 writer->reserve_slot_units(1);
+                             });
 }
 
 /// Returns true if one round combines all nodes. It combines them in the order of nodes.

@@ -8,16 +8,16 @@
 //            reduce_scatter  the reduction
 //            allgather       the distribution
 //            allreduce       the reduction, then the distribution of the results
-//            reduce          the reduction, then every rank puts its result to the root
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, with
-//          neighbors only; for allreduce also the special case of Kolmakov and Zhang's generalized
-//          algorithm that combines one block at a time. Allgather: Thakur, Rabenseifner and Gropp,
-//          Optimization of collective communication operations in MPICH, section 4.1.
+//            reduce          the reduction, then every other rank puts its block to the root
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, here with
+//          messages to the next rank only. allreduce: also Kolmakov and Zhang's generalized
+//          algorithm, if it combines one block at a time. Allgather: Thakur, Rabenseifner and
+//          Gropp, Optimization of collective communication operations in MPICH, section 4.1.
 // Rounds   reduce_scatter, allgather: n - 1. Messages: n (n - 1). allreduce: 2 (n - 1).
 //          reduce: n. Messages: (n + 1)(n - 1).
-// Bytes    reduce_scatter, allgather: a rank sends (and reduces) n - 1 blocks. For a vector of m
-//          bytes: in an allreduce a rank sends 2m (1 - 1/n). In a reduce a rank sends m, m/n of it
-//          to the root, and the root sends m (1 - 1/n). In both each rank reduces m (1 - 1/n).
+// Bytes    reduce_scatter, allgather: a rank sends n - 1 blocks. allreduce of m bytes: a rank sends
+//          2m (1 - 1/n). reduce: the root sends m (1 - 1/n), other ranks m, with m/n of it to the
+//          root. In all reductions, each rank reduces n - 1 blocks: m (1 - 1/n) of m bytes.
 // Memory   Slots of one block: n - 1 for the reduction, n - 1 for the distribution (none with
 //          into=vector), n for the results at the root. One scratch vector for reduce_scatter, and
 //          for reduce on all ranks but the root.
@@ -33,7 +33,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Reduces around the ring. kept(block) returns the buffer for this rank's partial result.
+/// Reduces around the ring. kept(block) returns the buffer for the block's sum so far.
 template <class Kept>
 void reduce_around(BlockWriter& writer, const GenerateRequest& request, Kept kept) {
     const auto [rank, size] = std::pair{request.rank, request.size};
@@ -62,7 +62,7 @@ void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delive
     // Only the reduction needs slots, so a bank can hold longer vectors.
     if (into == Delivery::direct) writer->reserve_capacities(0, blocks - 1, 1);
     reduce_around(writer, request, [&](std::uint32_t kept) { return writer.output(kept); });
-    writer->flush();  // results replace the parts that were sent
+    writer->flush();  // the next writes to the output replace sources of puts
     pass_around(writer, {request.rank, request.size, 0}, blocks - 1, into);
 }
 
@@ -77,20 +77,20 @@ void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
 void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = as_u32(request.rank);
     const auto first_result = as_u32(request.size - 1);
-    const bool top = request.rank == request.root;
+    const bool is_root = request.rank == request.root;
     const auto kept = [&](std::uint32_t block) {
-        return top ? writer.output(block) : writer.scratch(0, block);
+        return is_root ? writer.output(block) : writer.scratch(0, block);
     };
     reduce_around(writer, request, kept);
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
-    if (!top) writer->put(request.root, first_result + own, kept(own));
-    if (top) writer->flush();  // results replace the parts that were sent
+    if (!is_root) writer->put(request.root, first_result + own, kept(own));
+    if (is_root) writer->flush();  // the next writes to the output replace sources of puts
     for (Rank step = 1; step < request.size; ++step) {
         const Rank from = (request.root + step) % request.size;
         const auto block = as_u32(from);
         writer->reserve_capacity(as_u32(step - 1), 1);
         writer->reserve_capacity(first_result + block, 1);
-        if (!top) continue;
+        if (!is_root) continue;
         writer->wait(from, first_result + block);
         writer->copy(writer.output(block), writer.slot(first_result + block, block));
     }

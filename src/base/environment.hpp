@@ -67,7 +67,7 @@ struct Settings {
     DirectChoice direct = DirectChoice::automatic;
     std::uint64_t heap_bytes = std::uint64_t{256} << 20;  ///< size of each rank's symmetric heap
     std::uint32_t banks = 512;                            ///< banks of cells of a team
-    std::uint64_t bank_bytes = std::uint64_t{2} << 20;    ///< size of a large bulk bank
+    std::uint64_t bank_bytes = std::uint64_t{2} << 20;    ///< size of a bank of the largest class
     std::uint64_t timeout_ns = 30'000'000'000;            ///< 0: waits are never reported
     TimeoutAction timeout_action = TimeoutAction::report;
     ProgressMode progress = ProgressMode::calls;
@@ -110,7 +110,7 @@ struct Variable {
 
     Result<void> (*read)(Settings& settings, std::string_view value);
     std::string (*print)(const Settings& settings);  ///< returns "" if the setting has no value
-    bool names_file;  ///< ignored if the program has raised rights (set-user-id, capabilities)
+    bool names_file;  ///< ignored in a process with elevated privileges
 };
 [[nodiscard]] std::span<const Variable> variables();
 
@@ -123,8 +123,8 @@ struct Variable {
 [[nodiscard]] Result<Settings> read_settings(const char* const* environment,
                                              std::span<const std::string_view> call_names);
 
-/// Returns a null-terminated environment with `assignment`, "NAME=VALUE", as its first entry, which
-/// takes effect. The arguments must outlive the result.
+/// Returns a null-terminated copy of the environment with `assignment`, "NAME=VALUE", before all
+/// other entries, so that it takes effect. The result points into the arguments.
 [[nodiscard]] std::vector<const char*> with_assignment(const char* const* environment,
                                                        const char* assignment);
 

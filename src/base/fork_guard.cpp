@@ -18,8 +18,8 @@ namespace {
 
 std::atomic<Rank> guarded_rank{-1};
 
-/// Memory that the kernel does not clear, so that the fork handler must. Ranges are only added, so
-/// the handler in a child needs no lock to read the list.
+/// Memory that the kernel does not clear in a child; wipe_ranges() clears it there. Ranges are only
+/// added, so wipe_ranges() needs no lock to read the list.
 struct WipedRange {
     void* pages = nullptr;
     std::size_t bytes = 0;
@@ -37,6 +37,7 @@ void wipe_ranges() {
 
 void wipe_in_children(void* pages, std::size_t bytes) {
     if (::madvise(pages, bytes, MADV_WIPEONFORK) == 0) return;
+    // If the registration fails for lack of memory, forked children are not detected.
     static const int registered = ::pthread_atfork(nullptr, nullptr, wipe_ranges);
     static_cast<void>(registered);
     auto* const range = new WipedRange{pages, bytes, wiped_ranges.load(std::memory_order_relaxed)};
@@ -53,8 +54,7 @@ Result<void> guard_against_forks() {
     void* const page =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
-        return fail(Status::memory,
-                    "cannot map the page that tells a forked child from its parent: {}",
+        return fail(Status::memory, "cannot map the page by which a forked child is detected: {}",
                     std::strerror(errno));
     wipe_in_children(page, bytes);
     detail::fork_word.store(new (page) std::atomic<std::uint32_t>(1), std::memory_order_relaxed);
@@ -67,8 +67,8 @@ void set_guarded_rank(Rank rank) {
 
 Failure fork_failure() {
     return fail(Status::environment,
-                "this process is a fork of rank {}; only the rank's own process may use the "
-                "library, and a child only after it has executed a new program",
+                "this process is a fork of rank {}; a forked child cannot use the library before "
+                "it executes a new program",
                 guarded_rank.load(std::memory_order_relaxed));
 }
 
