@@ -51,10 +51,10 @@ void drive_host(MPI_Comm comm) {
 
 bool on_host_progress(int (*function)()) {
     on_progress.store(function, std::memory_order_relaxed);
-    return dlsym(RTLD_DEFAULT, "ucp_worker_create") != nullptr;
+    return dlsym(RTLD_DEFAULT, "ucp_worker_create") != nullptr;  // this MPICH uses UCX
 }
 
-/// Replaces UCX's function, which all waits of MPICH call.
+/// Replaces UCX's function, which MPICH calls in all its waits, and then calls that function.
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
     using Progress = unsigned (*)(void*);
     static const auto next = reinterpret_cast<Progress>(dlsym(RTLD_NEXT, "ucp_worker_progress"));

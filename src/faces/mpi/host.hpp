@@ -2,11 +2,11 @@
 // host.hpp - mutual progress of weft and the host, which is the program's MPI library.
 //
 // Idea     While weft waits, it calls drive_host(). While the host waits in any call, it calls the
-//          function set by on_host_progress(): Open MPI has a list of functions to call, and MPICH
-//          makes all progress through a function of UCX that this library replaces.
+//          function set by on_host_progress(). Open MPI has a list of functions to call. MPICH
+//          calls ucp_worker_progress() of UCX in all waits; this library replaces that function.
 // Why      A rank that waits in MPI_Recv must forward data of weft's calls; a rank that waits in
-//          weft must answer the rendezvous of an MPI message. The layer cannot replace waits by
-//          started calls and tests, because some calls have no started form.
+//          weft must answer the rendezvous of an MPI message. The layer cannot avoid waits in the
+//          host by MPI's nonblocking calls, because some calls have no nonblocking form.
 // Next     layer.hpp.
 #pragma once
 
@@ -30,11 +30,11 @@ inline constexpr bool kBarriersDeliver = false;
 inline constexpr bool kBarriersDeliver = true;
 #endif
 
-/// Drives the host's transfers. comm: a communicator that has no messages.
+/// Drives the host's transfers. `comm`: a communicator without messages, which MPICH probes.
 void drive_host(MPI_Comm comm);
 
-/// Makes the host call `function` while it waits; nullptr: makes it stop. Returns false if the host
-/// cannot; then started calls of weft only progress in calls of weft.
+/// Makes the host call `function` while it waits; nullptr ends that. Returns false if the host has
+/// no such function: then started calls of weft progress only in calls of weft.
 bool on_host_progress(int (*function)());
 
 }  // namespace weft::mpi

@@ -100,8 +100,8 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
     // Passed as bits: integer operations do not depend on the sign, and Fetch and Swap only copy.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};
-    check(routine, weft_atomic(stream_of(ctx), Operation::kKind, kType, word.heap, &bits, &other,
-                               wants_old ? &old : nullptr, word.pe));
+    check(routine, weft_atomic(weft_context_of(ctx), Operation::kKind, kType, word.heap, &bits,
+                               &other, wants_old ? &old : nullptr, word.pe));
     return std::bit_cast<T>(old);
 }
 

@@ -2,9 +2,9 @@
 // job.hpp - state of this PE: its job, its symmetric memory, its local peers.
 //
 // Idea     A symmetric address is in the heap of weft or in the program's variables. The pages of
-//          the variables are heap pages too (data_segment.hpp), so a constant distance leads from
-//          a variable to its address in the heap. A second distance leads to the copy of a local
-//          peer: a put to that peer is a store.
+//          the variables are heap pages too (data_segment.hpp): a variable's address plus
+//          SharedRange::to_heap is its heap address. A heap address plus JobState::to_peer is the
+//          address of a local peer's copy in this process, so a put to that peer is a store.
 // Holds    Local transfers take no lock. Under SHMEM_THREAD_MULTIPLE weft is thread-safe; this
 //          layer only locks its tables, never during a wait.
 //          A call names a range of bytes. The whole range must be in the region that contains its
@@ -38,7 +38,7 @@ struct weft_shmem_team {
 struct weft_shmem_context {
     std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
     shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of that team
-    weft_team* stream = nullptr;                  ///< context of weft, over all PEs
+    weft_team* weft_context = nullptr;  ///< its operations are separate; ranks as in the world
     long options = 0;
 };
 
@@ -66,14 +66,16 @@ struct JobState {
     /// Number of polls of a word before a wait calls weft. 0 if PEs outnumber the processors,
     /// because the writing PE may need this PE's processor.
     int polls = 0;
-    SharedRange ranges[kRangesMax];  ///< of variables
+    SharedRange ranges[kRangesMax];  ///< the program's variables
     std::size_t range_count = 0;
     // Bounds of all objects ever allocated. Atomic: a thread may allocate while others put.
     static constexpr std::uintptr_t kNoHeap = UINTPTR_MAX;
     std::atomic<std::uintptr_t> heap_begin{kNoHeap};
     std::atomic<std::uintptr_t> heap_end{0};
-    std::vector<std::ptrdiff_t> to_peer;        ///< by PE: its heap minus this heap, or kRemote
-    std::atomic<std::uint32_t> local_calls{0};  ///< approximate: threads may lose increments
+    /// By PE: distance in bytes from this PE's heap to that PE's, or kRemote.
+    std::vector<std::ptrdiff_t> to_peer;
+    /// Number of calls of drive_periodically(). Approximate: threads may lose increments.
+    std::atomic<std::uint32_t> local_calls{0};
 };
 extern JobState job;
 
@@ -115,8 +117,8 @@ void drive();
 /// Drives communication in every 64th call, for transfers that do not call weft.
 void drive_periodically();
 
-/// Returns the heap address of a range of symmetric memory; nullptr if a byte of it is outside the
-/// region that contains the first byte.
+/// Returns the heap address of symmetric memory. Returns nullptr if one of its bytes is outside the
+/// region (variables or heap objects) that contains the first byte.
 inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (std::size_t i = 0; i < job.range_count; ++i) {
@@ -172,9 +174,9 @@ inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     return team.world_ranks[static_cast<std::size_t>(pe)];
 }
 
-/// Returns the weft team of a context, which has its own fence and quiet.
-inline weft_team* stream_of(shmem_ctx_t context) {
-    return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
+/// Returns weft's context for a context, with its own fence and quiet. Ranks are world PEs.
+inline weft_team* weft_context_of(shmem_ctx_t context) {
+    return context == SHMEM_CTX_DEFAULT ? job.world : context->weft_context;
 }
 
 /// Returns the team of a handle; nullptr for invalid handles and outside of a job.

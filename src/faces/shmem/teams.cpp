@@ -74,12 +74,13 @@ int create_context(shmem_team_t handle, long options, shmem_ctx_t* ctx) {
     *ctx = SHMEM_CTX_INVALID;
     auto team = find(handle);
     if (team == nullptr) return -1;
-    weft_team* stream = nullptr;
+    weft_team* weft_context = nullptr;
     // The options of OpenSHMEM have the values of weft's hints (asserted above).
     constexpr long kHints = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
-    const auto status = weft_context_create(job.world, static_cast<int>(options & kHints), &stream);
+    const auto status =
+        weft_context_create(job.world, static_cast<int>(options & kHints), &weft_context);
     if (status != WEFT_OK) return report("ctx_create", status);
-    *ctx = new weft_shmem_context{std::move(team), handle, stream, options};
+    *ctx = new weft_shmem_context{std::move(team), handle, weft_context, options};
     return 0;
 }
 
@@ -196,7 +197,8 @@ SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     shmem::require_job("ctx_destroy");
     if (ctx == SHMEM_CTX_DEFAULT)
         shmem::refuse("ctx_destroy", "ctx: the default context cannot be destroyed");
-    shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // completes its operations first
+    // Completes the context's operations first.
+    shmem::check("ctx_destroy", weft_context_free(ctx->weft_context));
     delete ctx;
 }
 

@@ -57,7 +57,7 @@ void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
         return;
     }
     const auto call = when == When::at_once ? weft_put_nbi : weft_put;
-    check(routine, call(stream_of(ctx), place, source, bytes, world));
+    check(routine, call(weft_context_of(ctx), place, source, bytes, world));
 }
 
 void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
@@ -71,7 +71,7 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
         return;
     }
     const auto call = when == When::at_once ? weft_get_nbi : weft_get;
-    check(routine, call(stream_of(ctx), dest, place, bytes, world));
+    check(routine, call(weft_context_of(ctx), dest, place, bytes, world));
 }
 
 /// Shape of a transfer.
@@ -134,7 +134,7 @@ void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
             copy(local + strided.to_bytes(i), at(source) + strided.from_bytes(i), strided.size);
         return;
     }
-    check(routine, weft_put_strided(stream_of(ctx), place, strided.to_bytes(1), source,
+    check(routine, weft_put_strided(weft_context_of(ctx), place, strided.to_bytes(1), source,
                                     strided.from_bytes(1), strided.size, strided.count, world));
 }
 
@@ -153,7 +153,7 @@ void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
         end_get();
         return;
     }
-    check(routine, weft_get_strided(stream_of(ctx), dest, strided.to_bytes(1), place,
+    check(routine, weft_get_strided(weft_context_of(ctx), dest, strided.to_bytes(1), place,
                                     strided.from_bytes(1), strided.size, strided.count, world));
 }
 
@@ -184,7 +184,7 @@ void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* so
         return;
     }
     const auto call = when == When::at_once ? weft_put_signal_nbi : weft_put_signal;
-    check(routine, call(stream_of(ctx), place, bytes == 0 ? word : source, bytes,
+    check(routine, call(weft_context_of(ctx), place, bytes == 0 ? word : source, bytes,
                         reinterpret_cast<std::uint64_t*>(word), signal.value,
                         signal.op == SHMEM_SIGNAL_ADD ? 1 : 0, world));
 }
@@ -210,13 +210,13 @@ SHMEM_ROUTINE(void, quiet, (void)) {
 SHMEM_ROUTINE(void, ctx_fence, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
     shmem::require_job("ctx_fence");
-    shmem::check("ctx_fence", weft_fence(shmem::stream_of(ctx)));
+    shmem::check("ctx_fence", weft_fence(shmem::weft_context_of(ctx)));
 }
 
 SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
     shmem::require_job("ctx_quiet");
-    shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
+    shmem::check("ctx_quiet", weft_quiet(shmem::weft_context_of(ctx)));
 }
 
 // Each macro defines a routine and its form with a context.

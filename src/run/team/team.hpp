@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // team.hpp - collective calls of a team.
 //
-// Idea     A call is compared with the last call of its collective. If all arguments are equal, it
-//          reuses plan and checks. If only the buffers differ, it reuses the plan. Otherwise, its
-//          plan is looked up or made. The engine executes the plan. A blocking call may use the
-//          engine's fused path. A started call returns an operation, and later calls drive it.
+// Idea     A call is compared with the last call of its collective. If all arguments are equal, the
+//          plan and the check of its buffers are reused; if only the buffers differ, the plan.
+//          Otherwise the plan is taken from the cache or made. The engine executes the plan, if
+//          possible by its fused path. A started call returns an operation that later calls drive.
 // Holds    A refused call has no effect. All members make their calls in the same order.
 // Next     plan.hpp for plans; run/execute/engine.hpp for their execution; teams.hpp.
 #pragma once
@@ -49,8 +49,8 @@ struct Departure {
     /// This rank makes no more calls, but has not left. When all members have abandoned the team,
     /// the next split of a team with all members ends it. Atomic: threads that split teams read it.
     std::atomic<bool> abandoned{false};
-    bool left = false;       ///< this rank has left without a barrier
-    bool announced = false;  ///< this rank has notified all members that it left
+    bool left = false;       ///< this rank has left, see Teams::leave()
+    bool announced = false;  ///< this rank has notified all members that it has left
 };
 
 class Team {
@@ -69,7 +69,7 @@ class Team {
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
-    /// Plan of the last call of a collective; also its buffers if it was plain (is_plain()).
+    /// The last call of a collective. The buffers are kept only for plain calls (is_plain()).
     struct LastCall {
         const Plan* plan = nullptr;  ///< nullptr: no call to compare with
         const void* in = nullptr;    ///< the caller's pointers
@@ -88,7 +88,7 @@ class Team {
         return equal_scalars(last.plan->call, call) ? &last : nullptr;
     }
     /// Makes a blocking call. Returns nullptr on success, else the failure, valid until the next
-    /// call. `purpose` names another function of the library that makes the call.
+    /// call. `purpose`: the library's function that makes the call, or `itself` for a user's call.
     [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::itself);
     /// Makes a blocking exchange with the neighbors of a stencil.
     [[nodiscard]] const base::Failure* run(const Call& call, const Neighborhood& neighborhood);
@@ -105,9 +105,10 @@ class Team {
 
     [[nodiscard]] bool failed() const { return state_->failed; }
     [[nodiscard]] Departure& departure() { return departure_; }
-    /// Fails if a call is in flight. First waits until no call is draining.
+    /// Waits until local peers have read the buffers of ended calls, then fails if a call is in
+    /// flight.
     [[nodiscard]] base::Result<void> check_idle() const;
-    /// Runs the barrier that frees the team. A member's region is not reused before its return.
+    /// Runs the team's last barrier. After its return this rank may reuse the team's region.
     [[nodiscard]] base::Result<void> run_free_barrier();
 
     /// Returns the number, from 1, of the next allocation or registration; equal on all members.
@@ -149,7 +150,7 @@ class Team {
     Departure departure_;
 };
 
-/// Tests and waits of calls that Team::start() has started.
+/// Functions for the calls that Team::start() has started: test, wait and release.
 class StartedCalls {
   public:
     explicit StartedCalls(RealEngine& engine) : engine_(engine) {}

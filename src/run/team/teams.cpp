@@ -290,13 +290,13 @@ base::Result<void> Teams::release(Team& team) {
 void Teams::leave(Team& team) {
     const SetupLock::Hold setup = setup_.take();
     team.departure().left = true;
-    end_left();
+    end_left_teams();
 }
 
 /// Ends teams that all members have left. A failed team may have puts in flight that no rank waits
 /// for. If the network keeps the order of puts between two ranks, those puts are delivered before
 /// the members' notices. Otherwise, the region of the failed team stays reserved.
-void Teams::end_left() {
+void Teams::end_left_teams() {
     if (services_.job.wire == nullptr) return;  // finalized: the caller's next step reports it
     const bool keeps_order =
         services_.job.wire->remote().completion == base::RemoteCompletion::ordered;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.hpp - makes and ends the teams of this rank.
 //
-// Idea     A team uses one of the regions of the segment, the same on all members: when they make
-//          the team, they agree on a free one. Its number is the team's id.
+// Idea     A team uses the region with the same number on all members. When the members make the
+//          team, they agree on a region that is free on all of them. Its number is the team's id.
 // Holds    A region is free on a rank when all members have left its team. The world never ends.
 // Next     team.hpp for calls of a team; run/job/layout.hpp for regions.
 #pragma once
@@ -57,17 +57,17 @@ class Teams {
     /// in team order. Fails on all members if no region is free on all of them.
     [[nodiscard]] base::Result<Team*> create(std::vector<Rank> job_ranks, const Exchange& exchange);
 
-    /// Ends the team and frees its memory. Collective; no call may be in flight. If the team has
-    /// failed or fails now, this rank leaves it instead; returns the failure of the final barrier.
-    /// The team must not be used afterwards, unless a call was in flight.
+    /// Ends the team and frees its memory. Collective. If a call is in flight, fails and changes
+    /// nothing. If the team has failed or its last barrier fails, this rank leaves it by leave();
+    /// returns the failure of the barrier. The team must not be used afterwards.
     [[nodiscard]] base::Result<void> release(Team& team);
-    /// Leaves a team with a notice to its members, without waiting. This rank must make no more
-    /// calls on it; calls in flight continue. The region is free here when all members have left.
+    /// Notifies the members that this rank leaves the team, without waiting. This rank must make no
+    /// more calls on it; calls in flight continue. The region is free when all members have left.
     void leave(Team& team);
 
-    /// Returns a bit mask of the regions that no team of this rank uses.
+    /// Ends teams that all members have left. Returns a bit mask of the regions that are then free.
     [[nodiscard]] std::uint64_t free_regions() {
-        end_left();
+        end_left_teams();
         return ~used_regions_ & kRegionMask;
     }
 
@@ -77,7 +77,7 @@ class Teams {
 
     Team& add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
     void remove(Team& team);
-    void end_left();
+    void end_left_teams();
     [[nodiscard]] bool all_have_left(Team& team);
     [[nodiscard]] std::vector<Team*> abandoned_within(const Team& team) const;
     [[nodiscard]] base::Result<void> end_abandoned(const Team& parent,
@@ -94,7 +94,7 @@ class Teams {
     SetupLock& setup_;
     std::function<void(const Team& team)> at_end_;
     std::vector<std::unique_ptr<Team>> teams_;
-    std::uint64_t used_regions_ = 0;  ///< bit mask
+    std::uint64_t used_regions_ = 0;  ///< bit mask of the ids of teams_
     std::uint64_t serials_ = 0;       ///< last Team::serial()
     base::Tick retired_tick_ = 1;     ///< above all ticks of removed teams
 };
