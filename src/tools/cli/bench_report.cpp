@@ -30,16 +30,16 @@ struct BandwidthFactors {
 
 BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     const double n = ranks;
-    const double others = (n - 1) / n;
-    // A v-collective has the factors of the one with equal blocks: --bytes is the mean block.
+    const double share_of_others = (n - 1) / n;
+    // allgatherv has the factors of allgather, and so on: --bytes is the mean size of a block.
     const bool has_v = collective.ends_with('v');
     const std::string_view name = has_v ? collective.substr(0, collective.size() - 1) : collective;
-    if (name == "allreduce") return {1, 2 * others};
+    if (name == "allreduce") return {1, 2 * share_of_others};
     if (name == "barrier") return {};
-    for (const std::string_view blocks :
+    for (const std::string_view with_blocks :
          {"allgather", "alltoall", "reduce_scatter", "gather", "scatter"})
-        if (name == blocks) return {n, n * others};
-    return {1, 1};  // broadcast, reduce, scan, exscan, copies by rank 0 alone
+        if (name == with_blocks) return {n, n * share_of_others};  // --bytes is one of n blocks
+    return {1, 1};  // broadcast, reduce, scan, exscan, and the copy of --memcpy
 }
 
 void print_histogram(const Json& calls, const Json& bins) {
@@ -109,8 +109,7 @@ std::string title_of(const BenchPlan& plan, const Json& head) {
     if (plan.traits == nullptr)
         return title + ", " + counted(static_cast<Rank>(request.pairs), "pair");
     return title +
-           "\nmin, avg and max over ranks of a rank's mean; median and p99 of batches of the "
-           "slowest rank";
+           "\nmin, avg, max: of the ranks' mean times; median, p99: of batches of the slowest rank";
 }
 
 }  // namespace

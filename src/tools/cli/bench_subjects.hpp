@@ -115,7 +115,7 @@ class CallBuffer {
     }
 
   private:
-    /// Returns the number of buffers: more than 64 MiB in total, but at most 1000 buffers.
+    /// Returns the number of buffers: enough for more than 64 MiB in total, but at most 1000.
     [[nodiscard]] static std::size_t copies_of(std::size_t bytes) {
         constexpr std::size_t kTotalBytes = std::size_t{64} << 20;
         constexpr std::size_t kCopiesMax = 1000;
@@ -162,7 +162,7 @@ struct CallOptions {
 }
 
 /// Any collective with data. `bytes` is the mean size of a block, or the size of the buffer in
-/// calls without blocks. So calls with and without counts move equal amounts.
+/// calls without blocks, so that allgather and allgatherv, for example, move equal amounts.
 class CallSubject : public BenchJob {
   public:
     CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
@@ -219,11 +219,11 @@ class CallSubject : public BenchJob {
         return oracle_.facts().collective == Collective::broadcast;
     }
     /// Returns the size of the output; 0 for a broadcast, which has one buffer. Rank 0 of an
-    /// exclusive scan has no result, but passes an output buffer.
+    /// exclusive scan has no result, but must pass an output buffer, of the size of the input.
     [[nodiscard]] std::size_t output_bytes() const {
         if (is_broadcast()) return 0;
-        const bool ignored = out_counts_.empty() && !oracle_.traits().rooted();
-        return ignored ? oracle_.input_bytes() : oracle_.output_bytes();
+        const bool is_ignored = out_counts_.empty() && !oracle_.traits().rooted();
+        return is_ignored ? oracle_.input_bytes() : oracle_.output_bytes();
     }
     [[nodiscard]] Call make_call(const CallOptions& options) const {
         const auto& traits = oracle_.traits();
@@ -265,35 +265,37 @@ class FunctionSubject : public CallSubject {
     }
 };
 
-/// Adds `ns` nanoseconds to each call of another subject, to test whether a comparison detects the
-/// delay. The delay is a counting loop, because reading the clock takes a tenth of the fastest
-/// calls. Several calls are delayed at once, after the last of them: a processor that waits for a
-/// cache line executes ahead, and would hide a few nanoseconds.
+/// Makes each call of another subject `ns` nanoseconds longer on average, to test whether a
+/// comparison detects the difference. The delay is a counting loop, because reading the clock takes
+/// a tenth of the time of the fastest calls. One delay follows a group of calls and has the length
+/// for all of them: a processor would execute a shorter one while it waits for a cache line.
 template <class Subject>
 class Delayed : public Subject {
   public:
     template <class... Arguments>
     explicit Delayed(double ns, Arguments&&... arguments)
         : Subject(std::forward<Arguments>(arguments)...),
-          every_(static_cast<std::uint64_t>(std::clamp(std::ceil(kAtOnceNs / ns), 1.0, 1e6))),
-          left_(every_),
-          steps_(static_cast<std::uint64_t>(
-              std::llround(ns * static_cast<double>(every_) / step_ns()))) {}
+          calls_per_delay_(
+              static_cast<std::uint64_t>(std::clamp(std::ceil(kDelayLeastNs / ns), 1.0, 1e6))),
+          calls_to_delay_(calls_per_delay_),
+          delay_steps_(static_cast<std::uint64_t>(
+              std::llround(ns * static_cast<double>(calls_per_delay_) / step_ns()))) {}
 
     void call() {
         Subject::call();
-        if (--left_ != 0) return;
-        left_ = every_;
-        count_to(steps_);
+        if (--calls_to_delay_ != 0) return;
+        calls_to_delay_ = calls_per_delay_;
+        count_to(delay_steps_);
     }
 
   private:
-    static constexpr double kAtOnceNs = 2000;  ///< shortest delay
+    static constexpr double kDelayLeastNs = 2000;  ///< shortest delay
 
     static void count_to(std::uint64_t steps) {
         for (volatile std::uint64_t i = 0; i < steps;) i = i + 1;
     }
-    /// Returns the time of one loop step. Disturbed tries do not count: delays would be too short.
+    /// Returns the time of one loop step in ns, by the fastest of 10 measurements. With a disturbed
+    /// one, delays would be too short.
     static double step_ns() {
         constexpr std::uint64_t kSteps = 100'000;
         double quickest = std::numeric_limits<double>::infinity();
@@ -305,9 +307,9 @@ class Delayed : public Subject {
         return std::max(quickest, 1.0) / kSteps;
     }
 
-    std::uint64_t every_;  ///< number of calls delayed at once
-    std::uint64_t left_;   ///< calls until the next delay
-    std::uint64_t steps_;  ///< steps of a delay
+    std::uint64_t calls_per_delay_;
+    std::uint64_t calls_to_delay_;  ///< number of calls until the next delay
+    std::uint64_t delay_steps_;     ///< loop steps of a delay
 };
 
 /// A local copy by rank 0, as a reference; the other ranks do nothing.

@@ -25,10 +25,10 @@ constexpr std::uint32_t kTripsPerBatch = 1000;
 constexpr std::uint32_t kBatchesMax = 4096;
 constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // from the end of the requested time
 
-/// The page that the children and their parent share.
+/// Memory that the children and their parent share.
 struct Shared {
-    // Both processes write `turn`; with two_words, only the first, and the second writes
-    // `turn_back`. An odd number means that the second process must answer.
+    // Number of writes so far. An odd number means that the second child must answer. Both children
+    // write `turn`. With two_words, the first child writes `turn` and the second `turn_back`.
     alignas(256) std::atomic<std::uint64_t> turn{0};
     alignas(256) std::atomic<std::uint64_t> turn_back{0};
     alignas(64) std::atomic<bool> stopped{
@@ -66,7 +66,8 @@ bool pin_to(int processor) {
     return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/// Body of the first child: starts each round trip, and times batches. Returns false on failure.
+/// Body of the first child: starts all round trips, and times them in batches. Returns false if
+/// the other child has ended or the deadline has passed.
 bool serve(Shared& shared, std::uint64_t duration_ns) {
     const std::atomic<std::uint64_t>& back = shared.back();
     std::uint64_t turn = 0;
@@ -90,7 +91,8 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
     return true;
 }
 
-/// Body of the second child: answers until the first child ends. Returns false on failure.
+/// Body of the second child: answers until the first child ends. Returns false if the deadline has
+/// passed.
 bool answer(Shared& shared) {
     std::atomic<std::uint64_t>& back = shared.back();
     for (std::uint64_t turn = 0; await_turn(shared, shared.turn, turn + 1); turn += 2)
@@ -115,6 +117,8 @@ bool succeeded(pid_t child) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// Sets the processors of the result: those of the options, or the first two usable ones if the
+/// options leave one or both open.
 base::Result<void> choose_processors(PingPong& result, const PingPongOptions& options) {
     std::vector<int> usable;
     cpu_set_t set;
@@ -134,29 +138,31 @@ base::Result<void> choose_processors(PingPong& result, const PingPongOptions& op
     return base::Done{};
 }
 
-base::Result<void> run_children(Shared& shared, const PingPong& place, std::uint64_t duration_ns) {
+/// Starts the children on their processors and waits for both.
+base::Result<void> run_children(Shared& shared, const PingPong& on, std::uint64_t duration_ns) {
     shared.deadline_ns = base::monotonic_ns() + duration_ns + kDeadlineNs;
-    const pid_t second =
-        start_child(shared, place.second_processor, [&] { return answer(shared); });
+    const pid_t second = start_child(shared, on.second_processor, [&] { return answer(shared); });
     const int second_error = errno;
     if (second < 0)
-        return base::fail(Status::environment, "cannot start a process: {}",
+        return base::fail(Status::environment,
+                          "the ping-pong calibrator cannot start a process: {}",
                           std::strerror(second_error));
     const pid_t first =
-        start_child(shared, place.first_processor, [&] { return serve(shared, duration_ns); });
+        start_child(shared, on.first_processor, [&] { return serve(shared, duration_ns); });
     const int first_error = errno;
     if (first < 0) kill(second, SIGKILL);
     const bool first_succeeded = first > 0 && succeeded(first);
     const bool second_succeeded = succeeded(second);
     if (first < 0)
-        return base::fail(Status::environment, "cannot start a process: {}",
+        return base::fail(Status::environment,
+                          "the ping-pong calibrator cannot start a process: {}",
                           std::strerror(first_error));
     if (!first_succeeded || !second_succeeded || shared.batches == 0)
         return base::fail(
             Status::environment,
-            "the ping-pong calibrator did not finish on processors {} and {}: it cannot use "
-            "them, or other processes used them for seconds",
-            place.first_processor, place.second_processor);
+            "the ping-pong calibrator did not finish on processors {} and {}: this process cannot "
+            "use them, or other processes kept them busy for 10 s",
+            on.first_processor, on.second_processor);
     return base::Done{};
 }
 
@@ -166,12 +172,12 @@ base::Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
     PingPong result;
     if (const base::Result<void> chosen = choose_processors(result, options); !chosen)
         return chosen.failure();
-    void* page =
+    void* memory =
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return base::fail(Status::memory, "no shared page for the ping-pong calibrator: {}",
+    if (memory == MAP_FAILED)
+        return base::fail(Status::memory, "no shared memory for the ping-pong calibrator: {}",
                           std::strerror(errno));
-    auto* shared = new (page) Shared;
+    auto* shared = new (memory) Shared;
     shared->two_words = options.two_words;
     const auto duration_ns = static_cast<std::uint64_t>(std::max(options.seconds, 0.0) * 1e9);
     const base::Result<void> ran = run_children(*shared, result, duration_ns);
@@ -180,7 +186,7 @@ base::Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
         result.median_ns = summary.median;
         result.min_ns = summary.min;
     }
-    munmap(page, sizeof(Shared));
+    munmap(memory, sizeof(Shared));
     if (!ran) return ran.failure();
     return result;
 }

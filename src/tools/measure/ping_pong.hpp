@@ -2,14 +2,14 @@
 // ping_pong.hpp - the calibrator: measures the transfer time of a cache line between two
 // processors.
 //
-// Idea     Two processes, pinned to different processors, alternate in writing one word of a shared
-//          page. Half a round trip is the time of one transfer.
+// Idea     Two processes, pinned to different processors, alternate in writing one word of shared
+//          memory. Half a round trip is the time of one transfer.
 // Why      On a virtual machine this time varies several-fold within minutes, whatever the program
 //          does. Printed with a result, it shows the machine's mode during the measurement. With
 //          two_words, as in puts and signals, the writer must first get the line back from the
 //          reader that polls it: this time is the minimum of a signal.
-// Holds    The caller's affinity does not change, because both processes are children. A deadline
-//          of 10 s ends the measurement.
+// Holds    The caller's affinity does not change, because both processes are children. The
+//          measurement fails if it has not ended 10 s after its requested end.
 // Next     docs/performance.md.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace weft::lab {
 
 struct PingPongOptions {
     double seconds = 0.03;     ///< duration of the measurement
-    int first_processor = -1;  ///< -1: the first two processors that this process may use
+    int first_processor = -1;  ///< if one is -1: the first two that this process may use
     int second_processor = -1;
     bool two_words = false;  ///< each process writes its own word, and polls the other one
 };

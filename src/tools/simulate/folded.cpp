@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// folded.cpp - engine that simulates kinds of ranks instead of ranks.
+// folded.cpp - engine that simulates one rank of each class of ranks with equal clocks.
 //
-// Idea     A number on a level is a row of digits, one for each stage, and a stage changes one
-//          digit. The clocks of a level are a tree over these digits in which equal subtrees are
-//          one node, so equal ranks are one leaf. A stage is computed once for each combination of
-//          nodes that meets in a group.
+// Idea     A rank's number is written in digits whose radices are the group sizes of the exchange
+//          stages, so the members of a group differ in one digit only. The clocks of all ranks are
+//          a tree over these digits. Equal subtrees are one node, so all ranks with equal clocks
+//          share a leaf. A stage is computed once for each combination of nodes in a group.
 // Why      Without noise few ranks differ. A factored schedule keeps a single leaf; splits and
 //          merges create a handful. So a billion ranks take no longer than a thousand.
 // Holds    The times equal those of the structured engine if all ranks start at once and all
-//          latencies are equal. Levels may open (split or merge) once.
+//          latencies are equal. At most one split or merge is supported, around all other stages.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -21,8 +21,8 @@ namespace {
 
 using Node = std::int32_t;
 
-/// Functions of the digits of a number, as trees without equal nodes. A tree of height h depends
-/// on digits 1..h.
+/// Trees over the digits of a number, with a value in each leaf. A child of a tree of height h is
+/// the tree for one value of digit h. Equal trees are the same node.
 class Trees {
   public:
     explicit Trees(std::vector<Rank> radices) : radices_(std::move(radices)) {
@@ -68,8 +68,7 @@ class Trees {
                 threshold(limit - digit * size(height - 1), low, high, from, height - 1));
         return join(height, std::move(children));
     }
-    /// Calls visit(value) for each leaf among the numbers first .. last-1, mostly once
-    /// for equal leaves.
+    /// Calls visit(value) for numbers first .. last - 1, possibly only once for equal values.
     template <class Visit>
     void for_each_leaf(Node node, int height, std::int64_t first, std::int64_t last, Visit visit) {
         first = std::max<std::int64_t>(first, 0);
@@ -205,10 +204,10 @@ class Folded {
 
     static base::Failure nested() {
         return base::fail(Status::unsupported,
-                          "levels that nest, or stages of several kinds, do not fold; use "
-                          "structured");
+                          "nested levels and several kinds of stages need --engine structured");
     }
 
+    /// Advances the clock of all ranks, which is equal, by a shift stage.
     void turn(const ShiftStage& shift, const StageCosts& costs, Clock& clock) const {
         const std::int64_t size = stages_.size();
         const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
@@ -245,7 +244,7 @@ class Folded {
         finish_level(join_->groups, trees_->size(trees_->height()));
     }
 
-    /// Runs the stage that changes digit `height`.
+    /// Runs the stage in which the members of a group differ in digit `height`.
     void pass(int height, const StageCosts& costs) {
         stage_ = inner_[static_cast<std::size_t>(height - 1)];
         costs_ = &costs;
@@ -257,29 +256,29 @@ class Folded {
             clocks_of_level_ =
                 meet_children(clocks_of_level_, height, remainders_by_group(height - 1));
         } else {
-            clocks_of_level_ = pass_below(clocks_of_level_, trees_->height(), height);
+            clocks_of_level_ = run_below(clocks_of_level_, trees_->height(), height);
         }
     }
 
-    Node pass_below(Node node, int height, int digit) {
+    /// Returns the tree after the stage of `digit`, for a tree before it.
+    Node run_below(Node node, int height, int digit) {
         if (height == digit) return meet_children(node, height, kNoNode);
         const auto known = done_.find(node);
         if (known != done_.end()) return known->second;
         Node result = kNoNode;
         if (trees_->is_same(node)) {
-            result = trees_->same(height, pass_below(trees_->child(node, 0), height - 1, digit));
+            result = trees_->same(height, run_below(trees_->child(node, 0), height - 1, digit));
         } else {
             std::vector<Node> children;
             for (Rank i = 0; i < trees_->radix(height); ++i)
-                children.push_back(pass_below(trees_->child(node, i), height - 1, digit));
+                children.push_back(run_below(trees_->child(node, i), height - 1, digit));
             result = trees_->join(height, std::move(children));
         }
         done_[node] = result;
         return result;
     }
 
-    /// Opens a merge. All groups start equal and differ in their number of remainders: the first
-    /// groups have one more.
+    /// Opens a merge. Groups start equal, but the first `fuller` ones have one more remainder.
     void open_merge() {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));
@@ -304,6 +303,7 @@ class Folded {
                                  trees_->leaf(least), 0, height);
     }
 
+    /// Returns the tree after the stage of its top digit. `remainders`: their numbers, or kNoNode.
     Node meet_children(Node node, int height, Node remainders) {
         std::vector<Node> members;
         if (trees_->is_same(node)) {
@@ -360,6 +360,7 @@ class Folded {
         return {row.front(), row.back()};
     }
 
+    /// Runs the exchange of one group. A single leaf in `members` and in the result is for all.
     std::vector<Node> meet_leaves(std::span<const Node> members, Rank remainders) {
         const bool equal = members.size() == 1;
         if (equal && remainders == 0 && around_.takes_no_time_to_receive()) {
@@ -402,6 +403,8 @@ class Folded {
     const Stages& stages_;
     const VectorSize& size_;
     const Surroundings& around_;
+    // Stages by kind. split_ and join_, if any, are the first and the last stage: between them only
+    // leaders take part, and join_ sends the results to the others. inner_[i] is for digit i + 1.
     std::vector<const ShiftStage*> shifts_;
     const ExchangeStage* split_ = nullptr;
     const ExchangeStage* join_ = nullptr;
@@ -412,12 +415,12 @@ class Folded {
     Clocks clocks_;
     Outcome* outcome_ = nullptr;
     Node clocks_of_level_ = kNoNode;
-    std::vector<Clock> waiting_;  ///< members of a split that wait for their leader
-    Clock remainder_;             ///< clock of each remainder of a merge, after its sends
-    const ExchangeStage* stage_ = nullptr;
+    std::vector<Clock> waiting_;            ///< members of a split that wait for their leader
+    Clock remainder_;                       ///< clock of each remainder of a merge, after its sends
+    const ExchangeStage* stage_ = nullptr;  ///< the present inner stage
     const StageCosts* costs_ = nullptr;
-    std::map<Node, Node> done_;
-    std::map<std::vector<Node>, std::vector<Node>> met_;
+    std::map<Node, Node> done_;                           ///< results of run_below() in this stage
+    std::map<std::vector<Node>, std::vector<Node>> met_;  ///< results of meet_nodes()
 };
 
 }  // namespace
@@ -428,7 +431,7 @@ base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& si
         return base::fail(Status::unsupported, "the stages do not describe copies");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
-                          "noise, skew and topology make ranks differ: they do not fold");
+                          "noise, skew and topology need another engine, such as structured");
     return Folded(stages, size, surroundings).run();
 }
 
