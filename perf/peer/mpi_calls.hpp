@@ -194,7 +194,7 @@ class Call : public Job {
     }
     [[nodiscard]] bool check(std::uint64_t batch) {
         const bool one_buffer = options_.collective == Collective::broadcast;
-        return oracle_.holds(batch, one_buffer ? in_.data() : out_.data());
+        return oracle_.is_expected(batch, one_buffer ? in_.data() : out_.data());
     }
 
   private:

@@ -171,8 +171,8 @@ std::string check_output(const TeamCall& call, Occurrence occurrence, Rank team_
         const oracle::SampleRange range{.first = partition.begin(expected.source_unit),
                                         .count = partition.size(expected.unit),
                                         .batch = input_seed(occurrence)};
-        if (!oracle::holds_reduction(samples, op, expected.first_rank, expected.last_rank, range,
-                                     output + begin * samples.bytes))
+        if (!oracle::is_reduction(samples, op, expected.first_rank, expected.last_rank, range,
+                                  output + begin * samples.bytes))
             return fmt::format(
                 "{}: call {} at rank {} of team {}: {} elements from {} on are not as expected",
                 program.description, occurrence.number, team_rank, call.team, range.count, begin);

@@ -189,7 +189,7 @@ class CallSubject : public BenchJob {
     /// Starts the same call without waiting for it.
     [[nodiscard]] Request start() { return world_.start(next()); }
     [[nodiscard]] bool check(std::uint64_t batch) {
-        return oracle_.holds(batch, is_broadcast() ? in_.data() : out_.data());
+        return oracle_.is_expected(batch, is_broadcast() ? in_.data() : out_.data());
     }
 
   protected:

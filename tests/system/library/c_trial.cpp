@@ -132,7 +132,7 @@ void sample_write(weft_type type, int rank, int unit, size_t count, void* to) {
                {.rank = rank, .unit = static_cast<std::uint32_t>(unit), .count = count});
 }
 int sample_is(weft_type type, int rank, int unit, size_t count, const void* found) {
-    const bool same = weft::oracle::holds_reduction(
+    const bool same = weft::oracle::is_reduction(
         weft::oracle::samples_of(static_cast<weft::Type>(type)), weft::Op::sum, rank, rank,
         {.unit = static_cast<std::uint32_t>(unit), .count = count},
         static_cast<const std::byte*>(found));

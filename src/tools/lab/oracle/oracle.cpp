@@ -24,8 +24,8 @@ void fold(const Samples& samples, Op op, Rank last_rank, SampleRange range, std:
 
 }  // namespace
 
-bool holds_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank,
-                     SampleRange range, const std::byte* found) {
+bool is_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank, SampleRange range,
+                  const std::byte* found) {
     range.rank = first_rank;
     const std::uint64_t end = range.first + range.count;
     for (; range.first < end; range.first += kTile) {
@@ -59,9 +59,9 @@ void Oracle::write(const SizedUnit& unit, std::uint64_t batch, std::byte* to) co
         to, {.rank = rank_, .unit = unit.unit, .first = 0, .count = unit.count, .batch = batch});
 }
 
-bool Oracle::holds(std::size_t index, std::uint64_t batch, const std::byte* found) const {
+bool Oracle::is_expected(std::size_t index, std::uint64_t batch, const std::byte* found) const {
     const plan::Expectation& expected = expected_[index];
-    return holds_reduction(
+    return is_reduction(
         *facts_.samples, facts_.op, expected.first_rank, expected.last_rank,
         {.unit = expected.source_unit, .count = output_[index].count, .batch = batch}, found);
 }
@@ -73,9 +73,9 @@ void Oracle::write(std::uint64_t batch, std::byte* to) const {
     }
 }
 
-bool Oracle::holds(std::uint64_t batch, const std::byte* found) const {
+bool Oracle::is_expected(std::uint64_t batch, const std::byte* found) const {
     for (std::size_t i = 0; i < output_.size(); ++i) {
-        if (!holds(i, batch, found)) return false;
+        if (!is_expected(i, batch, found)) return false;
         found += output_[i].count * facts_.samples->bytes;
     }
     return true;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oracle.hpp - input and expected output of a rank in a collective call.
 //
-// Idea     The contract of a collective states which inputs each unit of an output reduces or
-//          copies. A unit is a block, or the whole buffer in calls without blocks. Samples define
-//          every input. The expected elements are folded serially, in rank order, one tile at a
-//          time, without any algorithm or message.
+// Idea     Samples define the elements of every input as a function of rank and index, so each
+//          rank can compute all inputs. The contract of a collective (plan/schedule/contract.hpp)
+//          states which inputs each unit of an output copies or reduces. A unit is a block, or the
+//          whole buffer in calls without blocks. The expected elements are computed serially, in
+//          rank order, 64 at a time, without any algorithm or message.
 // Why      `weft bench`, the benches of MPI libraries in perf/ and the tests check results with it.
 // Holds    Memory grows with the number of blocks, not with their size.
 // Next     samples.hpp for the elements; plan/schedule/contract.hpp for contracts.
@@ -22,7 +23,7 @@ namespace weft::oracle {
 /// Arguments of a call, equal on all members of the team.
 struct CallFacts {
     Collective collective = Collective{};
-    const Samples* samples = nullptr;  ///< the element type
+    const Samples* samples = nullptr;  ///< element type and input values
     Op op = Op::sum;
     Rank size = 1;
     Rank root = plan::kNoRank;
@@ -37,12 +38,13 @@ struct SizedUnit {
     std::uint64_t count = 0;
 };
 
-/// Returns true if `found` is the reduction, in rank order, of the inputs of first_rank ..
-/// last_rank in `range`, whose member `rank` is ignored.
-[[nodiscard]] bool holds_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank,
-                                   SampleRange range, const std::byte* found);
+/// Returns true if `found` is the reduction of the elements `range` of the inputs of first_rank ..
+/// last_rank, in rank order. Ignores range.rank.
+[[nodiscard]] bool is_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank,
+                                SampleRange range, const std::byte* found);
 
-/// batch: number that selects different data; equal in write() and holds(), and on all ranks.
+/// Inputs and expected outputs of one rank. `batch`: number that selects the input data. All
+/// ranks must pass equal numbers for one call, to write() and to is_expected().
 class Oracle {
   public:
     Oracle(CallFacts facts, Rank rank);
@@ -52,18 +54,19 @@ class Oracle {
         return collectives::traits_of(facts_.collective);
     }
     [[nodiscard]] Rank rank() const { return rank_; }
-    // The units of this rank's input and output.
+    // The units of this rank's input and output, in the order of the buffer.
     [[nodiscard]] const std::vector<SizedUnit>& input() const { return input_; }
     [[nodiscard]] const std::vector<SizedUnit>& output() const { return output_; }
 
     /// Writes a unit of the input.
     void write(const SizedUnit& unit, std::uint64_t batch, std::byte* to) const;
     /// Returns true if `found` is the expected unit output()[index].
-    [[nodiscard]] bool holds(std::size_t index, std::uint64_t batch, const std::byte* found) const;
+    [[nodiscard]] bool is_expected(std::size_t index, std::uint64_t batch,
+                                   const std::byte* found) const;
 
-    // The same for a buffer of contiguous units.
+    // The same for all units, in a buffer without gaps.
     void write(std::uint64_t batch, std::byte* to) const;
-    [[nodiscard]] bool holds(std::uint64_t batch, const std::byte* found) const;
+    [[nodiscard]] bool is_expected(std::uint64_t batch, const std::byte* found) const;
     [[nodiscard]] std::size_t input_bytes() const { return bytes_of(input_); }
     [[nodiscard]] std::size_t output_bytes() const { return bytes_of(output_); }
 
