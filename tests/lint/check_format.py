@@ -40,7 +40,7 @@ def main():
         print(ended.stderr)
     if wrong:
         print("run: clang-format-14 -i " + " ".join(wrong))
-    print(f"{len(files)} files, {len(wrong)} to format")
+    print(f"{len(files)} files, {len(wrong)} to format" if files else f"no C++ files in {root}")
     return 1 if ended.returncode != 0 or not files else 0
 
 

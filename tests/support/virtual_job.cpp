@@ -133,12 +133,12 @@ void VirtualJob::draw_speeds() {
     if (std::ranges::count(speeds_, 0U) == size()) speeds_.front() = 1;
 }
 
-bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
+bool VirtualJob::step(const std::function<bool(Rank)>& act) {
     if (++steps_ % kStepsPerSpeed == 0) draw_speeds();
     std::uint64_t at = random_.below(std::accumulate(speeds_.begin(), speeds_.end(), 0U));
     Rank rank = 0;
     while (at >= speeds_[rank]) at -= speeds_[rank++];
-    bool moved = turn(rank);
+    bool moved = act(rank);
     // The rank computes: no progress call.
     if (random_.chance(1, 8)) return moved;
     moved = engine(rank).poll() || moved;

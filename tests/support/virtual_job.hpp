@@ -3,7 +3,8 @@
 //
 // Idea     A job models N processes: a wire and an engine for each rank, teams with regions at
 //          the same offset on all members, and memory for buffers. In each step(), one random rank
-//          polls once. The seed makes some ranks slow, fast or idle for some hundred steps.
+//          issues calls and usually polls. The seed makes some ranks slow, fast or idle for some
+//          hundred steps.
 // Holds    One thread, unless the network has threads. Then each rank's thread owns its engine, and
 //          writes are not checked.
 // Next     call.hpp for calls; script.hpp runs whole scripts of them.
@@ -38,8 +39,9 @@ struct TeamPlan {
     base::RegionShape shape;
     base::Tick first_tick = 1;
     std::string barrier = "dissemination";
-    WindowMaker cell_window;  ///< makes the bank rule of cells; unset: the correct rule
-    std::array<WindowMaker, base::kBulkClasses> bulk_windows;  ///< by bulk class
+    // Make the rules for the reuse of cells, and of bulk banks by class. Unset: as in the library.
+    WindowMaker cell_window;
+    std::array<WindowMaker, base::kBulkClasses> bulk_windows;
 };
 
 /// A team with the states of all members.
@@ -57,7 +59,7 @@ struct VirtualTeam {
 
 class VirtualJob {
   public:
-    /// Makes a job. `turn` selects which threads may use each engine.
+    /// Makes a job. `turn`: the threads that may use each engine.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
                         run::TurnKind turn = run::TurnKind::own);
     /// Makes a job with the real wire on a virtual fabric.
@@ -85,9 +87,9 @@ class VirtualJob {
     /// Returns zeroed memory in the rank's segment, aligned to a cache line.
     std::byte* allocate(Rank rank, std::size_t bytes);
 
-    /// Selects a random rank. Calls `turn`, which may issue calls of the rank and returns true on
+    /// Selects a random rank. Calls `act`, which may issue calls of the rank and returns true on
     /// progress; then the rank's engine polls, in 7 of 8 steps. Returns true on any progress.
-    bool step(const std::function<bool(Rank)>& turn);
+    bool step(const std::function<bool(Rank)>& act);
     /// Returns true if any operation between ranks has progressed since the last call.
     [[nodiscard]] bool take_moved();
     /// Returns the waits of all ranks, one line for each rank.

@@ -212,7 +212,7 @@ std::string to_text(std::span<const std::size_t> counts) {
         digest = (digest ^ count) * 0x9e3779b97f4a7c15ULL;
         digest ^= digest >> 32;
     }
-    return fmt::format("{},... ({} counts, {} in all, digest {:x})",
+    return fmt::format("{},... ({} counts, sum {}, digest {:x})",
                        fmt::join(counts.first(kShown), ","), counts.size(),
                        std::accumulate(counts.begin(), counts.end(), std::size_t{0}), digest);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: barriers synchronize if they follow a schedule, or dissemination with a radix for each
-// round. They share signals where possible.
+// Goal: barriers of all schedules synchronize, and dissemination with a radix for each round, too.
+// A sender uses one signal number for all receivers of a round where that is possible.
 // Method: the verifier on all schedules for small numbers of ranks; the steps of worked examples.
 #include "collectives/notation/enumerate.hpp"
 #include "plan/schedule/step.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 TEST(BarrierProof, EveryScheduleSynchronizes) {
     for (Rank size = 2; size <= 16; ++size) {
-        for (int family = 0; family < 3; ++family)
+        for (int family = 0; family < 3; ++family)  // factored, split and merged schedules
             for_each_schedule(
                 size, static_cast<ScheduleFamily>(family), [&](const Schedule& schedule) {
                     const auto verdict =
@@ -19,7 +19,7 @@ TEST(BarrierProof, EveryScheduleSynchronizes) {
                               {.size = size, .elements = 0});
                     EXPECT_TRUE(verdict.valid && verdict.synchronizing)
                         << print(schedule) << ": " << verdict.error;
-                    EXPECT_EQ(verdict.messages, 0U);
+                    EXPECT_EQ(verdict.messages, 0U);  // signals do not count
                     return verdict.valid;
                 });
     }
@@ -61,7 +61,8 @@ TEST(BarrierProof, OneRoundUsesOneSharedSignalForEachSender) {
 
 TEST(BarrierProof, OnlyAlignedRoundsShareSignals) {
     const auto spec = *parse_spec("dissemination:k=2");
-    // Returns for each signal of rank 1 whether it is shared.
+    // Returns for each signal of rank 1 whether its number is shared. A round has two signals, or
+    // one if few ranks are left. Round r is aligned if 3^r divides the number of ranks.
     const auto shared = [&](int size) {
         const auto program = *generate("barrier", spec, {.rank = 1, .size = size});
         std::vector<bool> list;

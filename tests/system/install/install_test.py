@@ -4,9 +4,9 @@
 
 usage: install_test.py SOURCE_FOLDER BUILD_FOLDER CMAKE
 
-Idea     Installs to a temporary prefix, moves the prefix, and builds every example of the guide: in C with pkg-config,
-         in C++ with pkg-config and with find_package. Runs each example under the installed launcher, and under mpirun
-         if it is installed.
+Idea     The test installs to a temporary prefix, moves the prefix, and builds every example of the guide: in C with
+         pkg-config, in C++ with pkg-config and with find_package. It runs each example under the installed launcher,
+         and under mpirun if that is installed.
 """
 import os
 import re
@@ -54,6 +54,7 @@ class InstallTest(unittest.TestCase):
         cls.pkg = environment(PKG_CONFIG_PATH=str(cls.lib / "pkgconfig"))
 
     def flags(self, *which, package="weft"):
+        """Returns the words that pkg-config prints, with \\0 for each space within a word."""
         return run(["pkg-config", *which, package], env=self.pkg).replace("\\ ", "\0").split()
 
     def build(self, language, source, program, package="weft"):
@@ -103,7 +104,7 @@ class InstallTest(unittest.TestCase):
         for line in run(["nm", "-DC", "--defined-only", self.lib / "libweft.so"]).splitlines():
             _, kind, name = line.split(" ", 2)
             name = name.split("@")[0]
-            if kind == "A" and name == "WEFT_0":
+            if kind == "A" and name == "WEFT_0":  # version of the exported symbols
                 continue
             if name in ("madvise", "mremap"):  # replace the C library's functions: docs/direct-memory.md
                 continue

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// words.c - the calls of onesided.h: each works as documented and refuses invalid arguments.
+// words.c - atomic operations, strided puts, requests, waits, contexts, locks, split teams,
+// symmetric memory, strided collectives: all work as documented and refuse invalid arguments.
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
 
 #include "check.h"
 
-enum { kCells = 96, kRows = 20 };
+enum { kCells = 96, kRows = 20, kRanksMax = 64 };
 
+/// Symmetric memory of the tests.
 struct board {
     uint64_t lock, count, total;
-    uint64_t signals[64];
-    int32_t narrow[64];
+    uint64_t signals[kRanksMax];
+    int32_t narrow[kRanksMax];
     uint32_t bits;
     int64_t wide;
     float single;
@@ -39,7 +41,7 @@ static void clear(void) {
 
 static void integers(void) {
     const int32_t two = 2, minus = -5;
-    const uint32_t mask = 0xff00ff00U, some = 0x0f0f0f0fU;
+    const uint32_t bytes = 0xff00ff00U, nibbles = 0x0f0f0f0fU;
     const int64_t big = INT64_C(1) << 40, expected = INT64_C(1) << 40, other = -7;
     int32_t old = 99;
     uint32_t before = 99;
@@ -54,22 +56,22 @@ static void integers(void) {
     complete_puts();
     if (my_rank == 0) {
         const int last = size - 1;
-        DONE(weft_atomic(world, WEFT_ATOMIC_SET, WEFT_UINT32, &board->bits, &mask, NULL, NULL,
+        DONE(weft_atomic(world, WEFT_ATOMIC_SET, WEFT_UINT32, &board->bits, &bytes, NULL, NULL,
                          last));
         DONE(weft_quiet(world));
-        DONE(weft_atomic(world, WEFT_ATOMIC_AND, WEFT_UINT32, &board->bits, &some, NULL, &before,
+        DONE(weft_atomic(world, WEFT_ATOMIC_AND, WEFT_UINT32, &board->bits, &nibbles, NULL, &before,
                          last));
-        CHECK(before == mask);
-        DONE(weft_atomic(world, WEFT_ATOMIC_OR, WEFT_UINT32, &board->bits, &mask, NULL, &before,
+        CHECK(before == bytes);
+        DONE(weft_atomic(world, WEFT_ATOMIC_OR, WEFT_UINT32, &board->bits, &bytes, NULL, &before,
                          last));
-        CHECK(before == (mask & some));
-        DONE(weft_atomic_nbi(world, WEFT_ATOMIC_XOR, WEFT_UINT32, &board->bits, &some, NULL,
+        CHECK(before == (bytes & nibbles));
+        DONE(weft_atomic_nbi(world, WEFT_ATOMIC_XOR, WEFT_UINT32, &board->bits, &nibbles, NULL,
                              &before, last));
         DONE(weft_quiet(world));
-        CHECK(before == mask);
+        CHECK(before == bytes);
         DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_UINT32, &board->bits, NULL, NULL, &before,
                          last));
-        CHECK(before == (mask ^ some));
+        CHECK(before == (bytes ^ nibbles));
         DONE(weft_atomic(world, WEFT_ATOMIC_SET, WEFT_INT64, &board->wide, &big, NULL, &was, last));
         CHECK(was == 0);
         DONE(weft_atomic(world, WEFT_ATOMIC_COMPARE_SWAP, WEFT_INT64, &board->wide, &other, &other,
@@ -161,9 +163,9 @@ static void gets_with_requests(void) {
 static void waits(void) {
     const int32_t minus = -3, zero = 0;
     const uint64_t one = 1;
-    size_t index = 0, found = 0, indices[64];
-    int holds = 7, skip[64] = {0};
-    uint64_t values[64], seen = 0;
+    size_t index = 0, found = 0, indices[kRanksMax];
+    int holds = 7, skip[kRanksMax] = {0};
+    uint64_t values[kRanksMax], seen = 0;
     const size_t ranks = (size_t)size;
     clear();
     const weft_words words = {board->signals, ranks, WEFT_UINT64, WEFT_EQ, values, 1, NULL};
@@ -186,7 +188,7 @@ static void waits(void) {
     DONE(weft_barrier(world));
     for (int peer = 0; peer < size; ++peer)
         DONE(weft_signal(world, &board->signals[my_rank], 10 + (uint64_t)my_rank, 0, peer));
-    int had[64] = {0};
+    int had[kRanksMax] = {0};
     for (size_t rest = ranks; rest > 0;) {
         memcpy(skip, had, sizeof skip);
         DONE(weft_wait_some(world, &skipped, WEFT_FOREVER, indices, &found));
@@ -213,8 +215,9 @@ static void waits(void) {
     complete_puts();
 }
 
-/// Checks that a wait for a word that is never set ends at its time limit.
-static void times(void) {
+/// Waits with limits of 1 and 2 ms, for a word that is never set and for a barrier that cannot
+/// complete.
+static void time_limits(void) {
     const uint64_t never = 77;
     weft_request* request = NULL;
     clear();
@@ -352,9 +355,9 @@ static void memory(void) {
 }
 
 static void shapes(void) {
-    int32_t in[3 * 64 * 2], out[3 * 64 * 3];
-    size_t counts[64];
-    double mine[64], all[64 * 64];
+    int32_t in[3 * kRanksMax * 2], out[3 * kRanksMax * 3];
+    size_t counts[kRanksMax];
+    double mine[kRanksMax], all[kRanksMax * kRanksMax];
     memset(in, 0, sizeof in);
     memset(out, 0, sizeof out);
     for (int r = 0; r < size; ++r)
@@ -405,7 +408,7 @@ int main(int argc, char** argv) {
     strides();
     gets_with_requests();
     waits();
-    times();
+    time_limits();
     contexts();
     locks();
     teams();

@@ -6,7 +6,7 @@ import unittest
 
 from fakes import Run
 
-# All calls take 4 us, except in one of three rounds. The prediction for two nodes is 10 us.
+# The prediction for two nodes (layout 1,1) is 10 us, else 4 us.
 ANSWER = """
 case "$*" in
 *" fit "*) echo '{}' > "$(option --output "$@")" ;;
@@ -22,8 +22,9 @@ esac
 
 
 def predicted(*arguments, fails="none"):
-    # A call is an explain and a job; a round has 20 calls.
-    times = [each for round_us in (4, 90, 4) for each in 20 * [0, round_us]]
+    # For each of 20 calls a round runs `weft explain`, which ignores its value (0), and `weft bench`, whose value is the
+    # measured time. The second of three rounds measures 90 us.
+    times = [value for round_us in (4, 90, 4) for value in 20 * [0, round_us]]
     return Run("predicted", ANSWER.replace("FAILS", fails), {"weft": times}, "--rounds", "3", *arguments)
 
 
@@ -42,7 +43,7 @@ class Predicted(unittest.TestCase):
     def test_the_table_has_predicted_and_measured_times(self):
         done = predicted("--params", "FOLDER/fit.json")
         self.assertIn("| 1+1 | alltoall | 65536 | a2 | 10.00 | 4.00 | 2.50 |", done.out)
-        self.assertIn("10 of 20 within 30%, median 1.75; of single rounds 0 to 10", done.out)
+        self.assertIn("10 of 20 within 30%, median 1.75; in single rounds 0 to 10 of 20", done.out)
 
     def test_each_round_fits_costs(self):
         self.assertEqual(sum("fit" in call for call in predicted().calls), 3)

@@ -24,21 +24,21 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kBytes = std::size_t{4} << 20;
-constexpr std::size_t kHalf = kBytes / 2;
-constexpr std::uint64_t kWarm = 12345;  ///< pattern of the writes of warm_up()
+constexpr std::size_t kHalfBytes = kBytes / 2;  ///< the upper half is for warm_up() and cells
+constexpr std::uint64_t kWarm = 12345;          ///< pattern of the writes of warm_up()
 
 /// Memory that both ranks and the parent share.
 struct Shared {
     std::atomic<std::uint32_t> arrived[2];  ///< calls of synchronize() by each rank
-    std::atomic<std::uint64_t> word[4];     ///< used by the tests
+    std::atomic<std::uint64_t> word[2];     ///< progress of a test: of the origin, of the target
     RawEndpoint::Address address[2];
     alignas(4096) std::byte memory[2][kBytes];
 };
 
-/// One of the two ranks.
-class Half {
+/// One of the two ranks, rank 0 (the origin) or rank 1 (the target), with its endpoint.
+class Side {
   public:
-    Half(Member& me, Shared& shared, const link::Profile& profile)
+    Side(Member& me, Shared& shared, const link::Profile& profile)
         : rank(me.rank),
           own(shared.memory[rank]),
           theirs(shared.memory[1 - rank]),
@@ -53,10 +53,11 @@ class Half {
     /// Connects both sides by a small and a large write, which may use different paths. Waits for
     /// their data, which would otherwise overwrite sources of the test.
     void warm_up() {
-        fill({own, kHalf}, kWarm);
-        for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
-            endpoint.write({.bytes = bytes, .to = kHalf});
-            endpoint.until([&] { return filled({theirs + kHalf, bytes}, kWarm); }, "warming up");
+        fill({own, kHalfBytes}, kWarm);
+        for (const std::size_t bytes : {std::size_t{8}, kHalfBytes}) {
+            endpoint.write({.bytes = bytes, .to = kHalfBytes});
+            const auto written = std::span(theirs + kHalfBytes, bytes);
+            endpoint.until([&] { return filled(written, kWarm); }, "warming up");
         }
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "warming up");
         synchronize();
@@ -74,8 +75,8 @@ class Half {
             },
             "the other rank");
     }
-    /// Waits without calls of libfabric, like a rank that computes.
-    void sleep_until(std::uint64_t value) {
+    /// Waits without calls of libfabric, like a rank that computes, until words[0] is `value`.
+    void wait_without_polls(std::uint64_t value) {
         const auto deadline = Clock::now() + std::chrono::seconds(10);
         while (words[0].load(std::memory_order_acquire) < value) {
             expect(Clock::now() < deadline, "the origin did not end the wait");
@@ -103,15 +104,15 @@ class Half {
 class Behaviour : public ProviderTest {
   protected:
     /// Runs both ranks. Each rank prints the facts that it finds.
-    void run(const std::function<void(Half&)>& origin, const std::function<void(Half&)>& target,
+    void run(const std::function<void(Side&)>& origin, const std::function<void(Side&)>& target,
              const std::function<void(link::Profile&)>& change = nullptr) {
         link::Profile profile = link::profile_of(GetParam());
         if (change) change(profile);
         const SharedObject<Shared> shared;
         expect_job(GetParam(), 2, [&](Member& me) {
-            Half half(me, *shared, profile);
-            (me.rank == 0 ? origin : target)(half);
-            half.synchronize();
+            Side side(me, *shared, profile);
+            (me.rank == 0 ? origin : target)(side);
+            side.synchronize();
         });
     }
     template <class... Values>
@@ -123,8 +124,8 @@ class Behaviour : public ProviderTest {
 };
 
 TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
-    const auto show = [&](Half& half) {
-        const auto& found = half.endpoint.found();
+    const auto show = [&](Side& side) {
+        const auto& found = side.endpoint.found();
         const auto& info = *found.info;
         print_fact(
             GetParam(),
@@ -137,53 +138,53 @@ TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
             static_cast<int>(info.domain_attr->data_progress), found.grant.delivery,
             found.grant.fence, info.addr_format);
     };
-    run(show, [](Half&) {});
+    run(show, [](Side&) {});
 }
 
 // --- Targets that do not call libfabric ----------------------------------------------------------
 
-constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalf};
+constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalfBytes};
 
 /// Posts a write of each size while the target does not call libfabric, and prints the outcome.
-void write_to_passive(Half& half, std::uint64_t flags, std::string_view how,
+void write_to_passive(Side& side, std::uint64_t flags, std::string_view how,
                       const std::function<void(std::size_t, bool, bool)>& judge,
                       const std::string& provider) {
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
         const std::size_t bytes = kSizes[i];
-        half.fill_own(bytes, 100 + i);
-        half.synchronize();  // after it the target does not call libfabric
-        half.endpoint.write({.bytes = bytes, .flags = flags});
-        auto& endpoint = half.endpoint;
+        side.fill_own(bytes, 100 + i);
+        side.synchronize();  // after it the target does not call libfabric
+        side.endpoint.write({.bytes = bytes, .flags = flags});
+        auto& endpoint = side.endpoint;
         const bool complete = endpoint.within(
             milliseconds(100), [&] { return endpoint.completed == endpoint.posted; });
-        const bool landed_at_completion = half.landed(bytes, 100 + i);
+        const bool landed_at_completion = side.landed(bytes, 100 + i);
         const bool landed =
-            endpoint.within(milliseconds(50), [&] { return half.landed(bytes, 100 + i); });
+            endpoint.within(milliseconds(50), [&] { return side.landed(bytes, 100 + i); });
         fmt::print("  {}: {} write of {} bytes, passive target: {}{}\n", provider, how, bytes,
                    complete ? "completed" : "no completion", landed ? ", landed" : ", not landed");
         std::fflush(stdout);
         judge(bytes, complete, complete ? landed_at_completion : landed);
-        half.words[0].store(i + 1, std::memory_order_release);
+        side.words[0].store(i + 1, std::memory_order_release);
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
-        endpoint.until([&] { return half.landed(bytes, 100 + i); }, "the data");
-        half.synchronize();
+        endpoint.until([&] { return side.landed(bytes, 100 + i); }, "the data");
+        side.synchronize();
     }
 }
 
-void stay_passive(Half& half) {
+void stay_passive(Side& side) {
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
-        half.synchronize();
-        half.sleep_until(i + 1);
-        half.synchronize();
+        side.synchronize();
+        side.wait_without_polls(i + 1);
+        side.synchronize();
     }
 }
 
 TEST_P(Behaviour, DataArrivesAtAPassiveTargetIfTheProfileSaysSo) {
     const bool must_progress = profile().target_must_progress;
     run(
-        [&](Half& half) {
+        [&](Side& side) {
             write_to_passive(
-                half, 0, "plain",
+                side, 0, "plain",
                 [&](std::size_t bytes, bool, bool landed) {
                     expect(must_progress || landed,
                            "{} bytes did not arrive, contrary to the profile", bytes);
@@ -196,9 +197,9 @@ TEST_P(Behaviour, DataArrivesAtAPassiveTargetIfTheProfileSaysSo) {
 TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
     const bool promised = profile().delivery.holds;
     run(
-        [&](Half& half) {
+        [&](Side& side) {
             write_to_passive(
-                half, FI_DELIVERY_COMPLETE, "delivery-complete",
+                side, FI_DELIVERY_COMPLETE, "delivery-complete",
                 [&](std::size_t bytes, bool complete, bool landed) {
                     expect(!promised || !complete || landed,
                            "{} bytes were completed before they arrived", bytes);
@@ -219,34 +220,34 @@ std::size_t some_bytes(std::mt19937_64& random) {
         case 2:
             return 1 + random() % 70000;
         default:
-            return 1 + random() % kHalf;
+            return 1 + random() % kHalfBytes;
     }
 }
 
 /// Makes writes one after another. Returns the number of completions before the data.
-int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
+int absent_at_completion(Side& side, std::uint64_t flags, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     int absent = 0;
-    auto& endpoint = half.endpoint;
+    auto& endpoint = side.endpoint;
     const auto end = Clock::now() + milliseconds(700);
     for (std::uint64_t i = 0; i < 3000 && Clock::now() < end; ++i) {
         const std::size_t bytes = some_bytes(random);
-        half.fill_own(bytes, i);
+        side.fill_own(bytes, i);
         endpoint.write({.bytes = bytes, .flags = flags});
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
-        if (!half.landed(bytes, i)) ++absent;
-        endpoint.until([&] { return half.landed(bytes, i); }, "the data");
+        if (!side.landed(bytes, i)) ++absent;
+        endpoint.until([&] { return side.landed(bytes, i); }, "the data");
     }
-    half.words[0].store(1, std::memory_order_release);
+    side.words[0].store(1, std::memory_order_release);
     return absent;
 }
 
 /// Polls with pauses until the origin has ended.
-void poll_lazily(Half& half) {
+void poll_lazily(Side& side) {
     std::mt19937_64 random(5);
     const auto deadline = Clock::now() + std::chrono::seconds(10);
-    while (half.words[0].load(std::memory_order_acquire) == 0 && Clock::now() < deadline) {
-        half.endpoint.poll();
+    while (side.words[0].load(std::memory_order_acquire) == 0 && Clock::now() < deadline) {
+        side.endpoint.poll();
         if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
 }
@@ -255,13 +256,13 @@ TEST_P(Behaviour, DeliveryCompletionsFollowTheData) {
     const bool promised = profile().delivery.holds;
     for (const std::uint64_t flags : {std::uint64_t{FI_DELIVERY_COMPLETE}, std::uint64_t{0}}) {
         run(
-            [&](Half& half) {
-                const int absent = absent_at_completion(half, flags, 1);
+            [&](Side& side) {
+                const int absent = absent_at_completion(side, flags, 1);
                 print_fact(GetParam(), "{}: data absent at {} of {} completions",
                            flags != 0 ? "delivery-complete" : "plain (control)", absent,
-                           half.endpoint.posted);
+                           side.endpoint.posted);
                 expect(flags == 0 || !promised || absent == 0,
-                       "{} of {} completions came before the data", absent, half.endpoint.posted);
+                       "{} of {} completions came before the data", absent, side.endpoint.posted);
             },
             poll_lazily);
     }
@@ -280,19 +281,19 @@ std::size_t slot_bytes(std::uint64_t round) {
 }
 
 /// Writes pairs of data and flag; up to kSlots of them may not be checked yet by the target.
-void stream_flags(Half& half, std::uint64_t flag_flags) {
-    auto& endpoint = half.endpoint;
+void stream_flags(Side& side, std::uint64_t flag_flags) {
+    auto& endpoint = side.endpoint;
     const auto end = Clock::now() + milliseconds(700);
     std::uint64_t round = 0;
     while (round < kRounds && Clock::now() < end) {
         endpoint.until(
-            [&] { return round - half.words[1].load(std::memory_order_acquire) < kSlots; },
+            [&] { return round - side.words[1].load(std::memory_order_acquire) < kSlots; },
             "the target");
         const std::size_t slot = round % kSlots * kSlotBytes;
         const std::size_t bytes = slot_bytes(round);
-        fill({half.own + slot, bytes}, round);
+        fill({side.own + slot, bytes}, round);
         const std::uint64_t flag = round + 1;
-        std::memcpy(half.own + kFlagAt + round % kSlots * 64, &flag, sizeof flag);
+        std::memcpy(side.own + kFlagAt + round % kSlots * 64, &flag, sizeof flag);
         endpoint.write({.from = slot, .bytes = bytes, .to = slot});
         endpoint.write({.from = kFlagAt + round % kSlots * 64,
                         .bytes = sizeof flag,
@@ -301,46 +302,46 @@ void stream_flags(Half& half, std::uint64_t flag_flags) {
         ++round;
     }
     endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
-    endpoint.until([&] { return half.words[1].load(std::memory_order_acquire) == round; },
+    endpoint.until([&] { return side.words[1].load(std::memory_order_acquire) == round; },
                    "the last flag");
-    half.words[0].store(round, std::memory_order_release);
+    side.words[0].store(round, std::memory_order_release);
 }
 
 /// Checks the data after each flag. Returns the number of flags without their data.
-std::uint64_t watch_flags(Half& half) {
-    std::atomic_ref<std::uint64_t> flag(*reinterpret_cast<std::uint64_t*>(half.own + kFlagAt));
+std::uint64_t watch_flags(Side& side) {
+    std::atomic_ref<std::uint64_t> flag(*reinterpret_cast<std::uint64_t*>(side.own + kFlagAt));
     std::uint64_t seen = 0;
     std::uint64_t wrong = 0;
-    half.endpoint.until(
+    side.endpoint.until(
         [&] {
             const std::uint64_t now = flag.load(std::memory_order_acquire);
             for (; seen < now; ++seen) {
                 const std::size_t slot = seen % kSlots * kSlotBytes;
                 // Also if a later flag is seen first, the origin has not reused the slot yet.
-                if (!filled({half.own + slot, slot_bytes(seen)}, seen)) ++wrong;
-                half.words[1].store(seen + 1, std::memory_order_release);
+                if (!filled({side.own + slot, slot_bytes(seen)}, seen)) ++wrong;
+                side.words[1].store(seen + 1, std::memory_order_release);
             }
-            return half.words[0].load(std::memory_order_acquire) != 0;
+            return side.words[0].load(std::memory_order_acquire) != 0;
         },
         "the end of the stream");
     return wrong;
 }
 
 TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
-    struct Way {
+    struct FlagWrite {
         const char* name;
-        std::uint64_t flags;  ///< of the write of the flag
+        std::uint64_t flags;  ///< libfabric's flags of the write
         bool fence;           ///< FI_FENCE must be requested
-        bool promised;        ///< by the profile
+        bool promised;        ///< the profile promises that the flag follows its data
     };
-    const Way ways[] = {
+    const FlagWrite writes[] = {
         {"plain flag after data", 0, false, profile().ordered.holds},
         {"delivery-complete fenced flag", FI_FENCE | FI_DELIVERY_COMPLETE, true,
          profile().fence.holds},
     };
-    for (const Way& way : ways) {
+    for (const FlagWrite& flag : writes) {
         bool fenced = true;
-        if (way.fence) {
+        if (flag.fence) {
             fenced = in_child([&]() -> std::string {
                          link::Profile asking = profile();
                          asking.asks_fence = true;
@@ -348,18 +349,19 @@ TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
                          return found && found->grant.fence ? "granted" : "";
                      }) == "granted";
             if (!fenced) print_fact(GetParam(), "FI_FENCE is not granted");
-            EXPECT_TRUE(fenced || !way.promised);
+            EXPECT_TRUE(fenced || !flag.promised);
         }
         if (!fenced) continue;
-        run([&](Half& half) { stream_flags(half, way.flags); },
-            [&](Half& half) {
-                const std::uint64_t wrong = watch_flags(half);
-                print_fact(GetParam(), "{}: {} of {} flags came before their data", way.name, wrong,
-                           half.words[0].load());
-                expect(!way.promised || wrong == 0, "{}: {} too early", way.name, wrong);
+        run([&](Side& side) { stream_flags(side, flag.flags); },
+            [&](Side& side) {
+                const std::uint64_t wrong = watch_flags(side);
+                print_fact(GetParam(), "{}: {} of {} flags came before their data", flag.name,
+                           wrong, side.words[0].load());
+                expect(!flag.promised || wrong == 0, "{}: {} flags came before their data",
+                       flag.name, wrong);
             },
             [&](link::Profile& asking) {
-                if (way.fence) asking.asks_fence = true;
+                if (flag.fence) asking.asks_fence = true;
             });
     }
 }
@@ -379,19 +381,19 @@ constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
 
 /// Writes cells; up to kCells of them may not be read yet. Writes of random sizes to other memory
 /// vary the offsets at which the provider splits a stream of bytes.
-void write_cells(Half& half) {
-    auto& endpoint = half.endpoint;
+void write_cells(Side& side) {
+    auto& endpoint = side.endpoint;
     std::mt19937_64 random(11);
     const auto end = Clock::now() + milliseconds(1000);
     std::uint64_t number = 0;
     for (; Clock::now() < end; ++number) {
         endpoint.until(
-            [&] { return number - half.words[1].load(std::memory_order_acquire) < kCells; },
+            [&] { return number - side.words[1].load(std::memory_order_acquire) < kCells; },
             "the reader");
-        const std::size_t at = kHalf + number % kCells * kCellBytes;
+        const std::size_t at = kHalfBytes + number % kCells * kCellBytes;
         for (std::size_t word = 0; word < kCellWords; ++word) {
             const std::uint64_t value = cell_word(number, word);
-            std::memcpy(half.own + at + word * sizeof value, &value, sizeof value);
+            std::memcpy(side.own + at + word * sizeof value, &value, sizeof value);
         }
         endpoint.write({.from = at, .bytes = kCellBytes, .to = at});
         endpoint.write({.bytes = 1 + random() % 40, .to = 0});
@@ -399,7 +401,7 @@ void write_cells(Half& half) {
             endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
     }
     endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
-    half.words[0].store(number, std::memory_order_release);
+    side.words[0].store(number, std::memory_order_release);
 }
 
 struct CellsSeen {
@@ -409,12 +411,12 @@ struct CellsSeen {
 };
 
 /// Reads the next cell between polls, as a port does, until all cells of the writer are read.
-CellsSeen read_cells(Half& half) {
+CellsSeen read_cells(Side& side) {
     CellsSeen seen;
-    half.endpoint.until(
+    side.endpoint.until(
         [&] {
             for (;;) {
-                auto* cell = reinterpret_cast<std::uint64_t*>(half.own + kHalf +
+                auto* cell = reinterpret_cast<std::uint64_t*>(side.own + kHalfBytes +
                                                               seen.cells % kCells * kCellBytes);
                 std::size_t tagged = 0;
                 for (std::size_t word = 0; word < kCellWords; ++word) {
@@ -426,9 +428,9 @@ CellsSeen read_cells(Half& half) {
                 }
                 if (tagged != 0 && tagged != kCellWords) ++seen.partial;
                 if (tagged != kCellWords) break;
-                half.words[1].store(++seen.cells, std::memory_order_release);
+                side.words[1].store(++seen.cells, std::memory_order_release);
             }
-            const std::uint64_t total = half.words[0].load(std::memory_order_acquire);
+            const std::uint64_t total = side.words[0].load(std::memory_order_acquire);
             return total != 0 && seen.cells == total;
         },
         "all cells");
@@ -437,11 +439,11 @@ CellsSeen read_cells(Half& half) {
 
 TEST_P(Behaviour, TagsFollowTheirDataIfTheProfilePromisesCells) {
     const bool promised = profile().cells.holds;
-    run(write_cells, [&](Half& half) {
-        const CellsSeen seen = read_cells(half);
-        print_fact(GetParam(), "{} of {} cells had tags without their data; {} were seen in part",
+    run(write_cells, [&](Side& side) {
+        const CellsSeen seen = read_cells(side);
+        print_fact(GetParam(), "{} tags came before their data in {} cells; {} reads saw a part",
                    seen.early, seen.cells, seen.partial);
-        expect(!promised || seen.early == 0, "{} tags without their data", seen.early);
+        expect(!promised || seen.early == 0, "{} tags came before their data", seen.early);
     });
 }
 
@@ -450,12 +452,12 @@ TEST_P(Behaviour, TagsFollowTheirDataIfTheProfilePromisesCells) {
 TEST_P(Behaviour, EmptyWritesCarryImmediatesIfTheProfileSaysSo) {
     const bool promised = profile().writes_empty;
     run(
-        [&](Half& half) {
+        [&](Side& side) {
             std::string refusal;
             try {
-                half.endpoint.write({.bytes = 0, .flags = FI_REMOTE_CQ_DATA, .data = 0x89ABCDEF});
-                const bool complete = half.endpoint.within(milliseconds(200), [&] {
-                    return half.endpoint.completed == half.endpoint.posted;
+                side.endpoint.write({.bytes = 0, .flags = FI_REMOTE_CQ_DATA, .data = 0x89ABCDEF});
+                const bool complete = side.endpoint.within(milliseconds(200), [&] {
+                    return side.endpoint.completed == side.endpoint.posted;
                 });
                 if (!complete) refusal = "no completion";
             } catch (const std::exception& problem) {
@@ -464,13 +466,14 @@ TEST_P(Behaviour, EmptyWritesCarryImmediatesIfTheProfileSaysSo) {
             if (!refusal.empty()) print_fact(GetParam(), "an empty write is refused: {}", refusal);
             expect(!promised || refusal.empty(), "{}", refusal);
         },
-        [&](Half& half) {
+        [&](Side& side) {
             const bool arrived =
-                half.endpoint.within(milliseconds(300), [&] { return half.endpoint.arrived == 1; });
+                side.endpoint.within(milliseconds(300), [&] { return side.endpoint.arrived == 1; });
             print_fact(GetParam(), "the immediate of an empty write {}",
                        arrived ? "arrives" : "does not arrive");
-            expect(!promised || (arrived && half.endpoint.last_data == 0x89ABCDEF), "got {:#x}",
-                   half.endpoint.last_data);
+            expect(!promised || (arrived && side.endpoint.last_data == 0x89ABCDEF),
+                   "arrived: {}, immediate {:#x}, expected 0x89abcdef", arrived,
+                   side.endpoint.last_data);
         });
 }
 

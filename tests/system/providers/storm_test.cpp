@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: if a target polls rarely or dies, no put is lost and memory is limited.
-// Method: forked ranks on this host. One puts at its maximum rate; the other is slow, or kills
-// itself.
+// Goal: a port refuses puts instead of keeping more and more for a target that polls rarely, and
+// each accepted put arrives once. Puts to a dead target neither block nor crash.
+// Method: forked ranks on this host. Rank 0 puts as fast as its port accepts. Rank 1 does not poll,
+// then polls rarely; or it kills itself.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
 constexpr std::size_t kLargeBytes = std::size_t{32} << 10;
-constexpr std::uint32_t kTinyLimit = 2'000'000;
+/// A port that accepts this number of puts without a refusal is assumed to have no limit.
+constexpr std::uint32_t kPutsMax = 2'000'000;
 
 void spin(std::chrono::microseconds time) {
     const auto end = Clock::now() + time;
@@ -32,7 +34,7 @@ using Send = std::function<base::Post(std::uint32_t)>;
 std::uint32_t fill_up(Member& me, const Send& send) {
     std::uint32_t next = 0;
     auto refused_since = Clock::now();
-    while (Clock::now() - refused_since < std::chrono::milliseconds(50) && next < kTinyLimit) {
+    while (Clock::now() - refused_since < std::chrono::milliseconds(50) && next < kPutsMax) {
         if (send(next) == base::Post::posted) {
             ++next;
             refused_since = Clock::now();
@@ -45,11 +47,12 @@ std::uint32_t fill_up(Member& me, const Send& send) {
     return next;
 }
 
+/// Body of rank 0. SharedState::stage has 0, 1 and then the number of puts, which ends the test.
 void send_storm(Member& me, const Send& send, std::uint32_t more) {
     // Stage 0: the target does not poll. The port must refuse puts at some time.
     const std::uint32_t fitted = fill_up(me, send);
-    expect(fitted < kTinyLimit, "{} puts were accepted", fitted);
-    // Stage 1: the target polls rarely.
+    expect(fitted < kPutsMax, "{} puts were accepted and none refused", fitted);
+    // Stage 1: the target polls rarely. `more` puts follow.
     me.shared.stage.store(1, std::memory_order_release);
     const std::uint32_t total = fitted + more;
     for (std::uint32_t next = fitted; next < total; ++next) {
@@ -59,6 +62,7 @@ void send_storm(Member& me, const Send& send, std::uint32_t more) {
     me.until([&] { return me.port->in_flight() == 0; }, "local completions");
 }
 
+/// Body of rank 1: waits for stage 1, then for all puts. Calls check(number) for each one.
 void receive_storm(Member& me, const std::function<void(std::uint32_t)>& check) {
     std::vector<bool> seen;
     std::uint32_t arrivals = 0;
@@ -71,7 +75,7 @@ void receive_storm(Member& me, const std::function<void(std::uint32_t)>& check) 
     };
     const auto deadline = Clock::now() + kWaitLimit;
     while (me.shared.stage.load(std::memory_order_acquire) == 0) {
-        expect(Clock::now() < deadline, "the port of rank 0 refused no put");
+        expect(Clock::now() < deadline, "the port of rank 0 has refused no put");
         ::sched_yield();
     }
     me.until(

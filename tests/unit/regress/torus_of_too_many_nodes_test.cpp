@@ -19,12 +19,12 @@ TEST(TorusOfTooManyNodes, TooManyNodesAreRefused) {
     }
 }
 
-TEST(TorusOfTooManyNodes, TheLargestNumberOfNodesIsAccepted) {
+TEST(TorusOfTooManyNodes, NumbersJustBelowTheLimitAreAccepted) {
     const auto topology = lab::Topology::parse("torus:hop=1,dims=32767x65536", 0, 65536);
     ASSERT_TRUE(topology.ok()) << topology.failure().text;
     std::vector<std::uint64_t> links;
     topology->route(0, 32767, links);
-    EXPECT_EQ(links.size(), 3U);  // both ports, and one link of the second dimension
+    EXPECT_EQ(links.size(), 3U);  // the ports of both nodes, and a link of the second dimension
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(Blocks, ManyCountsArePrintedAsTheFirstAndADigest) {
     EXPECT_EQ(to_text(Words{3, 0, 5}), "3,0,5");
     Words many(20, 1);
     const std::string text = to_text(many);
-    EXPECT_EQ(text.rfind("1,1,1,1,1,1,1,1,... (20 counts, 20 in all, digest ", 0), 0U) << text;
+    EXPECT_EQ(text.rfind("1,1,1,1,1,1,1,1,... (20 counts, sum 20, digest ", 0), 0U) << text;
     many.back() = 2;
     many.front() = 0;
     EXPECT_NE(to_text(many), text);
@@ -170,9 +170,9 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
     EXPECT_FALSE(cache.is_full()) << "if all plans are in use, the cache may exceed its limit";
 }
 
-TEST(PlansWithCounts, PlansOfTwoEndsHaveEqualCallHashes) {
-    const Words three{3, 0, 9};
-    const Words other{0, 0, 1};
+TEST(PlansWithCounts, RanksWithDifferentCountsMakeMatchingAlltoallvPlans) {
+    const Words three{3, 0, 9};  // of rank 1, which sends 3 elements to rank 0
+    const Words other{0, 0, 1};  // of rank 0, which expects none of rank 1
     PlanCache first = cache_of(1, 3);
     PlanCache second = cache_of(0, 3);
     const auto one = first.find(Call::alltoallv(nullptr, {three}, nullptr, {other}, Type::float64));

@@ -4,7 +4,7 @@
 // Idea     The seed determines the scenario. Every rank goes through the same list of acts:
 //          collective calls in each form, exchanges with counts that only sender and receiver know,
 //          teams made and freed, one-sided calls, one rank that disagrees, throws or dies. Any part
-//          of the list is a valid program too, so a failing list can be shortened.
+//          of the list is a valid list too, so a failing list can be shortened.
 // Holds    Team 0 has all ranks. Call 0 of each team is a barrier. A rank skips acts on a team that
 //          does not exist.
 // Next     run.cpp runs a scenario; shrink.cpp shortens it.
@@ -48,7 +48,7 @@ struct Act {
     std::uint32_t instead = 0;  ///< disagree: the call that `rank` makes
     Rank rank = 0;              ///< job rank that acts, disagrees, throws or dies
     Rank peer = 0;
-    std::uint32_t first = 0;  ///< first word, in the block that `rank` has at the peer
+    std::uint32_t first = 0;  ///< index in the peer's block for `rank`, see kBlockWords
     std::uint32_t words = 0;
     std::uint64_t seed = 0;  ///< exchange: seed of the counts
 };
@@ -62,10 +62,11 @@ struct CallSketch {
 struct TeamSketch {
     std::vector<Rank> members;
     base::RegionShape shape;
-    base::Tick first_tick = 1;  ///< of a team that exists from the start
-    bool from_start =
-        true;  ///< exists from the start; else it uses the region that later teams share
-    bool late_epochs = false;  ///< calls are numbered from shortly before 2^32
+    base::Tick first_tick = 1;  ///< used if from_start
+    /// The team exists from the start and has its own region. Else acts make and free it, and its
+    /// region is shared with the other teams of this kind.
+    bool from_start = true;
+    bool late_epochs = false;  ///< the first call's number is shortly before 2^32
     std::vector<CallSketch> calls;
 };
 
@@ -75,8 +76,8 @@ struct Scenario {
     std::vector<int> nodes;      ///< by rank
     bool fabric = false;         ///< the real wire over a fabric, else the virtual network
     bool watched = false;        ///< the bank watch checks each write
-    std::uint64_t requests = 0;  ///< number that request counters of each pair of ranks start from
-    bool inquires = false;       ///< ranks send inquiries during long waits
+    std::uint64_t requests = 0;  ///< first value of each pair's counter of requests
+    bool inquires = false;       ///< waiting ranks send inquiries (run/execute/inquiry.hpp)
     test::FabricSetting setting;
     test::VirtualProfile profile;
     std::vector<TeamSketch> teams;
@@ -85,8 +86,9 @@ struct Scenario {
     [[nodiscard]] Rank size() const { return static_cast<Rank>(nodes.size()); }
 };
 
-/// Number of words in a peer's heap for one origin, and of words that its signals announce.
+/// Words of the block that each rank's heap has for each origin.
 inline constexpr std::uint32_t kBlockWords = 48;
+/// Largest number of words that a put with a signal writes, beside the block.
 inline constexpr std::uint32_t kSignalWords = 12;
 
 [[nodiscard]] Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// atomics.c - atomic operations of every type, by all PEs on words of one PE.
+// atomics.c - atomic operations in every form and type, on words of this PE and other PEs.
 #include "program.h"
 
-#define EACH_ON_ALL for (int pe = 0; pe < pes(); ++pe)
+#define FOR_EACH_PE for (int pe = 0; pe < pes(); ++pe)
 
+// The macros test one type: N is its name in routines, T is the C type. WEFT_SHMEM_AMO and the like
+// call a macro for each type.
 #define ADD_TYPE(N, T)                                                     \
     {                                                                      \
         static T sum, count, counted;                                      \
-        EACH_ON_ALL {                                                      \
+        FOR_EACH_PE {                                                      \
             shmem_##N##_atomic_add(&sum, (T)(me() + 1), pe);               \
             const T before = shmem_##N##_atomic_fetch_add(&sum, (T)2, pe); \
             CHECK(before >= (T)(me() + 1));                                \
@@ -114,7 +116,7 @@ void atomic_sets(void) {
         ands = (T) ~(T)0;                                                           \
         ors = xors = odd = 0;                                                       \
         shmem_barrier_all();                                                        \
-        EACH_ON_ALL {                                                               \
+        FOR_EACH_PE {                                                               \
             CHECK((shmem_##N##_atomic_fetch_or(&ors, bit, pe) & bit) == 0);         \
             shmem_##N##_atomic_or(&ors, bit, pe);                                   \
             CHECK((shmem_##N##_atomic_fetch_and(&ands, (T)~bit, pe) & bit) == bit); \
@@ -124,7 +126,7 @@ void atomic_sets(void) {
         }                                                                           \
         shmem_barrier_all();                                                        \
         T expected = 0;                                                             \
-        EACH_ON_ALL expected = (T)(expected ^ (T)((T)3 << (pe + 3)));               \
+        FOR_EACH_PE expected = (T)(expected ^ (T)((T)3 << (pe + 3)));               \
         CHECK(ors == all && ands == (T)~all && xors == all && odd == expected);     \
         shmem_barrier_all();                                                        \
     }
@@ -176,7 +178,8 @@ void nonblocking_atomics(void) {
     WEFT_SHMEM_AMO_BITWISE(NBI_BITS)
 }
 
-// Words of 4 bytes that share 8 bytes, and a word that wraps, must not change their neighbours.
+// Atomic operations on words of 4 bytes that share 8 bytes, and on a word that wraps, must not
+// change their neighbours.
 void atomic_neighbours(void) {
     static int32_t pair[4];
     static uint32_t edge[2];
@@ -200,6 +203,7 @@ void atomic_neighbours(void) {
     shmem_barrier_all();
 }
 
+// Names of OpenSHMEM 1.3, which are deprecated.
 #define OLD_TYPE(N, T)                                            \
     {                                                             \
         static T word;                                            \
