@@ -52,20 +52,21 @@ Result<void> check_in_place(const run::Team& team, const CallArguments& argument
         // lint: allow(variable): a macro of weft.h
         return base::fail(Status::argument, "the buffer is WEFT_IN_PLACE, expected memory");
     if (in && traits.in_place != InPlace::input)
-        return base::fail(Status::argument,
-                          // lint: allow(variable): a macro of weft.h
-                          "in is WEFT_IN_PLACE, expected memory{}",
-                          traits.in_place == InPlace::output ? "; the root's `out` may be it" : "");
+        return base::fail(
+            Status::argument,
+            // lint: allow(variable): a macro of weft.h
+            "in is WEFT_IN_PLACE, expected memory{}",
+            traits.in_place == InPlace::output ? "; only `out` of the root may be in place" : "");
     if (out && traits.in_place != InPlace::output)
         return base::fail(Status::argument,
                           // lint: allow(variable): a macro of weft.h
                           "out is WEFT_IN_PLACE, expected memory{}",
-                          traits.in_place == InPlace::input ? "; `in` may be it" : "");
+                          traits.in_place == InPlace::input ? "; only `in` may be in place" : "");
     if (traits.rooted() && traits.blocks() && arguments.root != team.rank())
         return base::fail(Status::argument,
                           // lint: allow(variable): a macro of weft.h
                           "{} is WEFT_IN_PLACE on rank {}, expected memory: only the root, rank "
-                          "{}, has the vector",
+                          "{}, has all blocks",
                           in ? "in" : "out", team.rank(), arguments.root);
     return {};
 }
@@ -80,15 +81,15 @@ std::uint64_t own_block(const run::Team& team, const Call& call) {
     return std::accumulate(earlier.begin(), earlier.end(), std::uint64_t{0});
 }
 
-/// Resolves WEFT_IN_PLACE: derives both addresses from the argument that is a buffer, which has all
+/// Resolves WEFT_IN_PLACE: derives both addresses from the other argument, the buffer with all
 /// blocks.
 void resolve_in_place(const run::Team& team, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(call.collective);
-    auto* const vector =
+    auto* const buffer =
         static_cast<std::byte*>(call.out == WEFT_IN_PLACE ? const_cast<void*>(call.in) : call.out);
     const auto part = [&](VectorPart has) {
-        if (has != VectorPart::own_block || vector == nullptr) return vector;
-        return vector + own_block(team, call) * run::element_bytes(call);
+        if (has != VectorPart::own_block || buffer == nullptr) return buffer;
+        return buffer + own_block(team, call) * run::element_bytes(call);
     };
     call.in = part(traits.input);
     call.out = part(traits.output);
@@ -120,7 +121,7 @@ weft_status start(const char* function, weft_team* handle, const CallArguments& 
     const auto begin = [&](const TeamHandle& found) -> Result<weft_request*> {
         const auto call = read(*found.team, arguments);
         if (!call) return call.failure();
-        // The handle is made first: a started call cannot be revoked.
+        // The handle is made first, because a started call cannot be undone.
         const auto made = found.context->add_request({});
         if (!made) return made;
         const auto operation = found.team->start(*call);

@@ -58,7 +58,7 @@ namespace {
                                  ? nullptr
                                  : team->repeated(plain_call(arguments));
     if (last == nullptr) [[unlikely]] {
-        const CallArguments kept = arguments;  // kept in memory on this path only
+        const CallArguments kept = arguments;  // only this path needs the arguments in memory
         return run(function, handle, kept);
     }
     try {

@@ -65,8 +65,7 @@ weft_status refuse_exception(const char* function) noexcept {
     } catch (const std::exception& problem) {
         return refuse(function, Status::environment, problem.what());
     } catch (...) {
-        return refuse(function, Status::environment,
-                      "something that is no std::exception was thrown");
+        return refuse(function, Status::environment, "an exception of an unknown type was thrown");
     }
 }
 

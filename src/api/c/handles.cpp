@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kAddressesOnly = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// Returns the bytes of the head, one page: 4 KiB to 64 KiB by machine.
+/// Returns the size of a head in bytes: one page, which has 4 KiB to 64 KiB.
 std::size_t head_bytes() {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
@@ -26,8 +26,8 @@ base::Failure refused(const char* call) {
                       std::strerror(errno));
 }
 
-/// Returns the context of a handle if the caller may use it now. `what`: kind of handle, for
-/// failures.
+/// Returns the context of a handle if the caller may use it now. `what`: "team", "request" or
+/// "runtime", for messages.
 base::Result<Context*> find_context(const void* handle, std::string_view what,
                                     Caller caller = Caller::program) {
     if (base::is_forked_child()) return base::fork_failure();
@@ -39,11 +39,11 @@ base::Result<Context*> find_context(const void* handle, std::string_view what,
         return base::fail(Status::argument, "the runtime of this {} has been finalized", what);
     if (head.context->in_external())
         return base::fail(Status::argument,
-                          "called from the function that weft_on_progress() was given, which must "
-                          "not use the runtime");
+                          "called from the function passed to weft_on_progress(), which must not "
+                          "use the runtime");
     if (caller == Caller::program && head.context->runtime().messages().in_handler())
         return base::fail(Status::argument,
-                          "called from a handler of active messages, which may send messages only");
+                          "called from a handler of active messages, which may only send messages");
     return head.context;
 }
 
@@ -51,7 +51,7 @@ base::Result<Context*> find_context(const void* handle, std::string_view what,
 
 base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
     static_assert(kUseBits >= 12, "the first entry's addresses hold the page of the head");
-    // Twice the size, of which an aligned range is kept.
+    // Reserve twice the size, and keep the aligned range in it.
     void* const reserved = ::mmap(nullptr, 2 * kRange, PROT_NONE, kAddressesOnly, -1, 0);
     if (reserved == MAP_FAILED) return refused("mmap");
     const auto start = reinterpret_cast<std::uintptr_t>(reserved);
@@ -77,8 +77,8 @@ base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runti
 
 void Context::destroy(Head& head) {
     delete std::exchange(head.context, nullptr);
-    // Only the head stays reserved: handles are never dereferenced, so other memory may use the
-    // rest of the range.
+    // Only the head stays mapped, so that stale handles are refused. Handles are not dereferenced,
+    // so other memory may use the rest of the range.
     ::munmap(reinterpret_cast<std::byte*>(&head) + head_bytes(), kRange - head_bytes());
 }
 
@@ -113,7 +113,7 @@ base::Result<weft_near*> Context::allocate_view() {
 }
 
 base::Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
-    // Entries kept unused: a freed entry is reused later, so stale handles are detected for longer.
+    // Number of freed entries that wait for reuse, so that their stale handles are detected.
     constexpr std::size_t kUnusedMin = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
     if (unused_.size() > kUnusedMin) {

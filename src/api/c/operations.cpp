@@ -100,9 +100,8 @@ Table& table() {
 base::Failure no_such_operation(weft_op op) {
     const auto number = static_cast<std::uint32_t>(op);
     if ((number & kUserMark) != 0 && op != WEFT_OP_RANGE)
-        return base::fail(Status::argument, "op: this user's operation has been freed");
-    if (op == WEFT_OP_NONE)
-        return base::fail(Status::argument, "op: it is NONE, which is no operation");
+        return base::fail(Status::argument, "op: the user's operation has been freed");
+    if (op == WEFT_OP_NONE) return base::fail(Status::argument, "op: NONE is not an operation");
     return base::fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
 }
 
@@ -166,7 +165,7 @@ extern "C" weft_status weft_op_free(weft_op* op) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (op == nullptr) return weft::base::fail(Status::argument, "op is NULL");
         if (static_cast<unsigned>(*op) < weft::kBuiltinOps)
-            return weft::base::fail(Status::argument, "op: {} is built in and stays",
+            return weft::base::fail(Status::argument, "op: {} is built in and cannot be freed",
                                     weft::base::name_of(static_cast<weft::Op>(*op)));
         if (!c_api::table().remove(*op)) return c_api::no_such_operation(*op);
         *op = WEFT_OP_NONE;

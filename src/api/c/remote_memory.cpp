@@ -36,8 +36,7 @@ weft_status change(const char* function, weft_team* team, RequestKind kind, std:
 
 Result<WordWait> read_wait(const std::uint64_t* word, int cmp, std::uint64_t value) {
     if (cmp < WEFT_EQ || cmp > WEFT_LE)
-        return fail(Status::argument, "cmp: {} is no comparison, expected one of weft_compare",
-                    cmp);
+        return fail(Status::argument, "cmp: {}, expected a value of weft_compare", cmp);
     return WordWait{.word = word, .compare = static_cast<Compare>(cmp), .value = value};
 }
 

@@ -26,7 +26,7 @@ Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
     return outcome;
 }
 
-/// Returns true if the call is complete, without driving anything.
+/// Returns true if the call is complete. Makes no progress.
 bool has_ended(const c_api::RequestHandle& found) {
     const c_api::CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
@@ -70,10 +70,11 @@ extern "C" weft_status weft_start(weft_request* request) {
     return c_api::on(__func__, request, [&](const c_api::RequestHandle& found) -> Result<void> {
         c_api::CallRequest& call = *found.request;
         if (call.persistent == nullptr)
-            return fail(Status::argument, "the request is not persistent: it started when made");
+            return fail(Status::argument,
+                        "the request is not persistent: its call is already started");
         if (call.operation != nullptr)
             return fail(Status::argument,
-                        "the request is in flight: weft_wait() or weft_test() ends that");
+                        "the request is in flight: complete it by weft_wait() or weft_test()");
         const auto team = c_api::find(call.team);
         if (!team) return team.failure();
         return c_api::store(team->team->start(*call.persistent), &call.operation);
@@ -131,7 +132,7 @@ extern "C" weft_status weft_request_free(weft_request** request) {
     return on_open(__func__, request, [&](const c_api::RequestHandle& found) -> Result<void> {
         if (!has_ended(found))
             return fail(Status::argument,
-                        "the request is in flight: weft_wait() or weft_test() ends that");
+                        "the request is in flight: complete it by weft_wait() or weft_test()");
         found.request->persistent.reset();
         return end(found, request);
     });

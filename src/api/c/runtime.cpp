@@ -23,7 +23,9 @@ Result<void> check(const weft_bootstrap* given) {
         return fail(Status::argument, "bootstrap: struct_bytes is {}, expected {}",
                     given->struct_bytes, sizeof(weft_bootstrap));
     if (given->size < 1 || given->rank < 0 || given->rank >= given->size)
-        return fail(Status::argument, "bootstrap: rank {} of {} ranks", given->rank, given->size);
+        return fail(Status::argument,
+                    "bootstrap: rank is {} and size is {}, expected 0 <= rank < size", given->rank,
+                    given->size);
     if (given->allgather == nullptr || given->barrier_start == nullptr ||
         given->barrier_test == nullptr)
         return fail(Status::argument,
@@ -77,10 +79,9 @@ extern "C" weft_status weft_init_threads(weft_threads threads, weft_runtime** ou
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (threads == WEFT_THREADS_SINGLE) return join(environ, out);
         if (threads != WEFT_THREADS_MULTIPLE)
-            return weft::base::fail(Status::argument, "threads: {} is no level, expected {} or {}",
-                                    static_cast<int>(threads),
-                                    static_cast<int>(WEFT_THREADS_SINGLE),
-                                    static_cast<int>(WEFT_THREADS_MULTIPLE));
+            return weft::base::fail(
+                Status::argument, "threads: {}, expected {} or {}", static_cast<int>(threads),
+                static_cast<int>(WEFT_THREADS_SINGLE), static_cast<int>(WEFT_THREADS_MULTIPLE));
         return join(weft::base::with_assignment(environ, "WEFT_THREADS=multiple").data(), out);
     });
 }

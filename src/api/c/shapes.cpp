@@ -47,7 +47,7 @@ Result<void> run(Team& team, const c_api::CallArguments& arguments) {
     return team.run(*call);
 }
 
-/// Returns true if `count` elements of `bytes` bytes for each member, at distances of `stride`
+/// Returns true if `count` elements for each member, of `bytes` bytes and at distances of `stride`
 /// elements, fit into the address space.
 bool fits(std::size_t count, std::size_t members, std::size_t bytes, std::size_t stride) {
     constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
@@ -155,7 +155,7 @@ extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size
                                          void** out) {
     const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
-            return fail(Status::argument, "hints: {} has bits that are no hint", hints);
+            return fail(Status::argument, "hints: {} has unknown bits", hints);
         return found.heap().allocate(*found.team, {bytes, alignment});
     };
     return c_api::return_value(__func__, team, out, allocate);
@@ -169,7 +169,7 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         const std::size_t bytes = weft_type_size(type);
         if (bytes == 0)
-            return fail(Status::argument, "type: {} is no type", static_cast<int>(type));
+            return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
         if (in_stride == 0 || out_stride == 0)
             return fail(Status::argument, "strides are {} and {}, expected 1 or more", in_stride,
                         out_stride);
@@ -181,7 +181,7 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
                         count, bytes, members, in_stride, out_stride);
         const std::size_t elements = count * members;
         if (elements != 0 && (in == nullptr || out == nullptr || in == WEFT_IN_PLACE))
-            return fail(Status::argument, "in or out is NULL, or in place");
+            return fail(Status::argument, "in or out is NULL, or in is in place");
         std::vector<std::byte> packed(elements * bytes);
         std::vector<std::byte> arrived(elements * bytes);
         copy_elements(packed.data(), 1, static_cast<const std::byte*>(in), in_stride, elements,
@@ -199,7 +199,7 @@ extern "C" weft_status weft_collect(weft_team* team, const void* in, size_t coun
                                     size_t* counts, weft_type type) {
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (weft_type_size(type) == 0)
-            return fail(Status::argument, "type: {} is no type", static_cast<int>(type));
+            return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
         std::vector<std::uint64_t> all_counts(static_cast<std::size_t>(found.team->size()));
         const std::uint64_t own = count;
         auto done =

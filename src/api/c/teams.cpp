@@ -25,15 +25,16 @@ weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
 Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     if (found.stream != nullptr)
         return fail(Status::argument, "the team is a context: weft_context_free() ends it");
-    if (team == found.context->world()) return fail(Status::argument, "the world team stays");
+    if (team == found.context->world())
+        return fail(Status::argument, "the world team cannot be freed");
     return Done{};
 }
 
-/// Returns the members that an array names; checks that all differ and include this rank.
+/// Returns the ranks in an array as a list. Fails unless they differ and include this rank.
 Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
                                            int count) {
     if (ranks == nullptr || count < 1)
-        return fail(Status::argument, "ranks: {} of them, expected 1 or more",
+        return fail(Status::argument, "ranks: {} ranks, expected 1 or more",
                     ranks == nullptr ? 0 : count);
     const weft::Rank size = runtime.world().size();
     std::vector<bool> named(static_cast<std::size_t>(size));
@@ -42,11 +43,11 @@ Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const in
         if (rank < 0 || rank >= size)
             return fail(Status::argument, "ranks: {} is not a rank of the world, expected 0..{}",
                         rank, size - 1);
-        if (named[rank]) return fail(Status::argument, "ranks: {} is given twice", rank);
+        if (named[rank]) return fail(Status::argument, "ranks: {} occurs twice", rank);
         named[rank] = true;
     }
     const weft::Rank me = runtime.world().rank();
-    if (!named[me]) return fail(Status::argument, "ranks: {}, this rank, is not among them", me);
+    if (!named[me]) return fail(Status::argument, "ranks: this rank, {}, is missing", me);
     return members;
 }
 

@@ -40,10 +40,9 @@ constexpr std::pair<weft_type, WordType> kWordTypes[] = {
 Result<WordType> word_type(weft_type type) {
     for (const auto& [name, word] : kWordTypes)
         if (name == type) return word;
-    return fail(
-        Status::argument,
-        "type: {} is no type of words, expected an integer, float or double of 4 or 8 bytes",
-        static_cast<int>(type));
+    return fail(Status::argument,
+                "type: {}, expected an integer or floating-point type of 4 or 8 bytes",
+                static_cast<int>(type));
 }
 
 /// Reads a value of the given type, sign-extended to 64 bits if the type is signed.
@@ -58,8 +57,8 @@ std::uint64_t value_at(const void* value, const WordType& type) {
     return type.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
 }
 
-/// Maps a kind to a request. WEFT_ATOMIC_SET is a swap if the caller wants the old value, else a
-/// store.
+/// Returns the request for a kind. WEFT_ATOMIC_SET is a swap if the caller wants the old value,
+/// else a store.
 Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
     // In the order of weft_atomic_kind.
     constexpr RequestKind kKinds[] = {
@@ -78,7 +77,7 @@ struct AtomicArguments {
     void* word;
     const void* operand;  ///< unused by a fetch
     const void* compare;  ///< used by a compare-and-swap only
-    void* result;         ///< receives the old value; NULL: not wanted
+    void* result;         ///< target of the old value; NULL: the caller does not want it
 };
 
 Result<WordChange> read_change(const AtomicArguments& given) {
@@ -109,8 +108,7 @@ Result<WordWait> read_words(const weft_words* words) {
         return fail(Status::argument, "type: {}, expected an integer of 4 or 8 bytes",
                     static_cast<int>(words->type));
     if (words->cmp < WEFT_EQ || words->cmp > WEFT_LE)
-        return fail(Status::argument, "cmp: {} is no comparison, expected one of weft_compare",
-                    words->cmp);
+        return fail(Status::argument, "cmp: {}, expected a value of weft_compare", words->cmp);
     if (words->values == nullptr && words->count != 0)
         return fail(Status::argument, "values is NULL");
     WordWait wait{.word = words->words,
@@ -219,7 +217,7 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
         std::uint32_t& pending = c_api::find(*handle)->request->pending;
         const auto started = found.remote().start_get(dst, src, bytes, peer, pending);
         if (started) return handle;
-        // Transfers in flight still count in the entry, so the entry stays.
+        // Transfers in flight still decrement `pending`, so the entry stays.
         if (pending == 0) found.context->remove(*handle);
         return started.failure();
     };
@@ -297,7 +295,7 @@ extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team
         constexpr int kHints =
             WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
         if ((hints & ~kHints) != 0)
-            return fail(Status::argument, "hints: {} has bits that are no hint", hints);
+            return fail(Status::argument, "hints: {} has unknown bits", hints);
         weft::run::Stream* const stream = found.remote().open_stream();
         const auto added = found.context->add_team(*found.team, stream);
         if (!added) found.context->runtime().remote(*found.team, stream).close_stream();

@@ -61,20 +61,20 @@ struct CallClass {
 /// Returns the buffer that a call's programs cut into units.
 [[nodiscard]] plan::VectorSize vector_of(Rank size, const CallClass& call);
 
-/// Returns all candidates of a call with their times. Chosen is the best of its class, or the
-/// measured choice. Measured choices depend on the provider of the network; "" matches any.
+/// Returns all candidates of a call with their times. Chosen is the fastest of its rounded() class
+/// or the measured choice. Measured choices depend on the provider of the network; "" matches any.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call,
                                                          const plan::Tuning& tuning = {},
                                                          std::string_view provider = "");
 
-/// Adds an algorithm that is not among the candidates. The chosen one stays.
+/// Adds an algorithm that is not among the candidates. The choice does not change.
 [[nodiscard]] base::Result<void> also_rank(plan::Choice& choice,
                                            const collectives::AlgorithmSpec& spec,
                                            const plan::Machine& machine, Rank size,
                                            const CallClass& call);
 
-/// Parses the algorithm that a user names. `reason` tells where.
+/// Parses the algorithm that a user names. `reason`: where the user names it, for the log.
 [[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
                                                             std::string reason);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan.hpp - plan of a call: its program, its reduction kernel, and the checks of its memory.
 //
-// Idea     A plan is made once for calls that differ only in their buffers. For a long buffer, a
-//          program with two segments first gives the number of segments.
+// Idea     A plan is made once for calls that differ only in their buffers. If a buffer exceeds the
+//          put targets, the slots of a program with two segments determine how many it needs.
 // Holds    A plan owns the arrays of counts of its call, and shares the user's operation. So no
 //          other operation can have that operation's address while the plan lives.
 // Next     plan_cache.hpp for the owner of plans; run/bind/bind.hpp for programs and sizes.
@@ -74,17 +74,17 @@ struct Plan {
     Purpose purpose = Purpose::itself;
     BoundProgram program;
     Reducer reducer;
-    Extent input;  ///< part of the whole buffer at which the caller's pointer points, in bytes
+    Extent input;  ///< part of the whole buffer that starts at the caller's pointer, in bytes
     Extent output;
     std::unique_ptr<const BlockMemory> blocks;  ///< nullptr: call without counts
     Neighborhood neighborhood;                  ///< its stencil is null for other calls
-    mutable Epoch used = -1;                    ///< last call that may have used it
+    mutable Epoch used = -1;                    ///< last call that may use it; -1: none
 
     /// Returns the approximate size of the plan in memory, in bytes.
     [[nodiscard]] std::size_t bytes() const;
     /// Returns true if the call may use this plan: only its buffers may differ.
     [[nodiscard]] bool serves(const Call& other) const { return have_equal_plans(call, other); }
-    /// Returns the starts of the whole buffers, from the caller's pointers. Null stays null.
+    /// Returns the starts of the whole buffers, `offset` before the caller's pointers, or null.
     [[nodiscard]] Registers registers(const Call& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }

@@ -5,8 +5,8 @@
 //          predicted algorithm, makes the plan (plan.hpp) and keeps it.
 // Holds    A plan stays while calls in flight, or watchdogs' inquiries about old calls, may refer
 //          to it. Counts, roots and users' operations may be new in each call, so the cache drops
-//          the least recently used plans when it is full. Ranks drop plans independently: a new
-//          plan is equal. Other decisions depend only on arguments that are equal on all ranks.
+//          the least recently used plans when it is full. Ranks drop plans independently, since
+//          a new plan is equal. Other decisions depend only on arguments equal on all ranks.
 // Next     choice.hpp for the choice; team.hpp for calls that find their plan without this cache.
 #pragma once
 
@@ -93,7 +93,7 @@ class PlanCache {
     std::unique_ptr<Plan> inserted_barrier_;
     std::unique_ptr<Plan> team_free_barrier_;
     std::size_t bytes_ = 0;            ///< size of all plans_
-    std::size_t bytes_most_ = kBytes;  ///< is_full() from this size on
+    std::size_t bytes_most_ = kBytes;  ///< limit of bytes_; grows if plans in use exceed it
 };
 
 }  // namespace weft::run
