@@ -16,7 +16,8 @@ namespace apps {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r";
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+/// Largest number of rows and of columns.
+constexpr std::int64_t kSizeMax = std::numeric_limits<std::int32_t>::max();
 
 std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
@@ -98,7 +99,7 @@ void MatrixMarketReader::read_size() {
     if (words.size() != sizes.size())
         throw here(fmt::format("{} words, expected \"rows columns entries\"", words.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const std::int64_t most = i == 2 ? rows_ * columns_ : kMost;
+        const std::int64_t most = i == 2 ? rows_ * columns_ : kSizeMax;
         const auto size = number<std::int64_t>(words[i]);
         if (!size || *size < 0 || *size > most)
             throw here(fmt::format("\"{}\" is not a size, expected 0..{}", words[i], most));

@@ -46,8 +46,8 @@ struct TeamServices {
 
 /// State of a team that this rank has stopped using; see Teams.
 struct Departure {
-    /// This rank makes no more calls, but has not left. When all members have abandoned the team,
-    /// the next split of a team with all members ends it. Atomic: threads that split teams read it.
+    /// The program has dropped its handle, but this rank has not left. If all members have done so,
+    /// the next split of a team that has all of them ends this team. Atomic: other threads split.
     std::atomic<bool> abandoned{false};
     bool left = false;       ///< this rank has left, see Teams::leave()
     bool announced = false;  ///< this rank has notified all members that it has left

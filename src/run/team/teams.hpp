@@ -79,6 +79,7 @@ class Teams {
     void remove(Team& team);
     void end_left_teams();
     [[nodiscard]] bool all_have_left(Team& team);
+    /// Returns abandoned teams (Departure) whose members are all in `team`.
     [[nodiscard]] std::vector<Team*> abandoned_within(const Team& team) const;
     [[nodiscard]] base::Result<void> end_abandoned(const Team& parent,
                                                    const std::vector<SplitEntry>& entries);

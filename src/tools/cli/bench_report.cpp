@@ -14,11 +14,11 @@ namespace weft::tools {
 
 namespace {
 
-// Limits of the width of the column of algorithms, in characters.
-constexpr std::size_t kNameLeast = 24;
-constexpr std::size_t kNameMost = 48;
+// Limits of the width of the column `algorithm`, in characters.
+constexpr std::size_t kNameWidthMin = 24;
+constexpr std::size_t kNameWidthMax = 48;
 /// Interval of progress lines if stderr is not a terminal.
-constexpr std::uint64_t kQuietNs = 60'000'000'000;
+constexpr std::uint64_t kProgressIntervalNs = 60'000'000'000;
 
 /// Factors from --bytes to bandwidths, as nccl-tests defines them. The algorithm bandwidth counts
 /// the bytes of the whole buffer once, the bus bandwidth the minimum that a link must carry.
@@ -85,7 +85,7 @@ std::vector<Column> columns_for(const BenchPlan& plan, std::size_t widest) {
     return {
         {"bytes", "bytes"},
         {"algorithm", "algorithm",
-         -static_cast<int>(std::clamp<std::size_t>(widest, kNameLeast, kNameMost))},
+         -static_cast<int>(std::clamp<std::size_t>(widest, kNameWidthMin, kNameWidthMax))},
         {"iterations", "iterations"},
         us("min_us", "rank_min_us"),
         us("avg_us", "rank_avg_us"),
@@ -198,7 +198,7 @@ BenchProgress::BenchProgress(bool prints, std::size_t rows)
     : prints_(prints),
       overwrites_(prints && ::isatty(STDERR_FILENO) == 1),
       began_ns_(base::monotonic_ns()),
-      next_ns_(began_ns_ + kQuietNs),
+      next_ns_(began_ns_ + kProgressIntervalNs),
       rows_(rows) {}
 
 void BenchProgress::begin(std::string_view algorithm, std::uint64_t bytes) {
@@ -211,7 +211,7 @@ void BenchProgress::begin(std::string_view algorithm, std::uint64_t bytes) {
     }
     const std::uint64_t now = base::monotonic_ns();
     if (!prints_ || now < next_ns_) return;
-    next_ns_ = now + kQuietNs;
+    next_ns_ = now + kProgressIntervalNs;
     fmt::print(stderr, "weft bench: {} of {} after {} s: {}, {} bytes\n", begun_, rows_,
                (now - began_ns_) / 1'000'000'000, algorithm, base::format_bytes(bytes));
 }

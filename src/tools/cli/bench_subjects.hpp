@@ -148,7 +148,7 @@ struct CallOptions {
     const std::uint64_t count = bytes / samples.bytes;
     const lab::BlockSizes sizes{
         .elements = count * blocks, .blocks = blocks, .uneven = options.uneven};
-    const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
+    const bool alltoall = traits.contribution == collectives::Contribution::owner_own_block;
     return {
         .collective = options.collective,
         .samples = &samples,
@@ -157,7 +157,7 @@ struct CallOptions {
         .root = traits.rooted() ? options.root : -1,
         .count = [=, counts = traits.has_counts()](Rank rank, std::uint32_t unit) {
             if (!counts) return count;
-            return sizes.size(pairwise ? (static_cast<std::uint32_t>(rank) + unit) % blocks : unit);
+            return sizes.size(alltoall ? (static_cast<std::uint32_t>(rank) + unit) % blocks : unit);
         }};
 }
 

@@ -84,7 +84,7 @@ class Side {
         }
     }
     void fill_own(std::size_t bytes, std::uint64_t which) { fill({own, bytes}, which); }
-    [[nodiscard]] bool landed(std::size_t bytes, std::uint64_t which) const {
+    [[nodiscard]] bool delivered(std::size_t bytes, std::uint64_t which) const {
         return filled({theirs, bytes}, which);
     }
 
@@ -146,6 +146,8 @@ TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
 constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalfBytes};
 
 /// Posts a write of each size while the target does not call libfabric, and prints the outcome.
+/// `how`: kind of write, for the output. judge(bytes, complete, delivered) checks the state at the
+/// completion or, without completion, after some time.
 void write_to_passive(Side& side, std::uint64_t flags, std::string_view how,
                       const std::function<void(std::size_t, bool, bool)>& judge,
                       const std::string& provider) {
@@ -157,16 +159,17 @@ void write_to_passive(Side& side, std::uint64_t flags, std::string_view how,
         auto& endpoint = side.endpoint;
         const bool complete = endpoint.within(
             milliseconds(100), [&] { return endpoint.completed == endpoint.posted; });
-        const bool landed_at_completion = side.landed(bytes, 100 + i);
-        const bool landed =
-            endpoint.within(milliseconds(50), [&] { return side.landed(bytes, 100 + i); });
+        const bool delivered_at_completion = side.delivered(bytes, 100 + i);
+        const bool delivered =
+            endpoint.within(milliseconds(50), [&] { return side.delivered(bytes, 100 + i); });
         fmt::print("  {}: {} write of {} bytes, passive target: {}{}\n", provider, how, bytes,
-                   complete ? "completed" : "no completion", landed ? ", landed" : ", not landed");
+                   complete ? "completed" : "no completion",
+                   delivered ? ", delivered" : ", not delivered");
         std::fflush(stdout);
-        judge(bytes, complete, complete ? landed_at_completion : landed);
+        judge(bytes, complete, complete ? delivered_at_completion : delivered);
         side.words[0].store(i + 1, std::memory_order_release);
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
-        endpoint.until([&] { return side.landed(bytes, 100 + i); }, "the data");
+        endpoint.until([&] { return side.delivered(bytes, 100 + i); }, "the data");
         side.synchronize();
     }
 }
@@ -185,8 +188,8 @@ TEST_P(Behaviour, DataArrivesAtAPassiveTargetIfTheProfileSaysSo) {
         [&](Side& side) {
             write_to_passive(
                 side, 0, "plain",
-                [&](std::size_t bytes, bool, bool landed) {
-                    expect(must_progress || landed,
+                [&](std::size_t bytes, bool, bool delivered) {
+                    expect(must_progress || delivered,
                            "{} bytes did not arrive, contrary to the profile", bytes);
                 },
                 GetParam());
@@ -200,8 +203,8 @@ TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
         [&](Side& side) {
             write_to_passive(
                 side, FI_DELIVERY_COMPLETE, "delivery-complete",
-                [&](std::size_t bytes, bool complete, bool landed) {
-                    expect(!promised || !complete || landed,
+                [&](std::size_t bytes, bool complete, bool delivered) {
+                    expect(!promised || !complete || delivered,
                            "{} bytes were completed before they arrived", bytes);
                 },
                 GetParam());
@@ -235,8 +238,8 @@ int absent_at_completion(Side& side, std::uint64_t flags, std::uint64_t seed) {
         side.fill_own(bytes, i);
         endpoint.write({.bytes = bytes, .flags = flags});
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
-        if (!side.landed(bytes, i)) ++absent;
-        endpoint.until([&] { return side.landed(bytes, i); }, "the data");
+        if (!side.delivered(bytes, i)) ++absent;
+        endpoint.until([&] { return side.delivered(bytes, i); }, "the data");
     }
     side.words[0].store(1, std::memory_order_release);
     return absent;

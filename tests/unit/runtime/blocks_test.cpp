@@ -28,7 +28,7 @@ TEST(Blocks, BlocksWithEqualContentsAreEqual) {
     EXPECT_FALSE(equal({.counts = counts}, {.counts = counts, .displacements = shifts}));
 }
 
-TEST(Blocks, HeldBlocksOutliveTheirArrays) {
+TEST(Blocks, CallsWithOwnArraysKeepTheirCounts) {
     Words counts{1, 2};
     Words shifts{7, 4};
     const Call call = with_own_arrays({.collective = Collective::alltoallv,

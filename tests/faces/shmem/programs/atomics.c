@@ -27,11 +27,11 @@ void atomic_adds(void) {
     WEFT_SHMEM_AMO(ADD_TYPE)
 }
 
-// The numbers that fetch_inc returns are all different.
+// Each PE draws 8 numbers by fetch_inc from one word: all numbers are different.
 #define TICKET_TYPE(N, T)                                                       \
     {                                                                           \
         static T ticket;                                                        \
-        static unsigned char taken[1024];                                       \
+        static unsigned char taken[1024]; /* for up to 128 PEs */               \
         for (int i = 0; i < 8; ++i) {                                           \
             const T mine = shmem_##N##_atomic_fetch_inc(&ticket, 0);            \
             CHECK((size_t)mine < sizeof taken);                                 \
@@ -107,7 +107,7 @@ void atomic_sets(void) {
     WEFT_SHMEM_AMO_EXTENDED(SET_TYPE)
 }
 
-// Each PE has its own bit.
+// Each PE changes its own bit of every word.
 #define BIT_TYPE(N, T)                                                              \
     {                                                                               \
         static T ors, ands, xors, odd;                                              \
