@@ -11,14 +11,15 @@ namespace weft::collectives {
 
 namespace {
 
+/// Returns true if in_pieces() cuts vectors for the algorithm.
 bool is_pipeline(const Algorithm& algorithm) {
     const Parameter* const segments = algorithm.parameter("segments");
     return segments != nullptr && segments->fallback == "by size";
 }
 
-/// Returns the power of two of pieces with which a pipeline is fastest if its last rank is `hops`
-/// ranks after the first receiver: sqrt(vector * hops / message), where `vector` is the time of all
-/// bytes and `message` the overhead of a message (Hoefler and Moor).
+/// Returns the number of pieces with which a pipeline is fastest, as a power of two. `hops`: the
+/// messages from the first receiver to the last rank. The optimum is sqrt(vector * hops / message);
+/// `vector` is the time of all bytes, `message` the overhead of a message (Hoefler and Moor).
 std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
     const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
     const std::int64_t square = vector / message * std::max<std::int64_t>(0, hops);
@@ -27,8 +28,8 @@ std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, 
     return pieces;
 }
 
-/// Returns numbers of pieces: 1, the best one for a tree, and the best one for a chain. The number
-/// for a tree also lets the root of a reduction combine one piece while the next one arrives.
+/// Returns the numbers of pieces to predict: 1, the best for a tree and the best for a chain. In a
+/// tree the root of a reduction combines a piece while it receives the next, which may need more.
 std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
     const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
     const std::uint32_t tree =
@@ -60,7 +61,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (is_pipeline(algorithm))
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
-        // The faster method depends on the machine as well as on the size.
+        // near=auto, the default, looks only at the size. On some machines puts are faster.
         if (request.direct && algorithm.parameter(kNearParameter.name) != nullptr)
             add(std::string(algorithm.name) + ":near=put");
         if (request.direct_delivery && algorithm.parameter(kIntoParameter.name) != nullptr)

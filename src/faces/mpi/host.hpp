@@ -14,8 +14,8 @@
 
 namespace weft::mpi {
 
-/// True if a function that the host's progress calls may complete requests under
-/// MPI_THREAD_MULTIPLE. MPICH 4.0 calls it with a lock that completing a request needs.
+/// True if the function set by on_host_progress() may complete MPI requests under
+/// MPI_THREAD_MULTIPLE. MPICH 4.0 calls it with a lock that the completion of a request needs.
 #if defined(OPEN_MPI)
 inline constexpr bool kRequestsEndInProgress = true;
 #else

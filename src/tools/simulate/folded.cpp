@@ -144,9 +144,9 @@ class Folded {
             const std::uint64_t bytes =
                 stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
             const StageCosts costs(around_.model, bytes, stages_.carries);
-            for (const ShiftStage* shift : shifts_) turn(*shift, costs, shifting);
+            for (const ShiftStage* shift : shifts_) run_shift(*shift, costs, shifting);
             if (split_ != nullptr) open_split(costs);
-            for (int height = 1; height <= trees.height(); ++height) pass(height, costs);
+            for (int height = 1; height <= trees.height(); ++height) run_exchange(height, costs);
             if (split_ != nullptr) close_split(costs);
             for (const Stage& stage : stages_.stages) outcome.messages += raises_of(stages_, stage);
         }
@@ -198,7 +198,7 @@ class Folded {
             return nested();
         if (stages_.header.segments > 1 && (merged_ || split_ != nullptr))
             return base::fail(Status::unsupported,
-                              "segments of splits and merges do not fold; use structured");
+                              "segments with splits or merges need --engine structured");
         return base::Done{};
     }
 
@@ -208,7 +208,7 @@ class Folded {
     }
 
     /// Advances the clock of all ranks, which is equal, by a shift stage.
-    void turn(const ShiftStage& shift, const StageCosts& costs, Clock& clock) const {
+    void run_shift(const ShiftStage& shift, const StageCosts& costs, Clock& clock) const {
         const std::int64_t size = stages_.size();
         const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
         if (ahead == 0) return;
@@ -245,7 +245,7 @@ class Folded {
     }
 
     /// Runs the stage in which the members of a group differ in digit `height`.
-    void pass(int height, const StageCosts& costs) {
+    void run_exchange(int height, const StageCosts& costs) {
         stage_ = inner_[static_cast<std::size_t>(height - 1)];
         costs_ = &costs;
         done_.clear();
@@ -428,7 +428,7 @@ class Folded {
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
     if (surroundings.needs_steps(size.elements * size.element_bytes))
-        return base::fail(Status::unsupported, "the stages do not describe copies");
+        return base::fail(Status::unsupported, "stages contain no copies; use --engine generic");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology need another engine, such as structured");

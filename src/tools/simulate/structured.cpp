@@ -263,7 +263,7 @@ class Structured {
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
     if (surroundings.needs_steps(size.elements * size.element_bytes))
-        return base::fail(Status::unsupported, "the stages do not describe copies");
+        return base::fail(Status::unsupported, "stages contain no copies; use --engine generic");
     if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");
