@@ -18,6 +18,10 @@
 //   Keys have four bytes.
 // - Writes of up to 192 bytes are injected. Messages need manual progress; the hardware completes
 //   writes.
+// - weft sets no variable (fi_cxi(7)). It gives sizes of queues itself, so FI_CXI_DEFAULT_CQ_SIZE
+//   does not matter. FI_CXI_RX_MATCH_MODE is about messages, which weft does not send. High-rate
+//   puts (FI_CXI_HRP) complete before the data is in the target's memory, so a fenced put would
+//   have to follow them.
 // - Registrations are cached behind a lock (4096 entries, libfabric#11016).
 // - The launcher must set a virtual network identifier (SLINGSHOT_VNIS, _DEVICES, _SVC_IDS).
 // - Write order holds only for writes to the same location (fi_endpoint(3)).

@@ -11,7 +11,7 @@
 // - Writes of 128 bytes are in order only with FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES, which a
 //   device may refuse. So the profile does not promise cells.
 // - The provider's own shared memory between processes of one host can hang (libfabric#12542).
-//   Ranks of one node do not use the provider; for virtual nodes set FI_EFA_ENABLE_SHM_TRANSFER=0.
+//   Ranks of one node do not use the provider, but those of virtual nodes do.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -22,7 +22,12 @@ const link::Profile& efa_profile() {
          "a delivery completion meant less than delivery (open-mpi/ompi#7982): not used"},
         {"some releases",
          "its shared memory between ranks of one host can hang (libfabric#12542): "
-         "FI_EFA_ENABLE_SHM_TRANSFER=0 for virtual nodes"},
+         "turned off"},
+    };
+    static constexpr link::Setting kSettings[] = {
+        {"FI_EFA_ENABLE_SHM_TRANSFER", "0", nullptr,
+         "local peers use memory that weft shares; the provider's own shared memory, which virtual "
+         "nodes would use, can hang (libfabric#12542)"},
     };
     static constexpr link::Profile kProfile{
         .provider = "efa",
@@ -47,6 +52,7 @@ const link::Profile& efa_profile() {
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
         .bugs = kBugs,
+        .settings = kSettings,
     };
     return kProfile;
 }

@@ -9,11 +9,17 @@
 //   small puts were not examined.
 // - Immediates have four bytes. Writes of up to 16 bytes are injected. Operations need contexts of
 //   the larger kind (FI_CONTEXT2).
+// - Without FI_OPX_HFI_SELECT the provider itself chooses the adapter that is near the process.
 #include "providers/profiles.hpp"
+#include "providers/settings.hpp"
 
 namespace weft::providers {
 
 const link::Profile& opx_profile() {
+    static constexpr link::Setting kSettings[] = {
+        {"FI_OPX_UUID", nullptr,
+         [](const link::JobFacts& job) { return identifier_of(job, false); }, kOwnIdentifier},
+    };
     static constexpr link::Profile kProfile{
         .provider = "opx",
         .needs = "a Cornelis Omni-Path NIC and libfabric with opx (fi_info -p opx)",
@@ -25,6 +31,7 @@ const link::Profile& opx_profile() {
                      .immediate_bytes = 4,
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
+        .settings = kSettings,
     };
     return kProfile;
 }

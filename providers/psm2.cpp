@@ -12,16 +12,22 @@
 // - No fence. Write order is granted for up to 4096 bytes to the same location.
 // - If neither messages nor tags are requested, immediates have eight bytes, and operations need no
 //   contexts.
-// - All connections are made when addresses are resolved, unless FI_PSM2_LAZY_CONN=1.
+// - The variables that weft sets are described in fi_psm2(7). FI_PSM2_DELAY, a pause before an
+//   endpoint closes, is 0 by default. FI_PSM2_TAGGED_RMA, which is on, makes long writes faster.
 // - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695), and a process can open the
 //   adapter only once. So weft cannot use it if another library of the process has opened it.
 #include "providers/profiles.hpp"
+#include "providers/settings.hpp"
 
 namespace weft::providers {
 
 const link::Profile& psm2_profile() {
-    static constexpr link::EnvironmentDefault kEnvironment[] = {
-        {"FI_PSM2_LAZY_CONN", "1"},
+    static constexpr link::Setting kSettings[] = {
+        {"FI_PSM2_UUID", nullptr,
+         [](const link::JobFacts& job) { return identifier_of(job, true); }, kOwnIdentifier},
+        {"FI_PSM2_NAME_SERVER", "0", nullptr, kNoNameServer},
+        {"FI_PSM2_LOCK_LEVEL", "1", nullptr, kOneThread},
+        {"FI_PSM2_LAZY_CONN", "1", nullptr, kLazyConnections},
     };
     static constexpr link::Profile kProfile{
         .provider = "psm2",
@@ -35,7 +41,7 @@ const link::Profile& psm2_profile() {
                      .ordered_bytes = 4096,
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
-        .environment = kEnvironment,
+        .settings = kSettings,
     };
     return kProfile;
 }

@@ -11,6 +11,7 @@
 //   PSM3_DEVICES=self,nic. weft does not set this variable, because an MPI library in the same
 //   process may need the shared memory. Ranks of one node do not use psm3.
 #include "providers/profiles.hpp"
+#include "providers/settings.hpp"
 
 namespace weft::providers {
 
@@ -19,6 +20,13 @@ const link::Profile& psm3_profile() {
         {"all known releases",
          "its own shared memory leaves files in /dev/shm (libfabric#7800): PSM3_DEVICES=self,nic "
          "turns it off"},
+    };
+    static constexpr link::Setting kSettings[] = {
+        {"FI_PSM3_UUID", nullptr,
+         [](const link::JobFacts& job) { return identifier_of(job, true); }, kOwnIdentifier},
+        {"FI_PSM3_NAME_SERVER", "0", nullptr, kNoNameServer},
+        {"FI_PSM3_LOCK_LEVEL", "1", nullptr, kOneThread},
+        {"FI_PSM3_LAZY_CONN", "1", nullptr, kLazyConnections},
     };
     static constexpr link::Profile kProfile{
         .provider = "psm3",
@@ -33,6 +41,7 @@ const link::Profile& psm3_profile() {
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
         .bugs = kBugs,
+        .settings = kSettings,
     };
     return kProfile;
 }

@@ -23,9 +23,11 @@ const link::Profile& sockets_profile() {
          "a barrier that relied on its write order has failed (GASNet, bug 4427): order is not "
          "used"},
     };
-    // Milliseconds (default 10) for which the internal thread spins before it sleeps. While it
-    // spins, it takes a processor from the ranks of the host.
-    static constexpr link::EnvironmentDefault kEnvironment[] = {{"FI_SOCKETS_PE_WAITTIME", "0"}};
+    static constexpr link::Setting kSettings[] = {
+        {"FI_SOCKETS_PE_WAITTIME", "0", nullptr,
+         "the internal thread would spin for 10 ms before it sleeps, and take a processor from the "
+         "ranks of the host (measured)"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "sockets",
         .needs = "libfabric 1.x with sockets, and a network interface that is up (ip link)",
@@ -54,7 +56,7 @@ const link::Profile& sockets_profile() {
                  .byte_fs = 1000000,
                  .turn_ns = 4500,
                  .source = "measured on one host"},
-        .environment = kEnvironment,
+        .settings = kSettings,
     };
     return kProfile;
 }

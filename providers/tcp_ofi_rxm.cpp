@@ -28,13 +28,11 @@
 //   (tests/system/providers/storm_test.cpp, 8 of 8 runs).
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled.
 #include "providers/profiles.hpp"
+#include "providers/settings.hpp"
 
 namespace weft::providers {
 
 const link::Profile& tcp_ofi_rxm_profile() {
-    static constexpr link::EnvironmentDefault kEnvironment[] = {
-        {"FI_OFI_RXM_BUFFER_SIZE", "256"},
-    };
     static constexpr link::KnownBug kBugs[] = {
         {"1.17",
          "a small put without a completion crashes the process if its peer dies "
@@ -70,7 +68,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
                  .receive_byte_fs = 72000,
                  .turn_ns = 4500,
                  .source = "measured on one host"},
-        .environment = kEnvironment,
+        .settings = kRxmSettings,
     };
     return kProfile;
 }

@@ -12,10 +12,10 @@
 // - Sources must be registered and pages allocated; the provider chooses the keys.
 //   Registrations are cached.
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled. Addresses
-//   need IP over InfiniBand. For large jobs set FI_UNIVERSE_SIZE to the number of ranks and
-//   FI_OFI_RXM_USE_SRX=1, so that receive buffers do not grow with the number of peers. weft does
-//   not set them, because other providers also use rxm.
+//   need IP over InfiniBand.
+// - By default connections over verbs do not share receive buffers, over tcp they do (fi_rxm(7)).
 #include "providers/profiles.hpp"
+#include "providers/settings.hpp"
 
 namespace weft::providers {
 
@@ -46,6 +46,7 @@ const link::Profile& verbs_ofi_rxm_profile() {
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
         .bugs = kBugs,
+        .settings = kRxmSettings,
     };
     return kProfile;
 }

@@ -151,9 +151,10 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
 }
 
 /// Sets the profile's variables. libfabric reads many of them once per process, at its first call.
-void set_environment(const Profile& profile, LentEnvironment& environment) {
-    for (const EnvironmentDefault& entry : profile.environment)
-        environment.set(entry.name, entry.value);
+void set_variables(const Profile& profile, const FabricOptions& options,
+                   LentEnvironment& environment) {
+    for (const Setting& setting : profile.settings)
+        environment.set(setting.name, setting.value_in(facts_of(options)).c_str());
 }
 
 /// Returns true if the best offer consumes a posted receive for each immediate, but has no
@@ -206,7 +207,8 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
 /// Returns the offer of the first available profile, in order of preference.
 std::optional<Found> find_preferred(const FabricOptions& options) {
     LentEnvironment environment;
-    for (const Profile* profile : preferred_profiles()) set_environment(*profile, environment);
+    for (const Profile* profile : preferred_profiles())
+        set_variables(*profile, options, environment);
     for (const Profile* profile : preferred_profiles()) {
         if (!size_problem(options, *profile).empty()) continue;
         auto found = find(options, *profile);
@@ -225,7 +227,7 @@ base::Result<Found> discover(const FabricOptions& options, const Profile& profil
     if (const std::string why = size_problem(options, profile); !why.empty())
         return base::fail(Status::environment, "{}", why);
     LentEnvironment environment;
-    set_environment(profile, environment);
+    set_variables(profile, options, environment);
     auto found = find(options, profile);
     if (!found && found.failure().text.empty()) return explain_absence(profile.provider);
     if (found) found->environment = std::move(environment);

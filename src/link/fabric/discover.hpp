@@ -24,6 +24,11 @@ struct SourceAddress {
     bool forced = false;  ///< set by the user: if it cannot be used, the port fails
 };
 
+/// Returns the facts for the settings of profiles.
+[[nodiscard]] inline JobFacts facts_of(const FabricOptions& options) {
+    return {.ranks = options.size, .number = options.job};
+}
+
 /// The offer that a port opens.
 struct Found {
     Info info;

@@ -52,6 +52,8 @@ struct FabricOptions {
     std::string module;    ///< file of the module; empty: see load_port()
     Rank rank = 0;         ///< this process's rank in the job
     Rank size = 1;         ///< number of ranks in the job
+    /// Random number of the job, equal on all ranks. 0: unknown, only for surveys without a job.
+    std::uint64_t job = 0;
     std::size_t puts_in_flight = 256;          ///< limit for all peers together
     std::size_t puts_in_flight_per_peer = 64;  ///< limit for each peer
     /// Process ids of other ranks, in this process's pid namespace. When one of these processes

@@ -56,10 +56,10 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
 std::string late_settings(const Found& found, const FabricOptions& options) {
     std::string settings;
     if (!options.libfabric_was_here) return settings;
-    for (const EnvironmentDefault& entry : found.profile.environment)
-        if (found.environment.holds(entry.name))
-            settings +=
-                fmt::format("{}{}={}", settings.empty() ? "" : " ", entry.name, entry.value);
+    for (const Setting& setting : found.profile.settings)
+        if (found.environment.holds(setting.name))
+            settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", setting.name,
+                                    setting.value_in(facts_of(options)));
     return settings;
 }
 

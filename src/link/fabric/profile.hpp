@@ -11,9 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "weft/types.hpp"
 
 namespace weft::link {
 
@@ -37,10 +39,22 @@ struct Grant {
     bool delivery = false;          ///< operations accept FI_DELIVERY_COMPLETE
 };
 
-/// Environment variable of a provider, and the value that weft sets.
-struct EnvironmentDefault {
+/// Facts of a job that determine the values of settings. Equal on all ranks.
+struct JobFacts {
+    Rank ranks = 1;
+    std::uint64_t number = 0;  ///< random; 0: not known, because there is no job
+};
+
+/// Environment variable that libfabric or a provider reads when it starts, and that weft sets.
+struct Setting {
     const char* name;
-    const char* value;
+    const char* value;  ///< nullptr: computed
+    std::string (*computed)(const JobFacts&) = nullptr;
+    std::string_view why;  ///< reason, with its source
+
+    [[nodiscard]] std::string value_in(const JobFacts& job) const {
+        return computed != nullptr ? computed(job) : value;
+    }
 };
 
 /// Whether a provider gives a guarantee, and the evidence. Messages print `why` after "because".
@@ -167,9 +181,9 @@ struct Profile {
     /// Cost of a put, from half a round trip of 8 bytes, the rate of puts, and the bandwidth.
     ProfiledCost cost = {};
 
-    /// Variables of the provider that should differ from its defaults. Set before libfabric starts,
-    /// unless the user has set them.
-    std::span<const EnvironmentDefault> environment = {};
+    /// Variables that should differ from their defaults. Set before libfabric starts, unless the
+    /// user has set them. All profiles that have a variable compute the same value for it.
+    std::span<const Setting> settings = {};
 };
 
 /// Returns the profile of a provider, or the default profile. In providers/registry.cpp.

@@ -300,6 +300,7 @@ class Joiner {
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
+                                     .job = card_of(0).segment.nonce,
                                      .processes = processes_of_peers(),
                                      .meet = std::move(announce),
                                      .one_host = one_host_,

@@ -141,8 +141,9 @@ Json provider_json(const run::ProviderDescription& provider) {
     const link::Profile& profile = *provider.profile;
     const link::FabricSurvey& survey = provider.survey;
     Json settings = Json::array();
-    for (const link::EnvironmentDefault& setting : profile.environment)
-        settings.push_back({{"name", setting.name}, {"value", setting.value}});
+    for (const link::Setting& setting : profile.settings)
+        settings.push_back(
+            {{"name", setting.name}, {"value", setting.value_in({})}, {"reason", setting.why}});
     Json bugs = Json::array();
     for (const link::KnownBug& bug : profile.bugs)
         bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});
@@ -255,7 +256,8 @@ std::string info_text(Json info) {
 std::string provider_text(Json provider) {
     Json settings = Json::array();
     for (const Json& setting : provider["settings"])
-        settings.push_back(json_text(setting["name"]) + "=" + json_text(setting["value"]));
+        settings.push_back(fmt::format("{}={}: {}", json_text(setting["name"]),
+                                       json_text(setting["value"]), json_text(setting["reason"])));
     provider["settings"] = std::move(settings);
     return outline(provider);
 }

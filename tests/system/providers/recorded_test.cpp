@@ -221,12 +221,49 @@ TEST(Profiles, EveryProfileIsInTheTableAndComplete) {
     EXPECT_EQ(rows, seen);
 }
 
+/// Returns "name=value name=value" for a job.
+std::string settings_in(const link::JobFacts& job, const link::Profile& profile) {
+    std::string text;
+    for (const link::Setting& setting : profile.settings)
+        text += (text.empty() ? "" : " ") + std::string(setting.name) + "=" + setting.value_in(job);
+    return text;
+}
+
+TEST(Profiles, SettingsAreComputedFromTheJobAndHaveReasons) {
+    const std::map<std::string_view, std::string> expected{
+        {"psm2",
+         "FI_PSM2_UUID=63cbe1e4-5932-0dd7-044c-3cd7f43c661c FI_PSM2_NAME_SERVER=0 "
+         "FI_PSM2_LOCK_LEVEL=1 FI_PSM2_LAZY_CONN=1"},
+        {"psm3",
+         "FI_PSM3_UUID=63cbe1e4-5932-0dd7-044c-3cd7f43c661c FI_PSM3_NAME_SERVER=0 "
+         "FI_PSM3_LOCK_LEVEL=1 FI_PSM3_LAZY_CONN=1"},
+        {"opx", "FI_OPX_UUID=63cbe1e459320dd7044c3cd7f43c661c"},
+        {"efa", "FI_EFA_ENABLE_SHM_TRANSFER=0"},
+        {"sockets", "FI_SOCKETS_PE_WAITTIME=0"},
+        {"verbs;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE=256 FI_OFI_RXM_USE_SRX=1 FI_UNIVERSE_SIZE=3000"},
+        {"tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE=256 FI_OFI_RXM_USE_SRX=1 FI_UNIVERSE_SIZE=3000"}};
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        const auto known = expected.find(profile->provider);
+        EXPECT_EQ(settings_in({.ranks = 3000, .number = 7}, *profile),
+                  known == expected.end() ? "" : known->second)
+            << profile->provider;
+        for (const link::Setting& setting : profile->settings)
+            EXPECT_FALSE(setting.why.empty()) << setting.name;
+    }
+    const link::Profile& verbs = link::profile_of("verbs;ofi_rxm");
+    EXPECT_EQ(verbs.settings.back().value_in({.ranks = 2, .number = 7}), "256");
+    const link::Profile& psm2 = link::profile_of("psm2");
+    EXPECT_NE(psm2.settings.front().value_in({.ranks = 2, .number = 8}),
+              psm2.settings.front().value_in({.ranks = 2, .number = 7}));
+}
+
 TEST(Profiles, EachVariableHasOneValueInAllProfiles) {
     std::map<std::string, std::string> values;
     for (const link::Profile* profile : link::preferred_profiles()) {
-        for (const link::EnvironmentDefault& entry : profile->environment) {
-            const auto [at, added] = values.emplace(entry.name, entry.value);
-            EXPECT_TRUE(added || at->second == entry.value) << entry.name;
+        for (const link::Setting& setting : profile->settings) {
+            const std::string value = setting.value_in({.ranks = 3000, .number = 7});
+            const auto [at, added] = values.emplace(setting.name, value);
+            EXPECT_TRUE(added || at->second == value) << setting.name;
         }
     }
 }
