@@ -10,7 +10,7 @@
 
 namespace weft::providers {
 
-/// Returns a universally unique identifier of the job, or a description of it if there is no job.
+/// Returns a universally unique identifier of the job; outside a job, a description of it.
 /// `dashes`: in the usual form with four dashes, else 32 digits.
 [[nodiscard]] std::string identifier_of(const link::JobFacts& job, bool dashes);
 

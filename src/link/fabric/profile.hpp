@@ -42,7 +42,7 @@ struct Grant {
 /// Facts of a job that determine the values of settings. Equal on all ranks.
 struct JobFacts {
     Rank ranks = 1;
-    std::uint64_t number = 0;  ///< random; 0: not known, because there is no job
+    std::uint64_t number = 0;  ///< random; 0: unknown, outside a job
 };
 
 /// Environment variable that libfabric or a provider reads when it starts, and that weft sets.
