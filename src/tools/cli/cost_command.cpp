@@ -16,7 +16,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/element_types.hpp"
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "tools/cli/command.hpp"
