@@ -92,7 +92,7 @@ WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block
                reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
                (in, out, counts, type, op, comm), (comm, Shortcut::kNever),
-               reduce_scatter(in, RankBlocks(out, counts, decltype(counts){}, &type), op))
+               reduce_scatter(in, out, counts, type, op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root, comm),
                (comm, in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
@@ -109,23 +109,23 @@ WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT,
                alltoall(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV,
                (in, in_count, in_type, out, counts, places, type, root, comm), (comm),
-               gather({in, in_count, in_type}, RankBlocks(out, counts, places, &type), root))
+               gather({in, in_count, in_type}, RankBlocks{out, counts, places, &type}, root))
 WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV,
                (in, counts, places, type, out, out_count, out_type, root, comm), (comm),
-               scatter(RankBlocks(in, counts, places, &type), {out, out_count, out_type}, root))
+               scatter(RankBlocks{in, counts, places, &type}, {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV,
                (in, in_count, in_type, out, counts, places, type, comm), (comm, Shortcut::kNever),
-               allgather({in, in_count, in_type}, RankBlocks(out, counts, places, &type)))
+               allgather({in, in_count, in_type}, RankBlocks{out, counts, places, &type}))
 WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV,
                (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm),
                (comm),
-               alltoall(RankBlocks(in, in_counts, in_places, &in_type),
-                        RankBlocks(out, out_counts, out_places, &out_type)))
+               alltoall(RankBlocks{in, in_counts, in_places, &in_type},
+                        RankBlocks{out, out_counts, out_places, &out_type}))
 WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
                (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm),
                (comm),
-               alltoall(RankBlocks(in, in_counts, in_places, in_types, true),
-                        RankBlocks(out, out_counts, out_places, out_types, true)))
+               alltoall(RankBlocks{in, in_counts, in_places, in_types, true},
+                        RankBlocks{out, out_counts, out_places, out_types, true}))
 
 // --- operations and threads ----------------------------------------------------------------------
 

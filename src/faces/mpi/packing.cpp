@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "faces/mpi/packing.hpp"
-
+// packing.cpp - packs and unpacks data of types that are not contiguous, with the host's functions.
+//
+// Idea     The host counts packed bytes in ints, so data is packed in pieces of up to 1 GiB. A rank
+//          sends a single element of more than 1 GiB to itself and receives bytes.
+// Holds    Packing does not use the tables of types, so several threads may pack at a time.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+
+#include "faces/mpi/prepared.hpp"
 
 namespace weft::mpi {
 
@@ -14,19 +19,6 @@ constexpr std::size_t kPackedMax = std::size_t{1} << 30;
 
 // Packing uses MPI_COMM_SELF: packed bytes are equal for all communicators, and the program may
 // have freed the communicator of the call.
-
-#if MPI_VERSION >= 4
-
-int move_piece(const Packing& piece, bool packs) {
-    MPI_Count position = 0;
-    const auto bytes = static_cast<MPI_Count>(piece.bytes());
-    return packs ? PMPI_Pack_c(piece.memory, piece.count, piece.type, piece.packed, bytes,
-                               &position, MPI_COMM_SELF)
-                 : PMPI_Unpack_c(piece.packed, bytes, &position, piece.memory, piece.count,
-                                 piece.type, MPI_COMM_SELF);
-}
-
-#else
 
 /// Returns a type of `bytes` bytes, which may exceed the range of an int.
 MPI_Datatype bytes_as_type(std::size_t bytes) {
@@ -69,13 +61,16 @@ int move_piece(const Packing& piece, bool packs) {
                                MPI_COMM_SELF);
 }
 
-#endif
-
 /// Packs or unpacks pieces of at most kPackedMax bytes, or of one element. Returns the first error.
 /// The host refuses a null pointer as the address of data, although MPI_BOTTOM may be null. Such
 /// data is passed with the address of a variable and a type whose offset leads back to address 0.
 int move(Packing piece, bool packs) {
     if (piece.bytes() == 0) return MPI_SUCCESS;
+    if (piece.facts.contiguous) {
+        std::memcpy(packs ? piece.packed : piece.memory, packs ? piece.memory : piece.packed,
+                    piece.bytes());
+        return MPI_SUCCESS;
+    }
     MPI_Datatype made = MPI_DATATYPE_NULL;
     if (piece.memory == nullptr) {
         static std::byte anchor;
@@ -103,9 +98,7 @@ int move(Packing piece, bool packs) {
 }  // namespace
 
 int Packing::pack() const {
-    if (!facts.contiguous) return move(*this, true);
-    if (bytes() != 0) std::memcpy(packed, memory, bytes());
-    return MPI_SUCCESS;
+    return move(*this, true);
 }
 
 void Packing::keep() {

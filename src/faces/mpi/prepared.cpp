@@ -2,28 +2,12 @@
 #include "faces/mpi/prepared.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace weft::mpi {
 
 namespace {
-
-/// Allocates one byte more than `bytes`, so that 0 bytes have an address, too.
-std::byte* make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
-    memory = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
-    return memory.get();
-}
-
-std::size_t sum(const std::vector<std::size_t>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-}
-
-bool all_contiguous(const std::vector<Packing>& blocks) {
-    return std::ranges::all_of(
-        blocks, [](const Packing& block) { return block.count == 0 || block.facts.contiguous; });
-}
 
 /// Returns true if two blocks share bytes. MPI forbids this, but some programs do it, and it works.
 bool overlap(const std::vector<Packing>& blocks) {
@@ -43,153 +27,122 @@ bool PreparedCall::set_root(int root) {
     return root >= 0 && root < member_.size;
 }
 
-// --- equal blocks --------------------------------------------------------------------------------
+/// Allocates one byte more than `bytes`, so that 0 bytes have an address, too.
+std::byte* PreparedCall::CallData::make_room(std::size_t bytes) {
+    packed = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
+    memory = packed.get();
+    return packed.get();
+}
 
-/// Sets `times` blocks of the caller's data as input, and count_ to the bytes of a block. copies:
-/// the call overwrites the caller's data, so its input must be a copy.
-Why PreparedCall::read(const Elements& given, MPI_Count times, bool copies) {
+// --- data of a call ------------------------------------------------------------------------------
+
+/// Sets `times` blocks of the caller's memory, and count_ to the bytes of a block. copies: the call
+/// overwrites the caller's data, so its input must be a copy.
+Why PreparedCall::set(CallData& data, const Elements& given, MPI_Count times, bool copies) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
     count_ = bytes_of(given.count, *facts);
-    in_ = given.memory;
+    data.memory = const_cast<void*>(given.memory);
     if (facts->contiguous && !copies) return Why::served;
-    std::byte* const packed = make_room(sent_, count_ * static_cast<std::size_t>(times));
-    packings_.push_back({packed, at(given.memory, 0), given.count * times, given.type, *facts});
-    in_ = packed;
+    std::byte* const packed = data.make_room(count_ * static_cast<std::size_t>(times));
+    data.packings.push_back({packed, at(given.memory, 0), given.count * times, given.type, *facts});
     return Why::served;
 }
 
-/// Sets `times` blocks of the caller's memory as output, and count_ to the bytes of a block.
-/// keeps_own: this rank's own block is also input.
-Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) {
-    const TypeFacts* const facts = facts_for(given.count, given.type);
-    if (facts == nullptr) return Why::arguments;
-    count_ = bytes_of(given.count, *facts);
-    out_ = const_cast<void*>(given.memory);
-    if (facts->contiguous) return Why::served;
-    std::byte* const packed = make_room(received_, count_ * static_cast<std::size_t>(times));
-    out_ = packed;
-    if (keeps_own) {
-        const MPI_Count before = given.count * member_.rank;
-        packings_.push_back({packed + bytes_of(before, *facts),
-                             at(given.memory, before * facts->extent), given.count, given.type,
-                             *facts});
-    }
-    unpackings_.push_back({packed, at(given.memory, 0), given.count * times, given.type, *facts});
-    return Why::served;
+Why PreparedCall::set_all(CallData& data, const Elements& given, bool copies) {
+    return set(data, given, member_.size, copies);
 }
 
-Why PreparedCall::read_all(const Elements& given, bool copies) {
-    return read(given, member_.size, copies);
-}
-
-Why PreparedCall::write_all(const Elements& given, bool keeps_own) {
-    return write(given, member_.size, keeps_own);
-}
-
-// --- blocks of different sizes -------------------------------------------------------------------
-
-Why PreparedCall::blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const {
-    if (!given.is_complete()) return Why::arguments;
+template <class Count, class Displacement>
+Why PreparedCall::set_all(CallData& data, const RankBlocks<Count, Displacement>& given,
+                          bool copies) {
+    if (given.counts == nullptr || given.types == nullptr ||
+        (given.own_types && given.displacements == nullptr))
+        return Why::arguments;
+    const auto is_contiguous = [](const Packing& block) { return block.facts.contiguous; };
+    std::vector<Packing> blocks;
     std::ptrdiff_t next = 0;
     for (int rank = 0; rank < member_.size; ++rank) {
-        const MPI_Count count = given.count(rank);
+        const MPI_Count count = given.counts[rank];
         const MPI_Datatype type = given.types[given.own_types ? rank : 0];
         const TypeFacts* const facts = facts_for(count, type);
         if (facts == nullptr) return Why::arguments;
         std::ptrdiff_t place = next;
-        if (given.has_displacements())
-            place = given.displacement(rank) * (given.own_types ? 1 : facts->extent);
+        if (given.displacements != nullptr)
+            place = given.displacements[rank] * (given.own_types ? 1 : facts->extent);
         next += static_cast<std::ptrdiff_t>(count) * facts->extent;
         blocks.push_back({nullptr, at(given.memory, place), count, type, *facts});
     }
+    const bool packs = copies || !std::ranges::all_of(blocks, is_contiguous) ||
+                       (&data == &out_ && overlap(blocks));
+    lay_out(data, blocks, packs);
     return Why::served;
 }
 
-/// Fills `table`, the counts and displacements of weft's call. Returns the address to which the
-/// displacements refer: packed blocks in `room` if `packs`, else the lowest block, because MPI's
-/// displacements may be negative or absolute.
-std::byte* PreparedCall::lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
-                                 Room& room) {
+/// Sets blocks of different sizes. Displacements refer to packed blocks if `packs`, else to the
+/// lowest block, because MPI's displacements may be negative or absolute.
+void PreparedCall::lay_out(CallData& data, std::vector<Packing>& blocks, bool packs) {
     std::byte* low = nullptr;
     for (const Packing& block : blocks)
         if (block.bytes() != 0 && (low == nullptr || block.memory < low)) low = block.memory;
-    if (low == nullptr) low = blocks.front().memory;
+    data.memory = low != nullptr ? low : blocks.front().memory;
     std::size_t packed = 0;
     for (const Packing& block : blocks) {
         const std::size_t bytes = block.bytes();
         const auto place = bytes == 0 ? 0 : static_cast<std::size_t>(block.memory - low);
-        table.counts.push_back(bytes);
-        table.displacements.push_back(packs ? packed : place);
+        data.counts.push_back(bytes);
+        data.displacements.push_back(packs ? packed : place);
         packed += bytes;
     }
-    return packs ? make_room(room, packed) : low;
-}
-
-Why PreparedCall::read_all(const RankBlocks& given, bool copies) {
-    std::vector<Packing> blocks;
-    if (const Why why = blocks_of(given, blocks); why != Why::served) return why;
-    const bool packs = copies || !all_contiguous(blocks);
-    std::byte* const memory = lay_out(blocks, packs, in_blocks_, sent_);
-    in_ = memory;
-    for (std::size_t rank = 0; packs && rank < blocks.size(); ++rank) {
-        blocks[rank].packed = memory + in_blocks_.displacements[rank];
-        packings_.push_back(blocks[rank]);
+    if (!packs) return;
+    std::byte* room = data.make_room(packed);
+    for (Packing& block : blocks) {
+        block.packed = room;
+        room += block.bytes();
     }
-    return Why::served;
-}
-
-Why PreparedCall::write_all(const RankBlocks& given, bool keeps_own) {
-    std::vector<Packing> blocks;
-    if (const Why why = blocks_of(given, blocks); why != Why::served) return why;
-    const bool packs = !all_contiguous(blocks) || overlap(blocks);
-    std::byte* const memory = lay_out(blocks, packs, out_blocks_, received_);
-    out_ = memory;
-    for (std::size_t rank = 0; packs && rank < blocks.size(); ++rank) {
-        blocks[rank].packed = memory + out_blocks_.displacements[rank];
-        unpackings_.push_back(blocks[rank]);
-    }
-    if (packs && keeps_own) packings_.push_back(blocks[static_cast<std::size_t>(member_.rank)]);
-    return Why::served;
+    data.packings = std::move(blocks);
 }
 
 // --- movement ------------------------------------------------------------------------------------
 
 Why PreparedCall::broadcast(const Elements& buffer, int root) {
     if (!set_root(root)) return Why::arguments;
-    if (!root_is(root)) return write(buffer, 1);
-    const Why why = read(buffer, 1);
-    out_ = const_cast<void*>(in_);
-    return why;
-}
-
-template <class Blocks>
-Why PreparedCall::collect(const Elements& in, const Blocks& out, bool receives) {
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (in_place && !receives) return Why::arguments;
-    Why why = in_place ? Why::served : read(in, 1);
-    if (why == Why::served && receives) why = write_all(out, in_place);
-    if (in_place) in_ = WEFT_IN_PLACE;
+    const Why why = set(root_is(root) ? in_ : out_, buffer, 1);
+    if (root_is(root)) out_.memory = in_.memory;
     return why;
 }
 
 template <class Blocks>
 Why PreparedCall::gather(const Elements& in, const Blocks& out, int root) {
-    return set_root(root) ? collect(in, out, root_is(root)) : Why::arguments;
+    const bool in_place = in.memory == MPI_IN_PLACE;
+    if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
+    Why why = in_place ? Why::served : set(in_, in, 1);
+    if (why == Why::served && root_is(root)) why = set_all(out_, out);
+    if (in_place) keep_own_block();
+    return why;
 }
 
-template <class Blocks>
-Why PreparedCall::allgather(const Elements& in, const Blocks& out) {
-    return collect(in, out, true);
+/// In place, this rank's block of the output is also its input.
+void PreparedCall::keep_own_block() {
+    in_.memory = WEFT_IN_PLACE;
+    if (out_.packings.empty()) return;
+    const bool equal_blocks = out_.counts.empty();
+    Packing own = out_.packings[equal_blocks ? 0 : static_cast<std::size_t>(member_.rank)];
+    if (equal_blocks) {
+        own.count /= member_.size;
+        own.memory = at(own.memory, own.count * member_.rank * own.facts.extent);
+        own.packed += own.bytes() * static_cast<std::size_t>(member_.rank);
+    }
+    in_.packings.push_back(own);
 }
 
 template <class Blocks>
 Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
     const bool in_place = out.memory == MPI_IN_PLACE;
     if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
-    Why why = in_place ? Why::served : write(out, 1);
-    if (why == Why::served && root_is(root)) why = read_all(in);
-    if (in_place) out_ = WEFT_IN_PLACE;
+    Why why = in_place ? Why::served : set(out_, out, 1);
+    if (why == Why::served && root_is(root)) why = set_all(in_, in);
+    if (in_place) out_.memory = WEFT_IN_PLACE;
     return why;
 }
 
@@ -197,33 +150,32 @@ Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
 template <class Blocks>
 Why PreparedCall::alltoall(const Blocks& in, const Blocks& out) {
     const bool in_place = in.memory == MPI_IN_PLACE;
-    const Why why = read_all(in_place ? out : in, in_place);
-    return why == Why::served ? write_all(out, false) : why;
+    const Why why = set_all(in_, in_place ? out : in, in_place);
+    return why == Why::served ? set_all(out_, out) : why;
 }
 
-#define WEFT_MPI_BLOCKS(Blocks)                                              \
-    template Why PreparedCall::gather(const Elements&, const Blocks&, int);  \
-    template Why PreparedCall::scatter(const Blocks&, const Elements&, int); \
-    template Why PreparedCall::allgather(const Elements&, const Blocks&);    \
-    template Why PreparedCall::alltoall(const Blocks&, const Blocks&)
+#define WEFT_MPI_BLOCKS(...)                                                      \
+    template Why PreparedCall::gather(const Elements&, const __VA_ARGS__&, int);  \
+    template Why PreparedCall::scatter(const __VA_ARGS__&, const Elements&, int); \
+    template Why PreparedCall::alltoall(const __VA_ARGS__&, const __VA_ARGS__&)
 WEFT_MPI_BLOCKS(Elements);
-WEFT_MPI_BLOCKS(RankBlocks);
+WEFT_MPI_BLOCKS(RankBlocks<int, int>);
+WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
 #undef WEFT_MPI_BLOCKS
 
 // --- reductions ----------------------------------------------------------------------------------
 
 /// MPI guarantees that all members give the same count, type and operation (MPI 4.0, 6.9.1).
 Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
-    in_ = in == MPI_IN_PLACE ? WEFT_IN_PLACE : in;
-    out_ = const_cast<void*>(out.memory);
+    in_.memory = in == MPI_IN_PLACE ? WEFT_IN_PLACE : const_cast<void*>(in);
+    out_.memory = const_cast<void*>(out.memory);
     if (out.count == 0) return Why::served;
     const TypeFacts* const facts = facts_for(out.count, out.type);
     if (facts == nullptr || op == MPI_OP_NULL) return Why::arguments;
     if (!facts->element) return Why::type;
-    auto ours = operation_for(op, out.type, *facts);
+    const auto ours = operation_for(op, out.type, *facts, operation_);
     if (!ours) return Why::operation;
-    op_ = ours->op;
-    kept_operation_ = std::move(ours->keeps);
+    op_ = *ours;
     type_ = *facts->element;
     element_bytes_ = facts->size;
     count_ = static_cast<std::size_t>(out.count);
@@ -243,97 +195,91 @@ Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) 
 
 /// Passes the sum of all counts, so the type is read unless all blocks are empty. MPI guarantees
 /// equal counts on all members; the count of this rank's own block would not decide equally.
-Why PreparedCall::reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op) {
-    if (!out.is_complete()) return Why::arguments;
+template <class Count>
+Why PreparedCall::reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type,
+                                 MPI_Op op) {
+    if (counts == nullptr) return Why::arguments;
     MPI_Count all = 0;
     for (int rank = 0; rank < member_.size; ++rank) {
-        const MPI_Count count = out.count(rank);
-        if (count < 0) return Why::arguments;
-        in_blocks_.counts.push_back(static_cast<std::size_t>(count));
-        all += count;
+        if (counts[rank] < 0) return Why::arguments;
+        in_.counts.push_back(static_cast<std::size_t>(counts[rank]));
+        all += counts[rank];
     }
-    const Why why = all_reduce(in, {out.memory, all, *out.types}, op);
+    const Why why = all_reduce(in, {out, all, type}, op);
     if (why == Why::served && in == MPI_IN_PLACE)
-        separate_result(in_blocks_.counts[static_cast<std::size_t>(member_.rank)] * element_bytes_);
+        separate_result(in_.counts[static_cast<std::size_t>(member_.rank)] * element_bytes_);
     return why;
 }
+template Why PreparedCall::reduce_scatter(const void*, void*, const int*, MPI_Datatype, MPI_Op);
+template Why PreparedCall::reduce_scatter(const void*, void*, const MPI_Count*, MPI_Datatype,
+                                          MPI_Op);
 
 /// In place, MPI may only change the start of the buffer, which receives this rank's block of the
 /// result. So the buffer is only input, and finish() copies the block to its start.
 void PreparedCall::separate_result(std::size_t bytes) {
-    in_ = out_;
-    move_to_ = out_;
-    move_bytes_ = bytes;
-    out_ = make_room(received_, bytes);
+    in_.memory = out_.memory;
+    std::byte* const packed = out_.make_room(bytes);
+    out_.packings.push_back({packed,
+                             at(in_.memory, 0),
+                             static_cast<MPI_Count>(bytes),
+                             MPI_BYTE,
+                             {.size = 1, .extent = 1, .contiguous = true}});
 }
 
 // --- use -----------------------------------------------------------------------------------------
 
 /// An error of packing is returned by finish(), because other members may already be in the call.
 weft_status PreparedCall::run(weft_team* team, weft_request** request) {
-    for (const Packing& one : packings_)
+    for (const Packing& one : in_.packings)
         if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
     if (request != nullptr)
-        for (Packing& one : unpackings_) one.keep();
-    const std::size_t* const counts = out_blocks_.counts.data();
-    const std::size_t* const places = out_blocks_.displacements.data();
-    const std::size_t* const in_counts = in_blocks_.counts.data();
-    const std::size_t* const in_places = in_blocks_.displacements.data();
-#define WEFT_MPI_CALL(name, ...)                                             \
-    return request == nullptr ? weft_##name(team __VA_OPT__(, ) __VA_ARGS__) \
-                              : weft_i##name(team __VA_OPT__(, ) __VA_ARGS__, request)
+        for (Packing& one : out_.packings) one.keep();
+    const void* const in = in_.memory;
+    void* const out = out_.memory;
+    const std::size_t* const in_counts = in_.counts.data();
+    const std::size_t* const in_places = in_.displacements.data();
+    const std::size_t* const counts = out_.counts.data();
+    const std::size_t* const places = out_.displacements.data();
+#define WEFT_MPI_CASE(kind, name, ...)                                           \
+    case CallKind::kind:                                                         \
+        return request == nullptr ? weft_##name(team __VA_OPT__(, ) __VA_ARGS__) \
+                                  : weft_i##name(team __VA_OPT__(, ) __VA_ARGS__, request)
     switch (kind_) {
-        case CallKind::barrier:
-            WEFT_MPI_CALL(barrier);
-        case CallKind::broadcast:
-            WEFT_MPI_CALL(broadcast, out_, count_, type_, root_);
-        case CallKind::allreduce:
-            WEFT_MPI_CALL(allreduce, in_, out_, count_, type_, op_);
-        case CallKind::reduce:
-            WEFT_MPI_CALL(reduce, in_, out_, count_, type_, op_, root_);
-        case CallKind::gather:
-            WEFT_MPI_CALL(gather, in_, out_, count_, type_, root_);
-        case CallKind::scatter:
-            WEFT_MPI_CALL(scatter, in_, out_, count_, type_, root_);
-        case CallKind::allgather:
-            WEFT_MPI_CALL(allgather, in_, out_, count_, type_);
-        case CallKind::alltoall:
-            WEFT_MPI_CALL(alltoall, in_, out_, count_, type_);
-        case CallKind::reduce_scatter_block:
-            WEFT_MPI_CALL(reduce_scatter, in_, out_, count_, type_, op_);
-        case CallKind::scan:
-            WEFT_MPI_CALL(scan, in_, out_, count_, type_, op_);
-        case CallKind::exscan:
-            WEFT_MPI_CALL(exscan, in_, out_, count_, type_, op_);
-        case CallKind::gatherv:
-            WEFT_MPI_CALL(gatherv, in_, count_, out_, counts, places, type_, root_);
-        case CallKind::scatterv:
-            WEFT_MPI_CALL(scatterv, in_, in_counts, in_places, out_, count_, type_, root_);
-        case CallKind::allgatherv:
-            WEFT_MPI_CALL(allgatherv, in_, out_, counts, places, type_);
-        case CallKind::alltoallv:
-        case CallKind::alltoallw:
-            WEFT_MPI_CALL(alltoallv, in_, in_counts, in_places, out_, counts, places, type_);
-        case CallKind::reduce_scatter:
-            WEFT_MPI_CALL(reduce_scatterv, in_, out_, in_counts, type_, op_);
+        WEFT_MPI_CASE(barrier, barrier);
+        WEFT_MPI_CASE(broadcast, broadcast, out, count_, type_, root_);
+        WEFT_MPI_CASE(allreduce, allreduce, in, out, count_, type_, op_);
+        WEFT_MPI_CASE(reduce, reduce, in, out, count_, type_, op_, root_);
+        WEFT_MPI_CASE(gather, gather, in, out, count_, type_, root_);
+        WEFT_MPI_CASE(scatter, scatter, in, out, count_, type_, root_);
+        WEFT_MPI_CASE(allgather, allgather, in, out, count_, type_);
+        WEFT_MPI_CASE(alltoall, alltoall, in, out, count_, type_);
+        WEFT_MPI_CASE(reduce_scatter_block, reduce_scatter, in, out, count_, type_, op_);
+        WEFT_MPI_CASE(scan, scan, in, out, count_, type_, op_);
+        WEFT_MPI_CASE(exscan, exscan, in, out, count_, type_, op_);
+        WEFT_MPI_CASE(gatherv, gatherv, in, count_, out, counts, places, type_, root_);
+        WEFT_MPI_CASE(scatterv, scatterv, in, in_counts, in_places, out, count_, type_, root_);
+        WEFT_MPI_CASE(allgatherv, allgatherv, in, out, counts, places, type_);
+        WEFT_MPI_CASE(alltoallv, alltoallv, in, in_counts, in_places, out, counts, places, type_);
+        WEFT_MPI_CASE(alltoallw, alltoallv, in, in_counts, in_places, out, counts, places, type_);
+        WEFT_MPI_CASE(reduce_scatter, reduce_scatterv, in, out, in_counts, type_, op_);
     }
-#undef WEFT_MPI_CALL
+#undef WEFT_MPI_CASE
     return WEFT_ERR_UNSUPPORTED;
 }
 
 int PreparedCall::finish() {
-    for (Packing& one : unpackings_)
+    for (Packing& one : out_.packings)
         if (const int error = one.unpack(); error_ == MPI_SUCCESS) error_ = error;
-    if (move_bytes_ != 0) std::memcpy(move_to_, out_, move_bytes_);
     return error_;
 }
 
 std::size_t PreparedCall::bytes() const {
-    const bool has_blocks = !in_blocks_.counts.empty();
+    const bool has_blocks = !in_.counts.empty();
     const bool has_equal_blocks =
         kind_ == CallKind::alltoall || kind_ == CallKind::reduce_scatter_block;
     const auto times = static_cast<std::size_t>(has_equal_blocks ? member_.size : 1);
-    return (has_blocks ? sum(in_blocks_.counts) : count_ * times) * element_bytes_;
+    return (has_blocks ? std::reduce(in_.counts.begin(), in_.counts.end()) : count_ * times) *
+           element_bytes_;
 }
 
 std::size_t PreparedCall::common_bytes() const {
@@ -344,9 +290,7 @@ std::size_t PreparedCall::common_bytes() const {
         case CallKind::alltoallw:
             return 0;
         case CallKind::allgatherv:
-            return sum(out_blocks_.counts);
-        case CallKind::reduce_scatter:
-            return sum(in_blocks_.counts) * element_bytes_;
+            return std::reduce(out_.counts.begin(), out_.counts.end());
         default:
             return count_ * element_bytes_;
     }

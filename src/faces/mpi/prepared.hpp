@@ -15,15 +15,43 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "faces/mpi/packing.hpp"
 #include "faces/mpi/statistics.hpp"
 #include "faces/mpi/types.hpp"
 #include "weft/weft.h"
 
 namespace weft::mpi {
+
+/// Returns the address `offset` bytes behind `memory`, which may be MPI_BOTTOM.
+[[nodiscard]] inline std::byte* at(const void* memory, std::ptrdiff_t offset) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
+                                        static_cast<std::uintptr_t>(offset));
+}
+
+/// Returns the bytes of data of `count` elements.
+[[nodiscard]] inline std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
+    return static_cast<std::size_t>(count) * facts.size;
+}
+
+/// Elements of the program, and memory for their packed bytes. pack() and unpack() return
+/// MPI_SUCCESS or the host's error.
+struct Packing {
+    std::byte* packed = nullptr;
+    std::byte* memory = nullptr;  ///< address of the elements
+    MPI_Count count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TypeFacts facts;
+    bool kept = false;  ///< `type` is a duplicate, which unpack() frees
+
+    [[nodiscard]] std::size_t bytes() const { return bytes_of(count, facts); }
+    [[nodiscard]] int pack() const;
+    /// Keeps the type usable until unpack(), even if the program frees it.
+    void keep();
+    [[nodiscard]] int unpack();
+};
 
 /// A communicator, this rank's number in it, and its size.
 struct Member {
@@ -39,41 +67,19 @@ struct Elements {
     MPI_Datatype type;
 };
 
-/// Memory of the caller with a block for each rank; arrays are of int, or MPI_Count and MPI_Aint.
+/// Memory of the caller with a block for each rank. Counts and displacements are of int, or of
+/// MPI_Count and MPI_Aint.
+template <class Count, class Displacement>
 struct RankBlocks {
-    template <class Count, class Displacement>
-    RankBlocks(const void* start, const Count* counts, const Displacement* displacements,
-               const MPI_Datatype* one_or_all, bool has_own_types = false)
-        : memory(start),
-          types(one_or_all),
-          own_types(has_own_types),
-          counts_(counts),
-          displacements_(displacements),
-          long_(sizeof(Count) > sizeof(int)) {}
-
-    /// Returns false if an array is missing.
-    [[nodiscard]] bool is_complete() const {
-        return counts_ != nullptr && types != nullptr && (!own_types || has_displacements());
-    }
-    [[nodiscard]] bool has_displacements() const { return displacements_ != nullptr; }
-    [[nodiscard]] MPI_Count count(int rank) const {
-        return long_ ? static_cast<const MPI_Count*>(counts_)[rank]
-                     : static_cast<const int*>(counts_)[rank];
-    }
-    [[nodiscard]] std::ptrdiff_t displacement(int rank) const {
-        return long_ ? static_cast<const MPI_Aint*>(displacements_)[rank]
-                     : static_cast<const int*>(displacements_)[rank];
-    }
-
     const void* memory;
-    const MPI_Datatype* types;  ///< one type, or one for each rank if `own_types`
-    bool own_types;             ///< a type for each rank, and displacements in bytes
-
-  private:
-    const void* counts_;
-    const void* displacements_;  ///< nullptr: contiguous blocks
-    bool long_;                  ///< arrays of MPI_Count and MPI_Aint
+    const Count* counts;
+    const Displacement* displacements;  ///< nullptr: contiguous blocks
+    const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
+    bool own_types;                     ///< a type for each rank, and displacements in bytes
 };
+template <class Count, class Displacement>
+RankBlocks(const void*, const Count*, const Displacement*, const MPI_Datatype*, bool = false)
+    -> RankBlocks<Count, Displacement>;
 
 /// A call of weft for one collective call of MPI.
 class PreparedCall {
@@ -89,14 +95,18 @@ class PreparedCall {
     Why reduce(const void* in, const Elements& out, MPI_Op op, int root);
     /// Reduces blocks of `out.count` elements, one for each rank (reduce_scatter_block).
     Why reduce_blocks(const void* in, const Elements& out, MPI_Op op);
-    Why reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op);
+    template <class Count>
+    Why reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type,
+                       MPI_Op op);
     // Blocks are Elements, equal on all ranks, or RankBlocks.
     template <class Blocks>
     Why gather(const Elements& in, const Blocks& out, int root);
     template <class Blocks>
     Why scatter(const Blocks& in, const Elements& out, int root);
     template <class Blocks>
-    Why allgather(const Elements& in, const Blocks& out);
+    Why allgather(const Elements& in, const Blocks& out) {
+        return gather(in, out, member_.rank);
+    }
     template <class Blocks>
     Why alltoall(const Blocks& in, const Blocks& out);
 
@@ -114,51 +124,42 @@ class PreparedCall {
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] CallKind kind() const { return kind_; }
     [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
-    [[nodiscard]] const void* in() const { return in_; }
-    [[nodiscard]] const void* out() const { return out_; }
+    [[nodiscard]] const void* in() const { return in_.memory; }
+    [[nodiscard]] const void* out() const { return out_.memory; }
 
   private:
-    using Room = std::unique_ptr<std::byte[]>;
-    /// Size and displacement of each rank's block, in bytes.
-    struct ByteBlocks {
-        std::vector<std::size_t> counts;
-        std::vector<std::size_t> displacements;
+    /// Data that this rank sends, or memory for the data that it receives.
+    struct CallData {
+        void* memory = nullptr;                  ///< passed to weft
+        std::vector<std::size_t> counts;         ///< bytes of each rank's block; empty: all equal
+        std::vector<std::size_t> displacements;  ///< of these blocks, in bytes
+        std::vector<Packing> packings;           ///< to pack before the call, or to unpack after it
+        std::unique_ptr<std::byte[]> packed;
+
+        /// Makes `memory` point to `bytes` bytes that the call owns.
+        std::byte* make_room(std::size_t bytes);
     };
 
     [[nodiscard]] bool root_is(int root) const { return root == member_.rank; }
     [[nodiscard]] bool set_root(int root);
-    Why read(const Elements& given, MPI_Count times, bool copies = false);
-    Why write(const Elements& given, MPI_Count times, bool keeps_own = false);
-    Why read_all(const Elements& given, bool copies = false);
-    Why read_all(const RankBlocks& given, bool copies = false);
-    Why write_all(const Elements& given, bool keeps_own);
-    Why write_all(const RankBlocks& given, bool keeps_own);
-    template <class Blocks>
-    Why collect(const Elements& in, const Blocks& out, bool receives);
+    Why set(CallData& data, const Elements& given, MPI_Count times, bool copies = false);
+    Why set_all(CallData& data, const Elements& given, bool copies = false);
+    template <class Count, class Displacement>
+    Why set_all(CallData& data, const RankBlocks<Count, Displacement>& given, bool copies = false);
+    static void lay_out(CallData& data, std::vector<Packing>& blocks, bool packs);
+    void keep_own_block();
     void separate_result(std::size_t bytes);
-    Why blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const;
-    static std::byte* lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
-                              Room& room);
 
     CallKind kind_;
     Member member_;
-    const void* in_ = nullptr;
-    void* out_ = nullptr;
+    CallData in_;
+    CallData out_;
     std::size_t count_ = 0;  ///< elements of type_ in the call of weft
     weft_type type_ = WEFT_UINT8;
     std::size_t element_bytes_ = 1;
     weft_op op_ = WEFT_SUM;
     int root_ = 0;
-    ByteBlocks in_blocks_;
-    ByteBlocks out_blocks_;
-    Room sent_;                        ///< packed data to send
-    Room received_;                    ///< received data to unpack
-    std::vector<Packing> packings_;    ///< to pack before the call
-    std::vector<Packing> unpackings_;  ///< to unpack after the call
-    void* move_to_ = nullptr;  ///< destination to which finish() copies the first bytes of out_
-    std::size_t move_bytes_ = 0;
-    std::shared_ptr<const void>
-        kept_operation_;  ///< the program may free its operation during the call
+    std::shared_ptr<const void> operation_;  ///< keeps an operation that the program may free
     int error_ = MPI_SUCCESS;
 };
 

@@ -35,15 +35,9 @@ constexpr weft_type integer() {
     return static_cast<weft_type>((std::is_signed_v<T> ? WEFT_INT8 : WEFT_UINT8) + log);
 }
 
-struct Builtin {
-    MPI_Datatype type;
-    weft_type element;
-    std::uint32_t operations;
-};
-
 /// Returns the types on which weft reduces. Types with padding are left out: weft would overwrite
 /// padding, which belongs to the program.
-std::vector<Builtin> builtin_types() {
+std::vector<std::tuple<MPI_Datatype, weft_type, std::uint32_t>> builtin_types() {
     return {
         {MPI_SIGNED_CHAR, WEFT_INT8, kCInteger},
         {MPI_UNSIGNED_CHAR, WEFT_UINT8, kCInteger},
@@ -91,12 +85,7 @@ std::vector<Builtin> builtin_types() {
     };
 }
 
-struct BuiltinOp {
-    MPI_Op op;
-    weft_op ours;
-};
-
-std::vector<BuiltinOp> builtin_operations() {
+std::vector<std::pair<MPI_Op, weft_op>> builtin_operations() {
     return {{MPI_SUM, WEFT_SUM},   {MPI_PROD, WEFT_PROD},     {MPI_MIN, WEFT_MIN},
             {MPI_MAX, WEFT_MAX},   {MPI_LAND, WEFT_LAND},     {MPI_LOR, WEFT_LOR},
             {MPI_LXOR, WEFT_LXOR}, {MPI_BAND, WEFT_BAND},     {MPI_BOR, WEFT_BOR},
@@ -113,13 +102,11 @@ struct UserCall {
         auto& call = *static_cast<UserCall*>(self);
         auto* from = static_cast<char*>(const_cast<void*>(in));
         auto* into = static_cast<char*>(inout);
-        while (count != 0) {
-            int piece = static_cast<int>(std::min<std::size_t>(count, INT_MAX / 2));
-            call.function(from, into, &piece, &call.type);
-            const auto done = static_cast<std::size_t>(piece);
-            from += done * call.element_bytes;
-            into += done * call.element_bytes;
-            count -= done;
+        constexpr std::size_t kPieceMax = INT_MAX / 2;
+        for (std::size_t at = 0; at < count; at += kPieceMax) {
+            int piece = static_cast<int>(std::min(count - at, kPieceMax));
+            const std::size_t offset = at * call.element_bytes;
+            call.function(from + offset, into + offset, &piece, &call.type);
         }
     }
 };
@@ -138,15 +125,13 @@ struct Operation {
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
     HandleMap<MPI_Op, Operation> operations;
-    int type_key =
-        MPI_KEYVAL_INVALID;  ///< key of the attribute whose deletion reports a freed type
+    int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute whose deletion reports a freed type
 
     Tables();
 };
 
 Tables& tables() {
-    static Tables& only =
-        *new Tables;  // not destroyed: programs may free types while the process exits
+    static Tables& only = *new Tables;  // never destroyed: a program may free types while it exits
     return only;
 }
 
@@ -157,17 +142,17 @@ int forget_type(MPI_Datatype type, int, void*, void*) {
 }
 
 Tables::Tables() {
-    for (const Builtin& builtin : builtin_types()) {
-        if (builtin.type == MPI_DATATYPE_NULL) continue;
-        const std::size_t size = weft_type_size(builtin.element);
-        types.add(builtin.type, {.size = size,
-                                 .extent = static_cast<MPI_Aint>(size),
-                                 .contiguous = true,
-                                 .element = builtin.element,
-                                 .operations = builtin.operations});
+    for (const auto& [type, element, allowed] : builtin_types()) {
+        if (type == MPI_DATATYPE_NULL) continue;
+        const std::size_t size = weft_type_size(element);
+        types.add(type, {.size = size,
+                         .extent = static_cast<MPI_Aint>(size),
+                         .contiguous = true,
+                         .element = element,
+                         .operations = allowed});
     }
-    for (const BuiltinOp& builtin : builtin_operations())
-        operations.add(builtin.op, {.builtin = builtin.ours, .by_type = {}});
+    for (const auto& [op, ours] : builtin_operations())
+        operations.add(op, {.builtin = ours, .by_type = {}});
 }
 
 /// Returns true if packing does not change bytes, by a trial; false for elements above kTriedMax.
@@ -187,33 +172,25 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
            at == bytes && before == after;
 }
 
-/// Constructor of a type (`combiner`), and the numbers of its arguments.
-struct Envelope {
-    explicit Envelope(MPI_Datatype type) {
-        PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    }
+/// Returns the constructor of a type. `base` receives the type that it repeats without gaps; the
+/// caller frees `base` unless it is named. Other constructors leave `base` as it is.
+int combiner_of(MPI_Datatype type, MPI_Datatype* base = nullptr) {
     int integers = 0;
     int addresses = 0;
     int types = 0;
     int combiner = 0;
-};
-
-bool is_named(MPI_Datatype type) {
-    return Envelope(type).combiner == MPI_COMBINER_NAMED;
-}
-
-/// Returns the type that `type` repeats without gaps, or MPI_DATATYPE_NULL if another constructor
-/// made `type`. The caller frees the result unless it is named.
-MPI_Datatype repeated_by(MPI_Datatype type) {
-    const Envelope made(type);
-    const bool repeats =
-        made.combiner == MPI_COMBINER_CONTIGUOUS || made.combiner == MPI_COMBINER_DUP;
-    MPI_Datatype base = MPI_DATATYPE_NULL;
-    if (!repeats || made.integers > 1 || made.addresses != 0 || made.types != 1) return base;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    const bool repeats = combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP;
+    if (base == nullptr || !repeats || integers > 1 || addresses != 0 || types != 1)
+        return combiner;
     int count = 0;
     MPI_Aint no_address = 0;
-    PMPI_Type_get_contents(type, made.integers, 0, 1, &count, &no_address, &base);
-    return base;
+    PMPI_Type_get_contents(type, integers, 0, 1, &count, &no_address, base);
+    return combiner;
+}
+
+bool is_named(MPI_Datatype type) {
+    return combiner_of(type) == MPI_COMBINER_NAMED;
 }
 
 /// Reads sizes as MPI_Count, since the size of a type above 2 GiB does not fit into an int. Returns
@@ -236,7 +213,8 @@ bool read_facts(MPI_Datatype type, TypeFacts& facts) {
 
 /// Returns true if the bytes of a type without gaps are also in order.
 bool is_in_order(MPI_Datatype type, std::size_t size) {
-    MPI_Datatype base = repeated_by(type);
+    MPI_Datatype base = MPI_DATATYPE_NULL;
+    combiner_of(type, &base);
     if (base == MPI_DATATYPE_NULL) return packs_to_itself(type, size);
     TypeFacts facts;
     const bool in_order =
@@ -279,7 +257,7 @@ const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
 
 bool is_builtin(MPI_Datatype type) {
     const TypeFacts* const known = tables().types.find(type);
-    return known != nullptr && known->element.has_value();
+    return type == MPI_DATATYPE_NULL || (known != nullptr && known->element.has_value());
 }
 
 bool is_builtin_operation(MPI_Op op) {
@@ -287,12 +265,13 @@ bool is_builtin_operation(MPI_Op op) {
     return op == MPI_OP_NULL || (known != nullptr && known->builtin.has_value());
 }
 
-std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts) {
+std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts,
+                                     std::shared_ptr<const void>& keeps) {
     Operation* const known = tables().operations.find(op);
     if (known == nullptr || !facts.element) return std::nullopt;
     if (known->builtin) {
         if ((facts.operations & bit(*known->builtin)) == 0) return std::nullopt;
-        return ServedOperation{.op = *known->builtin, .keeps = {}};
+        return known->builtin;
     }
     Operation::OfType& made = known->by_type[number_of(type)];
     if (made.call == nullptr) {
@@ -303,7 +282,8 @@ std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const
     }
     // If weft_op_create() fails on this rank only, the call cannot go to the host: the other ranks
     // would wait in weft. weft refuses WEFT_OP_NONE, and the call returns an error.
-    return ServedOperation{.op = made.ours, .keeps = made.call};
+    keeps = made.call;
+    return made.ours;
 }
 
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative) {

@@ -36,21 +36,16 @@ struct TypeFacts {
 /// be MPI_DATATYPE_NULL, and other ranks may give another type. Returns nullptr for erroneous
 /// arguments: if the count is negative, or the host does not know the type.
 [[nodiscard]] const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type);
-/// Returns true for predefined types on which weft reduces.
+/// Returns true for predefined types on which weft reduces, and for MPI_DATATYPE_NULL.
 [[nodiscard]] bool is_builtin(MPI_Datatype type);
 /// Returns true for predefined operations that weft has, and for MPI_OP_NULL.
 [[nodiscard]] bool is_builtin_operation(MPI_Op op);
 
-struct ServedOperation {
-    weft_op op = WEFT_OP_NONE;
-    /// Memory that an operation of the program needs while a call is in flight; empty for
-    /// predefined operations.
-    std::shared_ptr<const void> keeps;
-};
-
-/// Returns weft's operation for `op` on elements of this type; nothing if weft has none.
-[[nodiscard]] std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type,
-                                                           const TypeFacts& facts);
+/// Returns weft's operation for `op` on elements of this type; nothing if weft has none. `keeps`
+/// receives memory that an operation of the program needs while a call is in flight.
+[[nodiscard]] std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type,
+                                                   const TypeFacts& facts,
+                                                   std::shared_ptr<const void>& keeps);
 
 /// Records a user operation that a C program has made. Any thread may call.
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative);
