@@ -37,13 +37,12 @@ namespace weft::mpi {
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
 #if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, key, prepare)                \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, key, prepare)           \
-    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), arguments, key, \
-                  prepare)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)              \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__) \
+    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), __VA_ARGS__)
 #else
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, key, prepare) \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, key, prepare)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...) \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__)
 #endif
 
 #define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)

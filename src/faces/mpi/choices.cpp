@@ -2,44 +2,36 @@
 #include "faces/mpi/choices.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <sstream>
+
+#include "faces/mpi/host.hpp"
 
 namespace weft::mpi {
 
 namespace {
 
-#if defined(OPEN_MPI)
-constexpr std::string_view kHostName = "openmpi";
-#else
-constexpr std::string_view kHostName = "mpich";
-#endif
+constexpr std::string_view kHostName = kIsOpenMpi ? "openmpi" : "mpich";
 
 /// Calls for which docs/performance.md shows that the host is faster.
 constexpr std::string_view kShipped =
     "openmpi 8 alltoall 1048576 host\n"
     "mpich 8 alltoall 1048576 host\n";
 
-struct Line {
-    std::string mpi;
-    ChoiceRange range;
-};
-
-std::optional<Line> read_line(const std::string& text) {
+/// Returns the range of a line, and the MPI for which it is.
+std::optional<ChoiceRange> read_line(const std::string& text, std::string& mpi) {
     std::istringstream words(text);
-    Line line;
+    ChoiceRange range;
     std::string collective;
     std::string library;
-    ChoiceRange& range = line.range;
-    if (!(words >> line.mpi >> range.ranks >> collective >> range.from_bytes >> library) ||
+    if (!(words >> mpi >> range.ranks >> collective >> range.from_bytes >> library) ||
         range.ranks < 2 || (library != "weft" && library != "host"))
         return std::nullopt;
     const auto* const kind = std::ranges::find(kKindNames, collective);
     if (kind == kKindNames.end()) return std::nullopt;
     range.kind = static_cast<CallKind>(kind - kKindNames.begin());
     range.library = library == "weft" ? Library::weft : Library::host;
-    return line;
+    return range;
 }
 
 }  // namespace
@@ -49,9 +41,10 @@ std::vector<ChoiceRange> read_ranges(std::string_view text, std::string& complai
     std::istringstream lines{std::string(text)};
     for (std::string words; std::getline(lines, words);) {
         if (words.empty() || words.front() == '#') continue;
-        const auto line = read_line(words);
-        if (!line && complaint.empty()) complaint = words;
-        if (line && line->mpi == kHostName) ranges.push_back(line->range);
+        std::string mpi;
+        const auto range = read_line(words, mpi);
+        if (!range && complaint.empty()) complaint = words;
+        if (range && mpi == kHostName) ranges.push_back(*range);
     }
     std::ranges::stable_sort(ranges, {}, &ChoiceRange::from_bytes);
     return ranges;
@@ -60,10 +53,6 @@ std::vector<ChoiceRange> read_ranges(std::string_view text, std::string& complai
 std::vector<ChoiceRange> shipped_ranges() {
     std::string complaint;
     return read_ranges(kShipped, complaint);
-}
-
-std::size_t Choices::class_of(std::size_t bytes) {
-    return std::min(static_cast<std::size_t>(std::bit_width(bytes)), kClasses - 1);
 }
 
 void Choices::apply(const std::vector<ChoiceRange>& ranges) {

@@ -12,7 +12,9 @@
 //          docs/guide/mpi-backing.md for its format.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -71,8 +73,7 @@ class LongCalls {
 /// Choices for one communicator.
 class Choices {
   public:
-    static constexpr std::size_t kLongBytes = std::size_t{256}
-                                              << 10;  ///< size of the first long call
+    static constexpr std::size_t kLongBytes = 256 << 10;  ///< size of the shortest long call
 
     explicit Choices(int ranks) : ranks_(ranks) {}
 
@@ -98,7 +99,9 @@ class Choices {
     static constexpr std::size_t kClasses = 48;
     /// A class has the sizes from a power of two to the next, the last class all larger sizes. So a
     /// range begins at the power of two at or below its `from_bytes`.
-    [[nodiscard]] static std::size_t class_of(std::size_t bytes);
+    [[nodiscard]] static std::size_t class_of(std::size_t bytes) {
+        return std::min(static_cast<std::size_t>(std::bit_width(bytes)), kClasses - 1);
+    }
 
     int ranks_;
     std::array<std::array<Library, kClasses>, kKindNames.size()> libraries_{};

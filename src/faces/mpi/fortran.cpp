@@ -16,15 +16,10 @@
 
 namespace {
 
-/// Returns the address of a common block, which the host uses as MPI_IN_PLACE or MPI_BOTTOM.
-void* sentinel(const char* common) {
-    return dlsym(RTLD_DEFAULT, common);
-}
-
-/// Converts Fortran's special addresses to those of C.
+/// Converts Fortran's special addresses, which are common blocks of the host, to C constants.
 void* memory_of(void* given) {
-    static void* const in_place = sentinel("mpi_fortran_in_place_");
-    static void* const bottom = sentinel("mpi_fortran_bottom_");
+    static void* const in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");
+    static void* const bottom = dlsym(RTLD_DEFAULT, "mpi_fortran_bottom_");
     if (given != nullptr && given == in_place) return MPI_IN_PLACE;
     if (given != nullptr && given == bottom) return MPI_BOTTOM;
     return given;

@@ -56,13 +56,12 @@ class HandleMap {
         std::uint64_t number = 0;
         Value* value = nullptr;
     };
-    static constexpr std::size_t kSlots = 256;
+    static constexpr unsigned kSlotBits = 8;
     [[nodiscard]] static std::size_t slot_of(std::uint64_t number) {
-        return number * 0x9e37'79b9'7f4a'7c15ULL >> 56;
+        return number * 0x9e37'79b9'7f4a'7c15ULL >> (64 - kSlotBits);
     }
-    static_assert(kSlots == 256, "the index is eight bits");
 
-    std::array<Slot, kSlots> slots_{};
+    std::array<Slot, std::size_t{1} << kSlotBits> slots_{};
     std::unordered_map<std::uint64_t, std::unique_ptr<Value>> values_;
 };
 

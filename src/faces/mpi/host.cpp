@@ -10,14 +10,10 @@ namespace weft::mpi {
 
 #if defined(OPEN_MPI)
 
-namespace {
-
 template <class Function>
-Function symbol(const char* name) {
+static Function symbol(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
-
-}  // namespace
 
 void drive_host(MPI_Comm) {
     static const auto progress = symbol<void (*)()>("opal_progress");
@@ -37,12 +33,8 @@ bool on_host_progress(int (*function)()) {
 
 #else
 
-namespace {
-
 // Relaxed: one thread stores, and others may see the function later.
-std::atomic<int (*)()> on_progress{nullptr};
-
-}  // namespace
+static std::atomic<int (*)()> on_progress{nullptr};
 
 void drive_host(MPI_Comm comm) {
     int flag = 0;

@@ -14,21 +14,20 @@
 
 namespace weft::mpi {
 
+/// True if the layer is built for Open MPI, false for MPICH.
+#if defined(OPEN_MPI)
+inline constexpr bool kIsOpenMpi = true;
+#else
+inline constexpr bool kIsOpenMpi = false;
+#endif
+
 /// True if the function set by on_host_progress() may complete MPI requests under
 /// MPI_THREAD_MULTIPLE. MPICH 4.0 calls it with a lock that the completion of a request needs.
-#if defined(OPEN_MPI)
-inline constexpr bool kRequestsEndInProgress = true;
-#else
-inline constexpr bool kRequestsEndInProgress = false;
-#endif
+inline constexpr bool kRequestsEndInProgress = kIsOpenMpi;
 
 /// True if the first test after a barrier must see messages that were sent before the barrier. MPI
 /// does not promise this, but MPICH's own barrier receives such messages and programs rely on it.
-#if defined(OPEN_MPI)
-inline constexpr bool kBarriersDeliver = false;
-#else
-inline constexpr bool kBarriersDeliver = true;
-#endif
+inline constexpr bool kBarriersDeliver = !kIsOpenMpi;
 
 /// Drives the host's transfers. `comm`: a communicator without messages, which MPICH probes.
 void drive_host(MPI_Comm comm);

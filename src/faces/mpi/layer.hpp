@@ -41,6 +41,7 @@
 #include "faces/mpi/handle_map.hpp"
 #include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
+#include "faces/mpi/settings.hpp"
 #include "faces/mpi/shared_runtime.hpp"
 #include "faces/mpi/statistics.hpp"
 #include "weft/weft.h"
@@ -110,27 +111,26 @@ class Layer {
     template <bool kStarts, class Prepare, class Host>
     int make(CallKind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
              Host host) {
-        const CallTimer timer(statistics_);
-        Why why = Why::off;
-        if (Communicator* const at = has_kind(kinds_on_, kind) ? find(shortcut.comm) : nullptr) {
-            why = at->refused;
-            if (why == Why::served) why = kStarts ? can_start(*at, request) : have_team(*at);
+        const Statistics::Time begun = statistics_.begin();
+        Communicator* const at = has_kind(settings_.kinds_on, kind) ? find(shortcut.comm) : nullptr;
+        Why why = at != nullptr ? at->refused : Why::off;
+        if (why == Why::served && kStarts) why = can_start(*at, request);
+        if (why == Why::served && at->team == nullptr) why = try_team(*at);
+        if (why == Why::served) {
+            PreparedCall call(kind, at->member);
+            why = locked([&] { return prepare(call); });
+            if (why == Why::served && has_kind(settings_.kinds_chosen, kind)) [[unlikely]]
+                why = choose(*at, call, kStarts ? nullptr : &shortcut);
             if (why == Why::served) {
-                PreparedCall call(kind, at->member);
-                why = locked([&] { return prepare(call); });
-                if (why == Why::served && has_kind(kinds_chosen_, kind)) [[unlikely]]
-                    why = choose(*at, call, kStarts ? nullptr : &shortcut);
-                if (why == Why::served) {
-                    const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
-                    const int result = kStarts ? runtime_.start(at->team, std::move(call), request)
-                                               : runtime_.run(at->team, call);
-                    timer.count(statistics_, kind, why, bytes);
-                    return result;
-                }
+                const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
+                const int result = kStarts ? runtime_.start(at->team, std::move(call), request)
+                                           : runtime_.run(at->team, call);
+                statistics_.count(kind, why, bytes, begun);
+                return result;
             }
         }
         const int result = host();
-        timer.count(statistics_, kind, why, 0);
+        statistics_.count(kind, why, 0, begun);
         return result;
     }
 
@@ -150,7 +150,7 @@ class Layer {
     template <class Act>
     auto locked(Act act) const {
         if (!threaded_) return act();
-        const std::lock_guard lock(tables_mutex());
+        const std::lock_guard lock(tables_mutex);
         return act();
     }
     [[nodiscard]] Communicator* find(MPI_Comm comm) {
@@ -160,33 +160,25 @@ class Layer {
         });
     }
     Communicator* add(MPI_Comm comm);
-    [[nodiscard]] Why have_team(Communicator& at) {
-        return at.team != nullptr ? Why::served : try_team(at);
-    }
     Why try_team(Communicator& at);
     [[nodiscard]] Why can_start(const Communicator& at, const MPI_Request* request) const {
         if (at.team == nullptr || request == nullptr) return Why::no_team;
         // Exchange `start`: a rank without MPI_THREAD_MULTIPLE also leaves the call to the host.
-        return threads_anywhere_ && !kRequestsEndInProgress ? Why::threads : Why::served;
+        return settings_.threads_anywhere && !kRequestsEndInProgress ? Why::threads : Why::served;
     }
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
-    [[nodiscard]] std::vector<int> ranks_in_world(const Member& member) const;
 
-    std::uint32_t kinds_on_ = 0;      ///< bits of CallKind
-    std::uint32_t kinds_chosen_ = 0;  ///< subset of kinds_on_ in mode `auto`
-    unsigned calls_before_team_ = 8;
+    Settings settings_;  ///< without kinds outside of begin() .. end()
     bool begun_ = false;
-    bool threaded_ = false;          ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
-    bool threads_anywhere_ = false;  ///< some rank has MPI_THREAD_MULTIPLE
-    bool creating_ = false;          ///< a thread is making a team
+    bool threaded_ = false;      ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
+    std::atomic_flag creating_;  ///< a thread is making a team
     int comm_key_ = MPI_KEYVAL_INVALID;
     int end_key_ = MPI_KEYVAL_INVALID;
     int world_size_ = 0;
     SharedRuntime& runtime_ = SharedRuntime::get();
     HandleMap<MPI_Comm, Communicator> communicators_;
     Statistics statistics_;
-    std::vector<ChoiceRange> ranges_;  ///< from the file of ranges
 };
 
 /// Ends the process with a message if the code at `caller` was built for the other MPI. `caller` is

@@ -26,17 +26,10 @@ namespace {
 
 /// A symbol of Open MPI that MPICH does not have.
 constexpr const char* kSymbolOfOpenMpi = "ompi_mpi_comm_world";
-#if defined(OPEN_MPI)
-constexpr bool kIsForOpenMpi = true;
-constexpr const char* kOtherMpi = "MPICH";
-constexpr const char* kOtherLayer = "libweft-mpi-mpich.so";
-#else
-constexpr bool kIsForOpenMpi = false;
-constexpr const char* kOtherMpi = "Open MPI";
-constexpr const char* kOtherLayer = "libweft-mpi-openmpi.so";
-#endif
 /// A symbol of MPICH that Open MPI does not have.
 constexpr const char* kSymbolOfMpich = "MPII_Comm_get_attr";
+constexpr const char* kOtherMpi = kIsOpenMpi ? "MPICH" : "Open MPI";
+constexpr const char* kOtherLayer = kIsOpenMpi ? "libweft-mpi-mpich.so" : "libweft-mpi-openmpi.so";
 
 /// Returns the file of the program or library that contains an address, or an empty string.
 std::string file_of(const void* address) {
@@ -79,7 +72,7 @@ std::string preloads_without(std::string_view layer) {
 /// without the layer.
 __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     const std::string host = file_of(reinterpret_cast<const void*>(&PMPI_Init));
-    if (host.empty() || has_symbol(host, kSymbolOfOpenMpi) == kIsForOpenMpi) return;
+    if (host.empty() || has_symbol(host, kSymbolOfOpenMpi) == kIsOpenMpi) return;
     const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
     const char* const given = std::getenv("LD_PRELOAD");
     const std::string kept = preloads_without(layer);
@@ -90,8 +83,7 @@ __attribute__((constructor)) void check_program(int, char** arguments, char**) {
                      can_start_again ? "the program runs without the layer"
                                      : "it cannot run with this layer");
     if (can_start_again) {
-        if (kept.empty()) ::unsetenv("LD_PRELOAD");
-        if (!kept.empty()) ::setenv("LD_PRELOAD", kept.c_str(), 1);
+        ::setenv("LD_PRELOAD", kept.c_str(), 1);  // may be empty
         ::execv("/proc/self/exe", arguments);
         std::perror("weft: the program cannot be started again");
     }
@@ -116,7 +108,7 @@ __attribute__((destructor)) void check_use() {
 
 void check_caller(const void* caller) {
     const std::string program = file_of(caller);
-    const bool uses_other = has_symbol(program, kIsForOpenMpi ? kSymbolOfMpich : kSymbolOfOpenMpi);
+    const bool uses_other = has_symbol(program, kIsOpenMpi ? kSymbolOfMpich : kSymbolOfOpenMpi);
     if (!uses_other) return;
     const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
     std::fprintf(stderr, "weft: %s is not for %s, which uses %s: preload %s\n", layer.c_str(),

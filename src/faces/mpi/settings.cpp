@@ -13,96 +13,19 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
-#include <optional>
 #include <string_view>
-#include <vector>
-
-#include "faces/mpi/statistics.hpp"
 
 namespace weft::mpi {
 
 namespace {
 
-// lint: allow(variable): variables of this layer; docs/guide/mpi-backing.md
+// lint: allow(variable): the variables of this layer; docs/guide/mpi-backing.md
 constexpr std::string_view kPrefix = "WEFT_MPI_";
-// lint: allow(variable): as above
-constexpr std::string_view kMode = "WEFT_MPI";
-// lint: allow(variable): as above
-constexpr std::string_view kStatistics = "WEFT_MPI_STATS";
-// lint: allow(variable): as above
-constexpr std::string_view kTeamAfter = "WEFT_MPI_TEAM_AFTER";
-// lint: allow(variable): as above
-constexpr std::string_view kTuning = "WEFT_MPI_TUNING";
-// lint: allow(variable): as above
-constexpr std::string_view kProgress = "WEFT_MPI_PROGRESS";
 
 std::string variable_of(std::string_view kind) {
     std::string name(kPrefix);
     for (const char c : kind) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     return name;
-}
-
-/// Returns all variables of the layer, in an order that is equal on all ranks.
-std::vector<std::string> variables() {
-    std::vector<std::string> names;
-    for (const std::string_view name : {kMode, kStatistics, kTeamAfter, kTuning, kProgress})
-        names.emplace_back(name);
-    for (const std::string_view kind : kKindNames) names.push_back(variable_of(kind));
-    return names;
-}
-
-std::optional<std::string> value_of(const std::string& name) {
-    const char* const value = secure_getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-void complain(Settings& settings, std::string_view name, const std::string& value,
-              const std::string& expected) {
-    if (!settings.complaint.empty()) return;
-    settings.complaint = std::string(name) + " is '" + value + "'; expected: " + expected;
-}
-
-/// Returns the variable's value, or an empty string if it is not set or not in `words`.
-std::string read_word(Settings& settings, std::string_view name,
-                      std::initializer_list<std::string_view> words) {
-    const auto value = value_of(std::string(name));
-    if (!value || std::ranges::find(words, *value) != words.end()) return value.value_or("");
-    std::string expected;
-    for (const std::string_view one : words)
-        expected.append(expected.empty() ? "" : " or ").append(one);
-    complain(settings, name, *value, expected);
-    return "";
-}
-
-unsigned read_number(Settings& settings, std::string_view name, unsigned fallback) {
-    const auto value = value_of(std::string(name));
-    if (!value) return fallback;
-    constexpr unsigned kMax = 1'000'000'000;
-    unsigned number = 0;
-    const char* const end = value->data() + value->size();
-    const auto [stop, error] = std::from_chars(value->data(), end, number);
-    if (error == std::errc{} && stop == end && number <= kMax) return number;
-    complain(settings, name, *value, "a whole number from 0 to " + std::to_string(kMax));
-    return fallback;
-}
-
-/// Reads the file of ranges. Only regular files are read: opening a FIFO would wait for a writer.
-void read_ranges_file(Settings& settings) {
-    namespace fs = std::filesystem;
-    constexpr std::uintmax_t kBytesMax = std::uintmax_t{4} << 20;
-    std::error_code failed;
-    if (!fs::exists(settings.ranges_file, failed)) {
-        settings.warning = settings.ranges_file + " does not exist";
-    } else if (!fs::is_regular_file(settings.ranges_file, failed)) {
-        settings.warning = settings.ranges_file + " is not a regular file";
-    } else if (fs::file_size(settings.ranges_file, failed) > kBytesMax) {
-        settings.warning =
-            settings.ranges_file + " has more than " + std::to_string(kBytesMax) + " bytes";
-    } else {
-        std::ifstream file(settings.ranges_file, std::ios::binary);
-        settings.ranges.assign(std::istreambuf_iterator<char>(file), {});
-        if (!file) settings.warning = settings.ranges_file + " cannot be read";
-    }
 }
 
 /// Returns the FNV-1a hash of a text.
@@ -112,58 +35,114 @@ std::int64_t hash_of(std::string_view text) {
     return static_cast<std::int64_t>(hash);
 }
 
-/// Value of a setting on one rank.
-struct RankValue {
-    std::int64_t hash;
-    char text[120];  ///< the start of the value, for a message
-};
-
-/// Returns the values to compare: all variables and the content of the file.
-std::vector<RankValue> values_of_rank(const Settings& settings) {
-    std::vector<RankValue> values;
-    const auto add = [&values](const std::optional<std::string>& value) {
-        const std::string text = value ? "'" + *value + "'" : "not set";
-        RankValue& held = values.emplace_back(RankValue{.hash = hash_of(text), .text = {}});
-        std::snprintf(held.text, sizeof held.text, "%s", text.c_str());
-    };
-    for (const std::string& name : variables()) add(value_of(name));
-    add(settings.ranges);
-    std::snprintf(values.back().text, sizeof values.back().text, "of %zu bytes and hash %llx",
-                  settings.ranges.size(), static_cast<unsigned long long>(values.back().hash));
-    return values;
+void add_value(Settings& settings, const std::string& name, const std::string& text) {
+    ComparedValue& added = settings.compared.emplace_back();
+    std::snprintf(added.name, sizeof added.name, "%s", name.c_str());
+    std::snprintf(added.text, sizeof added.text, "%s", text.c_str());
+    added.hash = hash_of(text);
 }
 
-/// Prints the first setting that differs, with its values on rank 0 and on another rank.
-void print_difference(MPI_Comm comm, const std::vector<RankValue>& mine) {
-    int rank = 0;
-    int size = 0;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
-    std::vector<RankValue> all(mine.size() * static_cast<std::size_t>(rank == 0 ? size : 0));
-    const int bytes = static_cast<int>(mine.size() * sizeof(RankValue));
-    PMPI_Gather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, comm);
-    std::vector<std::string> names = variables();
-    names.push_back("the content of the file in " + std::string(kTuning));
-    for (std::size_t at = 0; at < names.size(); ++at) {
-        for (std::size_t other = at; other < all.size(); other += names.size()) {
-            if (all[other].hash == mine[at].hash) continue;
-            std::fprintf(stderr,
-                         "weft: collectives stay with MPI: %s is %s on rank 0 and %s on rank %zu; "
-                         "all ranks need the same value\n",
-                         names[at].c_str(), mine[at].text, all[other].text, other / names.size());
-            return;
-        }
+/// Returns the variable's value; nullptr: it is not set.
+const char* read(Settings& settings, const std::string& name) {
+    const char* const value = secure_getenv(name.c_str());
+    add_value(settings, name, value == nullptr ? "not set" : "'" + std::string(value) + "'");
+    return value;
+}
+
+/// Sets the complaint about the variable that was read last, unless there is one.
+void complain(Settings& settings, const std::string& expected) {
+    if (!settings.complaint.empty()) return;
+    const ComparedValue& invalid = settings.compared.back();
+    settings.complaint =
+        std::string(invalid.name) + " is " + invalid.text + "; expected: " + expected;
+}
+
+/// Returns the variable's value, or an empty string if it is not set or not in `words`.
+std::string read_word(Settings& settings, const std::string& name,
+                      std::initializer_list<std::string_view> words) {
+    const char* const value = read(settings, name);
+    if (value == nullptr) return "";
+    if (std::ranges::find(words, value) != words.end()) return value;
+    std::string expected;
+    for (const std::string_view one : words)
+        expected.append(expected.empty() ? "" : " or ").append(one);
+    complain(settings, expected);
+    return "";
+}
+
+unsigned read_number(Settings& settings, const std::string& name, unsigned fallback) {
+    const char* const value = read(settings, name);
+    if (value == nullptr) return fallback;
+    constexpr unsigned kMax = 1'000'000'000;
+    unsigned number = 0;
+    const char* const end = value + std::strlen(value);
+    const auto [stop, error] = std::from_chars(value, end, number);
+    if (error == std::errc{} && stop == end && number <= kMax) return number;
+    complain(settings, "a whole number from 0 to " + std::to_string(kMax));
+    return fallback;
+}
+
+/// Returns the content of the file of ranges; sets `warning` if it is not used. Only regular files
+/// are read: opening a FIFO would wait for a writer.
+std::string read_ranges_file(const std::string& name, std::string& warning) {
+    namespace fs = std::filesystem;
+    constexpr std::uintmax_t kBytesMax = std::uintmax_t{4} << 20;
+    std::error_code failed;
+    std::string content;
+    if (!fs::exists(name, failed)) {
+        warning = name + " does not exist";
+    } else if (!fs::is_regular_file(name, failed)) {
+        warning = name + " is not a regular file";
+    } else if (fs::file_size(name, failed) > kBytesMax) {
+        warning = name + " has more than " + std::to_string(kBytesMax) + " bytes";
+    } else {
+        std::ifstream file(name, std::ios::binary);
+        content.assign(std::istreambuf_iterator<char>(file), {});
+        if (!file) warning = name + " cannot be read";
     }
+    return content;
+}
+
+/// Reads the file of ranges, if a collective needs it.
+void read_tuning(Settings& settings) {
+    const std::string variable = variable_of("tuning");
+    const char* const given = read(settings, variable);
+    const std::string name = given == nullptr || settings.kinds_chosen == 0 ? "" : given;
+    const std::string text = name.empty() ? "" : read_ranges_file(name, settings.warning);
+    std::string line;
+    settings.ranges = read_ranges(text, line);
+    if (!line.empty()) settings.warning = name + ": this line is not understood: " + line;
+    char value[64];
+    std::snprintf(value, sizeof value, "of %zu bytes and hash %llx", text.size(),
+                  static_cast<unsigned long long>(hash_of(text)));
+    add_value(settings, "the content of the file in " + variable, value);
+}
+
+/// Prints unknown variables whose name begins with WEFT_MPI_, the warning and the complaint.
+void report(const Settings& settings) {
+    for (char** one = environ; *one != nullptr; ++one) {
+        const std::string_view entry(*one);
+        const std::string_view name = entry.substr(0, entry.find('='));
+        const auto is_name = [&](const ComparedValue& known) { return name == known.name; };
+        if (name.starts_with(kPrefix) && std::ranges::none_of(settings.compared, is_name))
+            std::fprintf(stderr, "weft: %.*s is not a variable of weft\n",
+                         static_cast<int>(name.size()), name.data());
+    }
+    if (!settings.warning.empty()) std::fprintf(stderr, "weft: %s\n", settings.warning.c_str());
+    if (!settings.complaint.empty())
+        std::fprintf(stderr, "weft: collectives stay with MPI: %s\n", settings.complaint.c_str());
 }
 
 }  // namespace
 
 Settings read_settings() {
     Settings settings;
-    settings.statistics = read_word(settings, kStatistics, {"0", "1"}) == "1";
-    settings.progress = read_word(settings, kProgress, {"on", "off"}) != "off";
-    settings.calls_before_team = read_number(settings, kTeamAfter, settings.calls_before_team);
-    const std::string mode = read_word(settings, kMode, {"on", "off", "auto"});
+    settings.statistics = read_word(settings, variable_of("stats"), {"0", "1"}) == "1";
+    settings.progress = read_word(settings, variable_of("progress"), {"on", "off"}) != "off";
+    settings.calls_before_team =
+        read_number(settings, variable_of("team_after"), settings.calls_before_team);
+    // lint: allow(variable): the mode of all collectives
+    const std::string mode = read_word(settings, "WEFT_MPI", {"on", "off", "auto"});
     for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
         const std::string own =
             read_word(settings, variable_of(kKindNames[kind]), {"on", "off", "auto"});
@@ -171,35 +150,41 @@ Settings read_settings() {
         settings.kinds_on |= 1U << kind;
         if ((own.empty() ? mode : own) == "auto") settings.kinds_chosen |= 1U << kind;
     }
-    if (settings.kinds_chosen != 0)
-        settings.ranges_file = value_of(std::string(kTuning)).value_or("");
-    if (!settings.ranges_file.empty()) read_ranges_file(settings);
+    read_tuning(settings);
     return settings;
 }
 
-Comparison compare_settings(MPI_Comm comm, const Settings& settings, bool threads) {
-    const std::vector<RankValue> mine = values_of_rank(settings);
-    const auto* const bytes = reinterpret_cast<const char*>(mine.data());
-    const std::int64_t hash = hash_of({bytes, mine.size() * sizeof(RankValue)});
-    // The maximum of ~hash is the complement of the smallest hash.
-    const std::array<std::int64_t, 3> given{hash, ~hash, threads ? 1 : 0};
-    std::array<std::int64_t, 3> largest{};
-    PMPI_Allreduce(given.data(), largest.data(), static_cast<int>(given.size()), MPI_INT64_T,
-                   MPI_MAX, comm);
-    const bool equal = largest[0] == ~largest[1];
-    if (!equal) print_difference(comm, mine);
-    return {.equal = equal, .threads_anywhere = largest[2] != 0};
-}
-
-void report_unknown_variables() {
-    const std::vector<std::string> known = variables();
-    for (char** one = environ; *one != nullptr; ++one) {
-        const std::string_view entry(*one);
-        const std::string_view name = entry.substr(0, entry.find('='));
-        if (name.starts_with(kPrefix) && std::ranges::find(known, name) == known.end())
-            std::fprintf(stderr, "weft: %.*s is not a variable of weft\n",
-                         static_cast<int>(name.size()), name.data());
+bool compare_settings(MPI_Comm comm, Settings& settings, bool threads) {
+    int rank = 0;
+    int size = 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    const std::vector<ComparedValue>& mine = settings.compared;
+    std::vector<ComparedValue> first = mine;  // the values on rank 0
+    PMPI_Bcast(first.data(), static_cast<int>(first.size() * sizeof(ComparedValue)), MPI_BYTE, 0,
+               comm);
+    std::size_t at = 0;
+    while (at < mine.size() && mine[at].hash == first[at].hash) ++at;
+    // The minimum names the first value that differs, and the first rank on which it differs.
+    const std::array<std::int64_t, 2> given{static_cast<std::int64_t>(at) * size + rank,
+                                            threads ? -1 : 0};
+    std::array<std::int64_t, 2> least{};
+    PMPI_Allreduce(given.data(), least.data(), 2, MPI_INT64_T, MPI_MIN, comm);
+    const auto index = static_cast<std::size_t>(least[0] / size);
+    const bool equal = index == mine.size();
+    if (equal && rank == 0) report(settings);
+    if (!equal) {
+        const int other = static_cast<int>(least[0] % size);
+        ComparedValue value = mine[index];  // becomes the value on the rank `other`
+        PMPI_Bcast(&value, sizeof value, MPI_BYTE, other, comm);
+        if (rank == 0)
+            std::fprintf(stderr,
+                         "weft: collectives stay with MPI: %s is %s on rank 0 and %s on rank %d; "
+                         "all ranks need the same value\n",
+                         value.name, mine[index].text, value.text, other);
     }
+    settings.threads_anywhere = least[1] != 0;
+    return equal && settings.complaint.empty();
 }
 
 }  // namespace weft::mpi

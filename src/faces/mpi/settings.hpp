@@ -11,35 +11,39 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "faces/mpi/choices.hpp"
 
 namespace weft::mpi {
 
+/// Value of a variable, or of the content of the file of ranges, that ranks compare.
+struct ComparedValue {
+    char name[48];
+    char text[120];  ///< the start of the value, for a message
+    std::int64_t hash;
+};
+
 struct Settings {
-    std::uint32_t kinds_on = 0;      ///< bits of CallKind: calls that may be served
-    std::uint32_t kinds_chosen = 0;  ///< bits of CallKind: calls in mode `auto`
-    unsigned calls_before_team = 8;  ///< blocking calls on a communicator before its team is made
-    bool statistics = false;
-    bool progress = true;     ///< weft and the host drive each other; tests set it to false
-    std::string ranges_file;  ///< empty: no file
-    std::string ranges;       ///< content of that file
-    std::string complaint;    ///< about the first invalid value; empty: all are valid
-    std::string warning;      ///< why the file is not used; empty: it is used, or there is no file
+    std::uint32_t kinds_on = 0;       ///< bits of CallKind: calls that may be served
+    std::uint32_t kinds_chosen = 0;   ///< bits of CallKind: calls in mode `auto`
+    unsigned calls_before_team = 8;   ///< blocking calls on a communicator before its team is made
+    bool statistics = false;          ///< print WEFT_MPI_STATS at the end
+    bool threads_anywhere = false;    ///< some rank has MPI_THREAD_MULTIPLE
+    bool progress = true;             ///< weft and the host drive each other; tests set it to false
+    std::vector<ChoiceRange> ranges;  ///< from the file of ranges
+    std::string complaint;            ///< about the first invalid value; empty: all are valid
+    std::string warning;              ///< about the file of ranges; empty: it is valid
+    std::vector<ComparedValue> compared;  ///< in an order that is equal on all ranks
 };
 
 /// Reads the variables of this process. A set-user-id program ignores them.
 [[nodiscard]] Settings read_settings();
 
-/// Result of compare_settings(), equal on all ranks.
-struct Comparison {
-    bool equal = false;             ///< the settings have equal values on all ranks
-    bool threads_anywhere = false;  ///< a rank has MPI_THREAD_MULTIPLE
-};
-
-/// Compares the settings of all ranks. Collective over `comm`; threads: this rank has
-/// MPI_THREAD_MULTIPLE. If settings differ, rank 0 prints the first of them with two values.
-[[nodiscard]] Comparison compare_settings(MPI_Comm comm, const Settings& settings, bool threads);
-
-/// Prints each set variable whose name begins with WEFT_MPI_ and is unknown.
-void report_unknown_variables();
+/// Compares the settings of all ranks, and sets `threads_anywhere`. Collective over `comm`;
+/// threads: this rank has MPI_THREAD_MULTIPLE. Returns true on all ranks if the settings are equal
+/// and valid. Rank 0 prints the first difference, or the complaint, the warning and unknown
+/// variables.
+[[nodiscard]] bool compare_settings(MPI_Comm comm, Settings& settings, bool threads);
 
 }  // namespace weft::mpi

@@ -19,15 +19,35 @@ thread_local bool inside_weft __attribute__((tls_model("initial-exec"))) = false
 /// functions need.
 thread_local bool inside_host __attribute__((tls_model("initial-exec"))) = false;
 
-int error_class(weft_status status) {
-    switch (status) {
-        case WEFT_ERR_ARGUMENT:
-            return MPI_ERR_ARG;
-        case WEFT_ERR_MEMORY:
-            return MPI_ERR_NO_MEM;
-        default:
-            return MPI_ERR_OTHER;
+/// Held by the thread that uses the runtime, if the program has several threads.
+std::mutex runtime_mutex;
+
+/// Marks this thread as inside weft. threads: holds runtime_mutex meanwhile. waits: if false, and
+/// the runtime is in use, owned() is false.
+class RuntimeLock {
+  public:
+    explicit RuntimeLock(bool threads, bool waits = true) {
+        if (!waits && inside_weft) return;
+        if (threads && waits) lock_ = std::unique_lock(runtime_mutex);
+        if (threads && !waits) lock_ = std::unique_lock(runtime_mutex, std::try_to_lock);
+        owned_ = !threads || lock_.owns_lock();
+        if (owned_) inside_weft = true;
     }
+    ~RuntimeLock() {
+        if (owned_) inside_weft = false;
+    }
+    RuntimeLock(const RuntimeLock&) = delete;
+    RuntimeLock& operator=(const RuntimeLock&) = delete;
+    [[nodiscard]] bool owned() const { return owned_; }
+
+  private:
+    bool owned_ = false;
+    std::unique_lock<std::mutex> lock_;
+};
+
+int error_class(weft_status status) {
+    if (status == WEFT_ERR_ARGUMENT) return MPI_ERR_ARG;
+    return status == WEFT_ERR_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 }
 
 /// Calls the communicator's error handler, as MPI does. Returns the code.
@@ -51,8 +71,12 @@ int free_started(void* error) {
     delete static_cast<int*>(error);
     return MPI_SUCCESS;
 }
-int cancel_started(void*, int) {
-    return MPI_SUCCESS;
+
+/// Returns 0 (MPI_SUCCESS) or the host's error.
+int exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    return PMPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE,
+                          *static_cast<MPI_Comm*>(comm));
 }
 
 /// Request of the barrier by which the ranks leave the job.
@@ -71,44 +95,21 @@ void SharedRuntime::prepare(bool threads, bool progress) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
 }
 
-SharedRuntime::RuntimeLock::RuntimeLock(SharedRuntime& runtime) : runtime_(runtime) {
-    if (runtime.threaded_) runtime.runtime_mutex_.lock();
-    inside_weft = true;
-}
-SharedRuntime::RuntimeLock::RuntimeLock(SharedRuntime& runtime, std::try_to_lock_t)
-    : runtime_(runtime) {
-    owned_ = !inside_weft && (!runtime.threaded_ || runtime.runtime_mutex_.try_lock());
-    if (owned_) inside_weft = true;
-}
-SharedRuntime::RuntimeLock::~RuntimeLock() {
-    if (!owned_) return;
-    inside_weft = false;
-    if (runtime_.threaded_) runtime_.runtime_mutex_.unlock();
-}
-
-int SharedRuntime::exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
-    const int count = static_cast<int>(bytes);
-    return PMPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE,
-                          *static_cast<MPI_Comm*>(comm)) == MPI_SUCCESS
-               ? 0
-               : 1;
-}
-
 /// Exchanges data to make a team. It releases the runtime meanwhile: other members may still be in
 /// earlier calls and need data that this rank forwards.
 int SharedRuntime::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
-    SharedRuntime& runtime = get();
+    const bool threads = get().threaded_;
     inside_weft = false;
-    if (runtime.threaded_) runtime.runtime_mutex_.unlock();
+    if (threads) runtime_mutex.unlock();
     const int failed = exchange(comm, mine, all, bytes);
-    if (runtime.threaded_) runtime.runtime_mutex_.lock();
+    if (threads) runtime_mutex.lock();
     inside_weft = true;
     return failed;
 }
 
-bool SharedRuntime::join() {
+void SharedRuntime::join() {
     const std::lock_guard lock(join_mutex_);
-    if (runtime_ != nullptr || refused_) return runtime_ != nullptr;
+    if (runtime_ != nullptr || refused_) return;
     weft_bootstrap bootstrap{};
     bootstrap.struct_bytes = sizeof bootstrap;
     PMPI_Comm_rank(own_, &bootstrap.rank);
@@ -130,9 +131,9 @@ bool SharedRuntime::join() {
         refused_ = true;
         if (bootstrap.rank == 0)
             std::fprintf(stderr, "weft: collectives stay with MPI: %s\n", weft_last_error());
-        return false;
+        return;
     }
-    if (!progress_) return true;
+    if (!progress_) return;
     weft_on_progress(
         runtime_,
         [](void* comm) {
@@ -140,7 +141,6 @@ bool SharedRuntime::join() {
         },
         &own_);
     on_host_progress([] { return get().progress(); });
-    return true;
 }
 
 void SharedRuntime::end() {
@@ -158,7 +158,7 @@ void SharedRuntime::end() {
 weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& members) {
     if (comm == MPI_COMM_WORLD) return weft_world(runtime_);
     drop_pending_teams();
-    const RuntimeLock lock(*this);
+    const RuntimeLock lock(threaded_);
     weft_team* team = nullptr;
     const auto size = static_cast<int>(members.size());
     const weft_status status =
@@ -170,7 +170,7 @@ weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& membe
 /// that drives the host, where no team can be dropped.
 void SharedRuntime::drop(weft_team* team) {
     {
-        const std::lock_guard lock(tables_mutex());
+        const std::lock_guard lock(tables_mutex);
         pending_teams_.push_back(team);
     }
     if (!inside_weft && !inside_host) drop_pending_teams();
@@ -180,24 +180,19 @@ void SharedRuntime::drop(weft_team* team) {
 void SharedRuntime::drop_pending_teams() {
     std::vector<weft_team*> teams;
     {
-        const std::lock_guard lock(tables_mutex());
+        const std::lock_guard lock(tables_mutex);
         teams.swap(pending_teams_);
     }
-    const RuntimeLock lock(*this);
+    const RuntimeLock lock(threaded_);
     for (weft_team* const team : teams) weft_team_drop(team);
 }
 
 // --- calls ---------------------------------------------------------------------------------------
 
 int SharedRuntime::run(weft_team* team, PreparedCall& call) {
-    weft_status status = WEFT_OK;
-    if (threaded_) {
-        status = run_shared(team, call);
-    } else {
-        inside_weft = true;
-        status = call.run(team);
-        inside_weft = false;
-    }
+    inside_weft = !threaded_;  // else set by RuntimeLock
+    const weft_status status = threaded_ ? run_shared(team, call) : call.run(team);
+    inside_weft = false;
     if (status != WEFT_OK) [[unlikely]]
         return raise(call.comm(), status);
     // See kBarriersDeliver: messages that were sent before the barrier must be visible after it.
@@ -211,12 +206,12 @@ int SharedRuntime::run(weft_team* team, PreparedCall& call) {
 weft_status SharedRuntime::run_shared(weft_team* team, PreparedCall& call) {
     weft_request* request = nullptr;
     {
-        const RuntimeLock lock(*this);
+        const RuntimeLock lock(threaded_);
         if (const weft_status status = call.run(team, &request); status != WEFT_OK) return status;
     }
     for (;;) {
         {
-            const RuntimeLock lock(*this);
+            const RuntimeLock lock(threaded_);
             int done = 0;
             const weft_status status = weft_test(&request, &done);
             if (status != WEFT_OK || done != 0) return status;
@@ -231,16 +226,16 @@ int SharedRuntime::start(weft_team* team, PreparedCall call, MPI_Request* reques
     StartedCall& made = started.emplace_back(StartedCall{.call = std::move(call)});
     weft_status status = WEFT_OK;
     {
-        const RuntimeLock lock(*this);
+        const RuntimeLock lock(threaded_);
         status = made.call.run(team, &made.request);
     }
     if (status != WEFT_OK) return raise(made.call.comm(), status);
     made.error = new int(MPI_SUCCESS);
-    PMPI_Grequest_start(query_started, free_started, cancel_started, made.error,
-                        &made.host_request);
+    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    PMPI_Grequest_start(query_started, free_started, cancel, made.error, &made.host_request);
     *request = made.host_request;
     {
-        const RuntimeLock lock(*this);
+        const RuntimeLock lock(threaded_);
         started_.splice(started_.end(), started);
         started_count_.store(started_.size(), std::memory_order_relaxed);
     }
@@ -255,7 +250,7 @@ int SharedRuntime::progress() {
     if (inside_weft || runtime_ == nullptr || (idle && ++idle_calls_ % kIdleEvery != 0)) return 0;
     StartedCalls ended;
     {
-        const RuntimeLock lock(*this, std::try_to_lock);
+        const RuntimeLock lock(threaded_, false);
         if (!lock.owned()) return 0;
         inside_host = true;
         weft_progress(runtime_);

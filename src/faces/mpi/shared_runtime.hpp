@@ -29,9 +29,8 @@ class SharedRuntime {
     /// Called in MPI_Init. threads: this rank has MPI_THREAD_MULTIPLE. progress: weft and the host
     /// drive each other.
     void prepare(bool threads, bool progress);
-    /// Starts the runtime in the first call. All ranks of MPI_COMM_WORLD call this. Returns true if
-    /// the runtime runs.
-    bool join();
+    /// Starts the runtime in the first call. All ranks of MPI_COMM_WORLD call this.
+    void join();
     [[nodiscard]] bool runs() const { return runtime_ != nullptr; }
     [[nodiscard]] bool refused() const { return refused_; }
     /// Ends the runtime and frees own().
@@ -54,21 +53,6 @@ class SharedRuntime {
     int progress();
 
   private:
-    /// Lock of the runtime, if the program has several threads; marks this thread as inside weft.
-    class RuntimeLock {
-      public:
-        explicit RuntimeLock(SharedRuntime& runtime);
-        /// Does not wait: owned() is false if the runtime is in use.
-        RuntimeLock(SharedRuntime& runtime, std::try_to_lock_t);
-        ~RuntimeLock();
-        RuntimeLock(const RuntimeLock&) = delete;
-        RuntimeLock& operator=(const RuntimeLock&) = delete;
-        [[nodiscard]] bool owned() const { return owned_; }
-
-      private:
-        SharedRuntime& runtime_;
-        bool owned_ = true;
-    };
     struct StartedCall {
         PreparedCall call;
         weft_request* request = nullptr;
@@ -79,7 +63,6 @@ class SharedRuntime {
 
     weft_status run_shared(weft_team* team, PreparedCall& call);
     void drop_pending_teams();
-    static int exchange(void* comm, const void* mine, void* all, std::size_t bytes);
     static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
 
     bool threaded_ = false;
@@ -88,7 +71,6 @@ class SharedRuntime {
     MPI_Comm own_ = MPI_COMM_NULL;
     weft_runtime* runtime_ = nullptr;
     std::mutex join_mutex_;
-    std::mutex runtime_mutex_;
     std::vector<weft_team*> pending_teams_;  ///< to drop when no call of weft is in progress
     StartedCalls started_;
     std::atomic<std::size_t> started_count_{0};

@@ -10,7 +10,7 @@ void Statistics::print(MPI_Comm comm) const {
     std::array<Row, kKindNames.size()> sums{};
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
-    const int words = static_cast<int>(sums.size() * kWords);
+    constexpr int words = sizeof sums / sizeof(std::uint64_t);
     if (PMPI_Reduce(rows_.data(), sums.data(), words, MPI_UINT64_T, MPI_SUM, 0, comm) !=
             MPI_SUCCESS ||
         rank != 0)

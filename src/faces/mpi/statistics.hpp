@@ -62,19 +62,25 @@ inline constexpr std::array<std::string_view, 11> kWhyNames{
 /// Counts and times of this rank's calls.
 class Statistics {
   public:
+    using Time = std::chrono::steady_clock::time_point;
+
     [[nodiscard]] bool enabled() const { return enabled_; }
     void enable() { enabled_ = true; }
 
-    void count(CallKind kind, Why why, std::uint64_t bytes, std::uint64_t ns) {
+    /// Returns the begin of a call, for count(); not measured unless statistics are enabled.
+    [[nodiscard]] Time begin() const {
+        return enabled_ ? std::chrono::steady_clock::now() : Time();
+    }
+    void count(CallKind kind, Why why, std::uint64_t bytes, Time begun) {
+        if (!enabled_) return;
         Row& row = rows_[static_cast<std::size_t>(kind)];
         ++row.by_why[static_cast<std::size_t>(why)];
         row.bytes += bytes;
-        if (why == Why::served) row.served_ns += ns;
-        if (why != Why::served) row.host_ns += ns;
+        (why == Why::served ? row.served_ns : row.host_ns) +=
+            static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begun).count());
     }
 
-    /// Prints the sums over all ranks to standard error, on rank 0. Collective
-    /// over the communicator.
+    /// Prints the sums over all ranks to standard error, on rank 0. Collective over `comm`.
     void print(MPI_Comm comm) const;
 
   private:
@@ -84,26 +90,9 @@ class Statistics {
         std::uint64_t served_ns = 0;
         std::uint64_t host_ns = 0;
     };
-    static constexpr std::size_t kWords = sizeof(Row) / sizeof(std::uint64_t);
 
     bool enabled_ = false;
     std::array<Row, kKindNames.size()> rows_{};
-};
-
-/// Measures the time of a call if statistics are wanted.
-class CallTimer {
-  public:
-    explicit CallTimer(const Statistics& statistics) {
-        if (statistics.enabled()) begun_ = std::chrono::steady_clock::now();
-    }
-    void count(Statistics& statistics, CallKind kind, Why why, std::size_t bytes) const {
-        if (!statistics.enabled()) return;
-        const auto ns = std::chrono::steady_clock::now() - begun_;
-        statistics.count(kind, why, bytes, static_cast<std::uint64_t>(ns.count()));
-    }
-
-  private:
-    std::chrono::steady_clock::time_point begun_;
 };
 
 }  // namespace weft::mpi

@@ -136,7 +136,7 @@ Tables& tables() {
 }
 
 int forget_type(MPI_Datatype type, int, void*, void*) {
-    const std::lock_guard lock(tables_mutex());
+    const std::lock_guard lock(tables_mutex);
     tables().types.remove(type);
     return MPI_SUCCESS;
 }
@@ -189,10 +189,6 @@ int combiner_of(MPI_Datatype type, MPI_Datatype* base = nullptr) {
     return combiner;
 }
 
-bool is_named(MPI_Datatype type) {
-    return combiner_of(type) == MPI_COMBINER_NAMED;
-}
-
 /// Reads sizes as MPI_Count, since the size of a type above 2 GiB does not fit into an int. Returns
 /// false if the host does not know the type.
 bool read_facts(MPI_Datatype type, TypeFacts& facts) {
@@ -219,7 +215,7 @@ bool is_in_order(MPI_Datatype type, std::size_t size) {
     TypeFacts facts;
     const bool in_order =
         read_facts(base, facts) && facts.contiguous && is_in_order(base, facts.size);
-    if (!is_named(base)) PMPI_Type_free(&base);
+    if (combiner_of(base) != MPI_COMBINER_NAMED) PMPI_Type_free(&base);
     return in_order;
 }
 
@@ -229,7 +225,7 @@ const TypeFacts* add_type(MPI_Datatype type) {
     if (!read_facts(type, facts)) return nullptr;
     facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
     Tables& all = tables();
-    if (!is_named(type)) {
+    if (combiner_of(type) != MPI_COMBINER_NAMED) {
         // Made here, not in the constructor, which may run before a program that only uses
         // sessions has made one.
         if (all.type_key == MPI_KEYVAL_INVALID)
@@ -240,11 +236,6 @@ const TypeFacts* add_type(MPI_Datatype type) {
 }
 
 }  // namespace
-
-std::recursive_mutex& tables_mutex() {
-    static std::recursive_mutex& only = *new std::recursive_mutex;
-    return only;
-}
 
 const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
     static constexpr TypeFacts kNoData{.contiguous = true};
@@ -287,12 +278,12 @@ std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFac
 }
 
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative) {
-    const std::lock_guard lock(tables_mutex());
+    const std::lock_guard lock(tables_mutex);
     tables().operations.add(op, {.function = function, .commutative = commutative, .by_type = {}});
 }
 
 void forget_user_operation(MPI_Op op) {
-    const std::lock_guard lock(tables_mutex());
+    const std::lock_guard lock(tables_mutex);
     Operation* const known = tables().operations.find(op);
     if (known == nullptr || known->builtin) return;
     for (auto& [type, made] : known->by_type)

@@ -53,6 +53,6 @@ void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutativ
 void forget_user_operation(MPI_Op op);
 
 /// Guards the tables of types, operations and communicators where several threads make calls.
-[[nodiscard]] std::recursive_mutex& tables_mutex();
+inline std::recursive_mutex tables_mutex;
 
 }  // namespace weft::mpi
