@@ -3,8 +3,8 @@
 //
 // Idea     A rank publishes a card (bytes), waits until all ranks have published theirs, and reads
 //          the other cards. After start-up, only the non-blocking fence is used, and polled.
-// Next     pmix_bootstrap.cpp for jobs under any PMIx host; join_job.cpp for one rank without a
-//          launcher; caller_bootstrap.cpp for ranks that the caller has connected.
+// Next     pmix_bootstrap.cpp for jobs under any PMIx host, or of one rank without a launcher;
+//          caller_bootstrap.cpp for ranks that the caller has connected.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,6 @@ class Bootstrap {
 
     [[nodiscard]] virtual Rank rank() const = 0;
     [[nodiscard]] virtual Rank size() const = 0;
-    /// Returns true if another library, such as an MPI, controls the process. Then this library
-    /// installs no signal handlers.
-    [[nodiscard]] virtual bool guest() const { return false; }
 
     /// Publishes `card` under `key`, and waits until every rank has published a card under `key`.
     /// Only at start-up.
@@ -64,9 +61,6 @@ class Bootstrap {
     return status & 0xff;
 }
 
-/// Returns true if a PMIx host started this process (weft run, mpirun, srun --mpi=pmix, prterun).
-[[nodiscard]] bool started_by_pmix();
-[[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_pmix_job();
 /// Joins the job of this process: by PMIx if a PMIx host started the process, else a job of one
 /// rank. Fails under a launcher without PMIx that started several ranks.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();

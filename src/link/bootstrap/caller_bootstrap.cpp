@@ -9,8 +9,6 @@
 //          other ranks receive the reason and stop. So no rank waits for a missing rank. If a rank
 //          leaves before agree(), the destructor gives up.
 // Next     src/api/c/runtime.cpp for weft_init_with().
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -44,7 +42,6 @@ class CallerBootstrap final : public Bootstrap {
 
     [[nodiscard]] Rank rank() const override { return job_.rank; }
     [[nodiscard]] Rank size() const override { return job_.size; }
-    [[nodiscard]] bool guest() const override { return true; }
 
     base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
         auto cards = exchange(card, false);

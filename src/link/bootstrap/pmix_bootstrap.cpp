@@ -6,6 +6,7 @@
 //          remote peers are missing under some hosts. Ranks have such data on their cards.
 // Holds    Blocking calls are made only at start-up and at the end. A fence that some rank has not
 //          entered counts as failed, even if PMIx reports a partial success.
+#include <fmt/format.h>
 #include <pmix.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -83,28 +86,10 @@ void watch_launcher() {
 
 /// Returns an integer value, or nullopt. PMIx hosts use different integer types for one key.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
-    switch (value.type) {
-        case PMIX_INT:
-            return value.data.integer;
-        case PMIX_INT16:
-            return value.data.int16;
-        case PMIX_INT32:
-            return value.data.int32;
-        case PMIX_INT64:
-            return value.data.int64;
-        case PMIX_UINT:
-            return value.data.uint;
-        case PMIX_UINT16:
-            return value.data.uint16;
-        case PMIX_UINT32:
-            return value.data.uint32;
-        case PMIX_SIZE:
-            return static_cast<std::int64_t>(value.data.size);
-        case PMIX_UINT64:
-            return static_cast<std::int64_t>(value.data.uint64);
-        default:
-            return std::nullopt;
-    }
+    pmix_status_t status = PMIX_SUCCESS;
+    std::int64_t number = 0;
+    PMIX_VALUE_GET_NUMBER(status, &value, number, std::int64_t);
+    return status == PMIX_SUCCESS ? std::optional(number) : std::nullopt;
 }
 
 /// Owns a value that PMIx_Get() has allocated.
@@ -370,13 +355,48 @@ base::Result<void> PmixBootstrap::finalize() {
     return {};
 }
 
-}  // namespace
-
+/// Returns true if a PMIx host started this process (weft run, mpirun, srun --mpi=pmix, prterun).
 bool started_by_pmix() {
     return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr;
 }
 
-base::Result<std::unique_ptr<Bootstrap>> join_pmix_job() {
+/// Joins the job of a process without a launcher, which has one rank.
+std::unique_ptr<Bootstrap> join_job_of_one_rank() {
+    return join_job_of_caller(
+        {.exchange =
+             [](void*, const void* mine, void* all, std::size_t bytes) {
+                 std::memcpy(all, mine, bytes);
+                 return 0;
+             },
+         .fence_start = [](void*) { return 0; },
+         .fence_test =
+             [](void*, int* done) {
+                 *done = 1;
+                 return 0;
+             },
+         .abort = [](void*, int, const char* text) { fmt::print(stderr, "weft: {}\n", text); }});
+}
+
+/// Fails under a launcher of several ranks that offers only an older protocol. Its N processes must
+/// not become N jobs of one rank: their results would seem valid, but be those of smaller jobs.
+base::Result<std::unique_ptr<Bootstrap>> join_job_without_pmix() {
+    for (const char* const name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+        const char* const value = std::getenv(name);
+        if (value != nullptr && std::atoi(value) > 1) {
+            return base::fail(
+                Status::environment,
+                "started by a launcher that does not offer PMIx ({}={}): use weft run, "
+                "mpirun of Open MPI, srun --mpi=pmix or prterun",
+                name, value);
+        }
+    }
+    return join_job_of_one_rank();
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Bootstrap>> join_job() {
+    if (!started_by_pmix()) return join_job_without_pmix();
     if (!base::has_home_folder()) {
         return base::fail(Status::environment,
                           "PMIx needs a home folder: user {} is not in the user database, and HOME "
@@ -384,6 +404,11 @@ base::Result<std::unique_ptr<Bootstrap>> join_pmix_job() {
                           ::geteuid());
     }
     return PmixBootstrap::join();
+}
+
+std::optional<Rank> rank_by_environment() {
+    if (!started_by_pmix()) return std::nullopt;
+    return static_cast<Rank>(std::atoi(std::getenv("PMIX_RANK")));
 }
 
 /// Extracts the version from "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)" or "OpenPMIx 5.0.7,

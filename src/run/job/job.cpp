@@ -85,8 +85,8 @@ class Joiner {
     }
 
     base::Result<Job> run() {
-        const bool guest = job_.bootstrap != nullptr && job_.bootstrap->guest();
-        job_.sigterm_report = std::make_unique<SigtermReport>(!guest);
+        // In a job of the caller, another library, such as an MPI, controls the process.
+        job_.sigterm_report = std::make_unique<SigtermReport>(job_.bootstrap == nullptr);
         job_.sigterm_report->set_rank(link::rank_by_environment().value_or(-1));
         job_.sigterm_report->set_stage("start-up: joining the job");
         std::optional<StartWatch> watch;
