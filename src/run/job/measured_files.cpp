@@ -16,78 +16,27 @@ namespace weft::run {
 
 namespace {
 
-/// Simple JSON value as text, and its path, such as "choices", "3", "layout".
-struct Leaf {
-    std::vector<std::string> path;
-    std::string text;
-};
+using nlohmann::json;
 
-/// Parser callbacks that append each leaf of a JSON text to a list.
-class Leaves : public nlohmann::json_sax<nlohmann::json> {
-  public:
-    explicit Leaves(std::vector<Leaf>& leaves) : leaves_(leaves) {}
+/// Returns a member of a JSON object, or null. Returns a reference, because copies of deeply nested
+/// values would overflow the stack.
+const json& member(const json& object, const char* key) {
+    static const json none;
+    const auto found = object.find(key);
+    return found != object.end() ? *found : none;
+}
 
-    bool null() override { return add("null"); }
-    bool boolean(bool value) override { return add(value ? "true" : "false"); }
-    bool number_integer(number_integer_t value) override { return add(fmt::format("{}", value)); }
-    bool number_unsigned(number_unsigned_t value) override { return add(fmt::format("{}", value)); }
-    bool number_float(number_float_t, const string_t& text) override { return add(text); }
-    bool string(string_t& value) override { return add(value); }
-    bool binary(binary_t&) override { return false; }
-    bool start_object(std::size_t) override { return enter(false); }
-    bool key(string_t& name) override {
-        path_.back() = name;
-        return name.size() <= kKeyMax;  // each leaf below this key stores a copy of it
-    }
-    bool end_object() override { return leave(); }
-    bool start_array(std::size_t) override { return enter(true); }
-    bool end_array() override { return leave(); }
-    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
-        return false;
-    }
-
-  private:
-    static constexpr std::size_t kDepthMax = 32;
-    static constexpr std::size_t kKeyMax = 100;
-
-    bool add(std::string text) {
-        leaves_.push_back({path_, std::move(text)});
-        count();
-        return true;
-    }
-    bool enter(bool list) {
-        path_.emplace_back(list ? "0" : "");
-        lists_.push_back(list);
-        return path_.size() <= kDepthMax;
-    }
-    bool leave() {
-        path_.pop_back();
-        lists_.pop_back();
-        count();
-        return true;
-    }
-    /// Increments the index in the path, if the innermost value is a list.
-    void count() {
-        if (!lists_.empty() && lists_.back())
-            path_.back() = fmt::format("{}", std::stoull(path_.back()) + 1);
-    }
-
-    std::vector<Leaf>& leaves_;
-    std::vector<std::string> path_;
-    std::vector<bool> lists_;  ///< for each open value: true for a list, false for an object
-};
-
-/// Returns the leaves of a JSON object. Fails unless its key "schema" has the value `schema`.
-base::Result<std::vector<Leaf>> leaves_of(std::string_view text, std::string_view schema) {
-    std::vector<Leaf> leaves;
-    Leaves reader(leaves);
-    const bool whole = nlohmann::json::sax_parse(text, &reader);
-    const bool fits = std::ranges::any_of(leaves, [&](const Leaf& leaf) {
-        return leaf.path == std::vector<std::string>{"schema"} && leaf.text == schema;
-    });
-    if (!whole || !fits)
+/// Parses a JSON object. Fails unless its key "schema" has the value `schema`.
+base::Result<json> object_of(std::string_view text, std::string_view schema) {
+    json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!object.is_object() || member(object, "schema") != schema)
         return base::fail(Status::argument, "is not a JSON object of the schema {}", schema);
-    return leaves;
+    return object;
+}
+
+/// Returns a value that is neither a list nor an object, as text.
+std::string text_of(const json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 template <class Number>
@@ -98,7 +47,9 @@ base::Result<void> read_number(const std::string& text, Number& value) {
     return {};
 }
 
-base::Result<void> set(plan::TunedChoice& choice, const std::string& key, const std::string& text) {
+base::Result<void> set(plan::TunedChoice& choice, const std::string& key, const json& value) {
+    if (value.is_structured()) return {};
+    const std::string text = text_of(value);
     if (key == "collective") choice.of.collective = text;
     if (key == "layout") choice.of.layout = text;
     if (key == "provider") choice.of.provider = text;
@@ -151,23 +102,21 @@ base::Result<std::string> read_agreed(const char* variable, const std::string& p
 }  // namespace
 
 base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name) {
-    const auto leaves = leaves_of(text, kTuningSchema);
-    if (!leaves) return leaves.failure();
+    const auto object = object_of(text, kTuningSchema);
+    if (!object) return object.failure();
+    const json& list = member(*object, "choices");
+    if (list.is_object() && !list.empty())
+        return base::fail(Status::argument, "choices: '{}' is not an index of the list",
+                          list.begin().key());
     std::vector<plan::TunedChoice> choices;
-    for (const Leaf& leaf : *leaves) {
-        if (leaf.path.size() != 3 || leaf.path[0] != "choices") continue;
-        std::size_t number = 0;
-        const auto counted = read_number(leaf.path[1], number);
-        if (!counted || number >= leaves->size())
-            return base::fail(Status::argument, "choices: '{}' is not an index of the list",
-                              leaf.path[1]);
-        if (number >= choices.size()) choices.resize(number + 1);
-        if (auto done = set(choices[number], leaf.path[2], leaf.text); !done)
-            return done.failure().within(fmt::format("choice {}: {}", number, leaf.path[2]));
+    for (const json& entry : list) {
+        const std::string what = fmt::format("choice {}", choices.size());
+        plan::TunedChoice& choice = choices.emplace_back();
+        for (const auto& [key, value] : entry.items())
+            if (auto done = set(choice, key, value); !done)
+                return done.failure().within(fmt::format("{}: {}", what, key));
+        if (auto checked = check(choice); !checked) return checked.failure().within(what);
     }
-    for (std::size_t number = 0; number < choices.size(); ++number)
-        if (auto checked = check(choices[number]); !checked)
-            return checked.failure().within(fmt::format("choice {}", number));
     return plan::Tuning(std::move(choices), std::move(name));
 }
 
@@ -183,11 +132,11 @@ base::Result<plan::MeasuredCosts> parse_costs(std::string_view text) {
     plan::MeasuredCosts costs;
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && text[first] == '{') {
-        const auto leaves = leaves_of(text, kParametersSchema);
-        if (!leaves) return leaves.failure();
-        for (const Leaf& leaf : *leaves) {
-            if (leaf.path.size() != 2 || leaf.path[0] != "parameters") continue;
-            if (auto done = set_cost(costs, leaf.path[1], leaf.text); !done) return done.failure();
+        const auto object = object_of(text, kParametersSchema);
+        if (!object) return object.failure();
+        for (const auto& [key, value] : member(*object, "parameters").items()) {
+            if (value.is_structured()) continue;
+            if (auto done = set_cost(costs, key, text_of(value)); !done) return done.failure();
         }
         return costs;
     }

@@ -32,11 +32,11 @@ TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
     EXPECT_EQ(tuning.failure().text, "choices: '900000' is not an index of the list");
 }
 
-/// Each value of a list stored a copy of the list's key.
-TEST(PlacesInTuning, LongKeysAreRefused) {
+/// Each value of a list stored a copy of the list's key. Such a file was refused, too.
+TEST(PlacesInTuning, LongKeysAreIgnored) {
     const std::string text =
         fmt::format(R"({{"{}": [1, 2, 3], "schema": "weft-tuning-1"}})", std::string(1 << 20, 'k'));
-    EXPECT_FALSE(run::parse_tuning(text, "file.json").ok());
+    EXPECT_TRUE(run::parse_tuning(text, "file.json").ok());
 }
 
 }  // namespace
