@@ -37,8 +37,8 @@ constexpr std::size_t kDetourBytes = 8 * kPageBytes;
 /// Returns the limits with defaults filled in. `peers` of the options includes the calling rank.
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
-    const auto local = std::count_if(options.peers.begin(), options.peers.end(),
-                                     [](const DirectPeer& peer) { return peer.pid != 0; });
+    const auto local =
+        std::ranges::count_if(options.peers, [](const DirectPeer& peer) { return peer.pid != 0; });
     limits.peers = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(local - 1, 1));
     if (limits.bytes_max != 0) return limits;
     limits.bytes_max = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes / 4 /

@@ -5,7 +5,7 @@
 //          local peers can access it:
 //          - segment: the buffer is in the owner's segment, which peers have mapped.
 //          - adopted: its pages belong to an object that peers can map (remapped_memory.hpp).
-//          - bounced: the owner keeps a copy of the buffer in its segment (bounce_area.hpp).
+//          - bounced: the owner keeps a copy of the buffer in its segment (BounceArea).
 //          - copied: the kernel copies between the two processes.
 // Holds    Every buffer can be exposed. expose() and conceal() of a buffer in the segment or in
 //          adopted memory allocate nothing and make at most one system call. map() of a block whose
@@ -16,6 +16,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,13 +25,77 @@
 #include <string_view>
 #include <vector>
 
+#include "base/extent.hpp"
 #include "base/reach.hpp"
-#include "link/direct/bounce_area.hpp"
 #include "link/direct/peer_windows.hpp"
 #include "link/direct/remapped_memory.hpp"
 #include "weft/types.hpp"
 
 namespace weft::link {
+
+/// Part of the calling rank's segment, for copies of buffers that local peers cannot map. The owner
+/// copies a buffer to a piece of this area before a call, and back after it if peers may have
+/// written to the piece. No function allocates. New pieces are at the lowest free address, so that
+/// few pages are touched. The piece of a failed call is never given back, because peers may still
+/// write to it.
+class BounceArea {
+  public:
+    static constexpr std::size_t kPieces = 8;  ///< largest number of pieces in use at a time
+
+    explicit BounceArea(std::span<std::byte> memory) : memory_(memory) {}
+
+    /// Returns the largest size of a piece: half of the area, because a call may have an input and
+    /// an output.
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
+    /// Returns a piece of at least `bytes` bytes, or nullptr if there is no room.
+    [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
+        const auto [begin, at] = find(bytes);
+        if (begin == kNowhere) return nullptr;
+        const auto lent = pieces_.begin() + count_++;
+        std::copy_backward(pieces_.begin() + at, lent, lent + 1);
+        pieces_[at] = {begin, begin + base::round_up(bytes, kPageBytes)};
+        return memory_.data() + begin;
+    }
+    /// Frees a piece. Ignores an address that is not the start of a piece in use.
+    void give_back(const std::byte* piece) noexcept {
+        const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
+        const auto lent = pieces_.begin() + count_;
+        const auto found = std::find_if(pieces_.begin(), lent,
+                                        [&](const Piece& one) { return one.begin == begin; });
+        if (found == lent) return;
+        std::copy(found + 1, lent, found);
+        --count_;
+    }
+    [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+        return find(bytes).begin != kNowhere;
+    }
+
+  private:
+    struct Piece {
+        std::uint64_t begin = 0;  ///< offset in the area
+        std::uint64_t end = 0;
+    };
+    /// Free room before, between or after pieces.
+    struct Gap {
+        std::uint64_t begin = kNowhere;  ///< offset in the area; kNowhere: no room
+        std::size_t at = 0;              ///< index in `pieces_` for a piece in the gap
+    };
+    static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+    [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept {
+        if (bytes > bytes_max() || count_ == kPieces) return {};
+        const std::uint64_t wanted = base::round_up(bytes, kPageBytes);
+        std::uint64_t begin = 0;
+        std::size_t at = 0;
+        while (at < count_ && pieces_[at].begin - begin < wanted) begin = pieces_[at++].end;
+        if (memory_.size() - begin < wanted) return {};
+        return {begin, at};
+    }
+
+    std::span<std::byte> memory_;
+    std::array<Piece, kPieces> pieces_{};  ///< the first count_ are in use, by ascending offset
+    std::size_t count_ = 0;
+};
 
 /// A rank of the job, as the calling rank sees it.
 struct DirectPeer {

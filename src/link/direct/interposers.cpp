@@ -15,13 +15,158 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 
-#include "link/direct/remapped_calls.hpp"
+#include "base/extent.hpp"
+#include "link/direct/remapped_ranges.hpp"
 #include "weft/preload.h"
+
+namespace weft::link {
+
+inline constexpr int kGuardInstall = 102;  ///< MADV_GUARD_INSTALL, since Linux 6.13
+
+/// madvise() and mremap() of memory that is partly remapped. The memory may have several mappings,
+/// and each is handled separately. Remapped pages are freed in their object, replaced by zeros, or
+/// moved. The kernel handles other pages.
+class RemappedCalls {
+  public:
+    using Pages = RemappedRange::Pages;
+    using Madvise = int (*)(void*, std::size_t, int);
+
+    explicit RemappedCalls(RemappedRanges& ranges) noexcept : ranges_(ranges) {}
+
+    /// Returns true if a page is remapped, or was remapped before a fork made it private.
+    [[nodiscard]] bool has_remapped(Pages pages) noexcept {
+        Mapping mapping;
+        for (std::uint64_t at = pages.begin;
+             at < pages.end && find_mapping(at, mapping) && mapping.begin < pages.end;
+             at = mapping.end)
+            if (names_object(mapping.name)) return true;
+        return false;
+    }
+
+    /// Performs madvise() for advice that clears pages or installs guards in pages, some of which
+    /// may be remapped. `next` is the madvise() that would have been called without this library.
+    [[nodiscard]] int clear(Pages pages, int advice, Madvise next) noexcept {
+        auto* const start = reinterpret_cast<void*>(pages.begin);
+        if (!has_remapped(pages)) return next(start, pages.bytes(), advice);
+        if (advice == MADV_REMOVE) {
+            errno = EINVAL;  // as the kernel does for private memory
+            return -1;
+        }
+        // Before Linux 6.13 the kernel refuses guards. A call for 0 bytes detects that.
+        if (advice == kGuardInstall && next(start, 0, advice) != 0) return -1;
+        int error = 0;
+        Mapping mapping;
+        std::uint64_t at = pages.begin;
+        while (at < pages.end && find_mapping(at, mapping) && mapping.begin < pages.end) {
+            if (mapping.begin > at) error = ENOMEM;
+            const Pages part{std::max(at, mapping.begin), std::min(pages.end, mapping.end)};
+            at = part.end;
+            if (clear_part(mapping, part, advice, next) != 0 && error == 0) error = errno;
+        }
+        if (at < pages.end && error == 0) error = ENOMEM;
+        if (error == 0) return 0;
+        errno = error;
+        return -1;
+    }
+
+    /// Performs mremap() for memory that is partly remapped: moves its mappings one by one, and
+    /// adds private pages if the size grows. Sets errno as for a single private mapping.
+    [[nodiscard]] void* move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept {
+        const RemappedRanges::Change change(ranges_);
+        const auto refuse = [](int error) {
+            errno = error;
+            return MAP_FAILED;
+        };
+        bool remapped = false;
+        Mapping mapping;
+        const Pages kept{from.begin, std::min(from.end, from.begin + bytes)};
+        for (std::uint64_t at = kept.begin; at < kept.end; at = mapping.end) {
+            if (!ranges_.query_.find(at, mapping, AddressQuery::Names::yes) || mapping.begin > at)
+                return refuse(EFAULT);
+            const bool object = names_object(mapping.name);
+            if (!object && (mapping.shared || mapping.inode != 0)) return refuse(EFAULT);
+            remapped = remapped || object;
+        }
+        if (!remapped) return refuse(EFAULT);
+        // New pages are private, because the object's next pages may be mapped at another address.
+        const std::uint64_t more = bytes - kept.bytes();
+        const auto map = [&](void* at, std::uint64_t size, int how) {
+            return ::mmap(at, size, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
+        };
+        const bool is_fixed = (flags & MREMAP_FIXED) != 0;
+        auto* const end = reinterpret_cast<void*>(kept.end);
+        if (!is_fixed && (more == 0 || map(end, more, MAP_FIXED_NOREPLACE) == end)) {
+            if (from.end > kept.end) ::munmap(end, from.end - kept.end);
+            return reinterpret_cast<void*>(from.begin);
+        }
+        if ((flags & MREMAP_MAYMOVE) == 0) return refuse(ENOMEM);
+        const auto begin = reinterpret_cast<std::uintptr_t>(fixed);
+        if (is_fixed && (begin % kPageBytes != 0 || from.overlaps({begin, begin + bytes})))
+            return refuse(EINVAL);
+        void* const to = map(fixed, bytes, is_fixed ? MAP_FIXED : 0);
+        if (to == MAP_FAILED) return MAP_FAILED;
+        const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(to) - from.begin;
+        /// Moves all mappings within `pages` by `by` bytes. Returns the end of the last one moved.
+        const auto move_all = [&](Pages pages, std::uint64_t by) {
+            constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
+            std::uint64_t at = pages.begin;
+            while (at < pages.end && ranges_.query_.find(at, mapping)) {
+                const std::uint64_t size = std::min(pages.end, mapping.end) - at;
+                if (::syscall(SYS_mremap, at, size, size, kHow, at + by) == -1) break;
+                at += size;
+            }
+            return at;
+        };
+        if (const std::uint64_t moved = move_all(kept, distance); moved < kept.end) {
+            // The process has too many mappings: return earlier mappings to their old addresses.
+            static_cast<void>(move_all({from.begin + distance, moved + distance}, 0 - distance));
+            ::munmap(to, bytes);
+            return refuse(ENOMEM);
+        }
+        if (from.end > kept.end) ::munmap(end, from.end - kept.end);
+        return to;
+    }
+
+  private:
+    [[nodiscard]] bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
+        const RemappedRanges::Change change(ranges_);
+        return ranges_.query_.find(address, mapping, AddressQuery::Names::yes);
+    }
+
+    [[nodiscard]] int clear_part(const Mapping& mapping, Pages part, int advice,
+                                 Madvise next) noexcept {
+        auto* const at = reinterpret_cast<void*>(part.begin);
+        if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
+        if (mapping.shared && advice != kGuardInstall) {
+            // This call checks the pages: the kernel refuses locked ones. It refuses MADV_FREE of
+            // shared memory; MADV_DONTNEED, which frees without delay, satisfies MADV_FREE, too.
+            if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0)
+                return -1;
+            const RemappedRanges::Change change(ranges_);
+            RemappedRange* const range = ranges_.owner(mapping);
+            // During a fork the object's pages must stay, because the child may be copying them.
+            if (range != nullptr && ranges_.forks_ == 0 &&
+                range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes()))
+                return 0;
+        }
+        // In memory that a fork made private, the advice would show the object's old pages again.
+        // Guards need private memory, so that a child inherits them.
+        void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (zeros == MAP_FAILED) return next(at, part.bytes(), MADV_DONTNEED);
+        return advice == kGuardInstall ? next(at, part.bytes(), advice) : 0;
+    }
+
+    RemappedRanges& ranges_;
+};
+
+}  // namespace weft::link
 
 namespace {
 
@@ -30,7 +175,7 @@ using weft::link::kPageBytes;
 using weft::link::RemappedCalls;
 using weft::link::RemappedRanges;
 
-using Madvise = int (*)(void*, std::size_t, int);
+using Madvise = RemappedCalls::Madvise;
 using Mremap = void* (*)(void*, std::size_t, std::size_t, int, ...);
 
 int system_madvise(void* address, std::size_t bytes, int advice) {
@@ -68,7 +213,7 @@ bool acts_on_contents(int advice) noexcept {
 /// Returns the pages from `address`, which must be the start of a page.
 RemappedRanges::Pages pages_of(void* address, std::size_t bytes) noexcept {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    return {begin, begin + (bytes + kPageBytes - 1) / kPageBytes * kPageBytes};
+    return {begin, begin + weft::base::round_up(bytes, kPageBytes)};
 }
 
 bool is_page_start(void* address) noexcept {

@@ -116,7 +116,7 @@ bool for_each_flagged_mapping(Body body) noexcept {
 bool has_library_allocator() noexcept {
     void* const library = base_of(::dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
     constexpr std::array kNames{"malloc", "free", "realloc", "mmap", "munmap"};
-    return library != nullptr && std::all_of(kNames.begin(), kNames.end(), [&](const char* name) {
+    return library != nullptr && std::ranges::all_of(kNames, [&](const char* name) {
                return base_of(::dlsym(RTLD_DEFAULT, name)) == library;
            });
 }

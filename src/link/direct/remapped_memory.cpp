@@ -9,7 +9,6 @@
 
 #include "base/clock.hpp"
 #include "link/direct/process_facts.hpp"
-#include "link/direct/remapped_object.hpp"
 
 namespace weft::link {
 namespace {

@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "base/clock.hpp"
-#include "link/direct/remapped_object.hpp"
 
 namespace weft::link {
 namespace {

@@ -12,7 +12,7 @@
 //          within a page. The edges hold copies of such partial pages, so that the window shows the
 //          whole buffer.
 // Why      A range with room for a large page has a hole before its first edge, so that the offset
-//          of a page in the object is equal to its address modulo 2 MiB (remapped_object.hpp).
+//          of a page in the object is equal to its address modulo 2 MiB (map_object()).
 // Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
 //          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
 //          use a range; the window stays mapped from uses().try_begin() to uses().end().
@@ -20,17 +20,76 @@
 //          made.
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
 
 #include "base/reach.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/direct/kept_file.hpp"
-#include "link/direct/large_pages.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
+
+inline constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
+
+/// Name of an object, as passed to memfd_create(). A process reuses numbers of file descriptors. So
+/// the name contains the generation, and a peer that opens the descriptor through /proc checks it.
+struct ObjectName {
+    explicit ObjectName(std::uint32_t generation) noexcept {
+        std::snprintf(text, sizeof text, "weft-adopted-%u", static_cast<unsigned>(generation));
+    }
+    char text[32];
+};
+
+/// Returns true if `mapping`, a name in /proc/self/maps, is that of an object. The object may have
+/// any generation and be another process's.
+[[nodiscard]] inline bool names_object(const char* mapping) noexcept {
+    constexpr char kStart[] = "/memfd:weft-adopted-";
+    return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
+}
+
+/// Returns true if `link`, a descriptor in /proc, refers to an object of that generation.
+[[nodiscard]] inline bool links_to_object(const char* link, std::uint32_t generation) noexcept {
+    char expected[64];
+    char found[64];
+    const int length = std::snprintf(expected, sizeof expected, "/memfd:%s (deleted)",
+                                     ObjectName(generation).text);
+    return ::readlink(link, found, sizeof found) == length &&
+           std::memcmp(found, expected, static_cast<std::size_t>(length)) == 0;
+}
+
+/// Maps an object of `bytes` bytes as a window. A window of at least kLargePageBytes is aligned to
+/// kLargePageBytes, because the kernel uses a large page only if the address and the offset in the
+/// file are equal modulo 2 MiB. Core dumps omit windows. Returns an empty range if the system has
+/// no room.
+[[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
+    const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
+    void* const room = ::mmap(nullptr, bytes + spare, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return {};
+    auto* const reserved = static_cast<std::byte*>(room);
+    const std::uint64_t before =
+        spare == 0 ? 0 : (spare - reinterpret_cast<std::uintptr_t>(room) % spare) % spare;
+    std::byte* const start = reserved + before;
+    if (before > 0) ::munmap(reserved, before);
+    if (spare > before) ::munmap(start + bytes, spare - before);
+    AddressRange window(start, bytes);
+    constexpr int kProtection = PROT_READ | PROT_WRITE;
+    if (::mmap(start, bytes, kProtection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return {};
+    // The owner's core dump has these pages at the program's addresses. A system call, because this
+    // library replaces the function madvise().
+    ::syscall(SYS_madvise, start, bytes, MADV_DONTDUMP);
+    return window;
+}
 
 /// Counts the uses of a range. A use may begin after permit() and before the range is retired. Any
 /// thread may call these functions.
@@ -64,6 +123,52 @@ class RangeUses {
     /// try_begin() sees that the range is retired, or the retiring thread sees the use.
     std::atomic<std::uint32_t> usable_{0};
     std::atomic<std::int32_t> uses_{0};
+};
+
+/// Decides whether to request large pages for an object. A page of 2 MiB takes less than half the
+/// time of 512 small ones to make, fill and map. But it takes several times as long if the kernel
+/// or the hypervisor has to free or move memory for it first. So each attempt is timed. After a
+/// failed or slow attempt, the next kPauseMin large pages are not tried; the number doubles with
+/// each further failure, up to kPauseMax. A fast success resets it. So slow attempts cost a small
+/// part of the time of remapping. No attempt is made if the system has large pages disabled.
+class LargePages {
+  public:
+    LargePages() : allowed_(enabled_in_system()) {}
+
+    /// Returns true if the next large page would be tried.
+    [[nodiscard]] bool expected() const noexcept { return allowed_ && left_out_ == 0; }
+    /// Returns true if the next large page should be tried. Otherwise counts it as left out.
+    [[nodiscard]] bool worth_trying() noexcept {
+        if (!allowed_) return false;
+        if (left_out_ == 0) return true;
+        --left_out_;
+        return false;
+    }
+    /// Records an attempt: whether the kernel made the page, and the processor time that it took.
+    void tried(bool made, std::chrono::nanoseconds took) noexcept {
+        if (made && took < kSmallPagesTake) {
+            pause_ = kPauseMin;
+            return;
+        }
+        left_out_ = pause_;
+        if (pause_ < kPauseMax) pause_ *= 2;
+    }
+
+  private:
+    /// Limit of a fast attempt: the time that 512 small pages take beyond a ready large page.
+    static constexpr std::chrono::microseconds kSmallPagesTake{600};
+    static constexpr std::uint32_t kPauseMin = 32;
+    static constexpr std::uint32_t kPauseMax = 1024;
+
+    static bool enabled_in_system() {
+        std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+        std::string choices;
+        return std::getline(file, choices) && choices.find("[never]") == std::string::npos;
+    }
+
+    bool allowed_;
+    std::uint32_t left_out_ = 0;       ///< number of large pages still to leave out
+    std::uint32_t pause_ = kPauseMin;  ///< large pages to leave out after the next failure
 };
 
 class RemappedRange {

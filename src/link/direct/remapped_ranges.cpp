@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "link/direct/process_facts.hpp"
-#include "link/direct/remapped_object.hpp"
 
 namespace weft::link {
 namespace {

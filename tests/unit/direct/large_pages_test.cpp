@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: large pages are tried as long as the kernel makes them quickly. Method: the test passes the
 // times that the kernel has supposedly taken.
-#include "link/direct/large_pages.hpp"
-
 #include <gtest/gtest.h>
+
+#include "link/direct/remapped_range.hpp"
 
 namespace weft::link {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/direct/remapped_object.hpp"
+#include "link/direct/remapped_range.hpp"
 #include "link/shared/os_handles.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 

@@ -17,8 +17,8 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/random.hpp"
-#include "link/direct/large_pages.hpp"
 #include "link/direct/process_facts.hpp"
+#include "link/direct/remapped_range.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link::testing {
