@@ -12,7 +12,6 @@
 // Next     link/shared for the memory behind the offsets.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 

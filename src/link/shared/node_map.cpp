@@ -93,11 +93,11 @@ std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
 /// Returns true if the ranks are strictly ascending and not negative.
 [[nodiscard]] bool is_ascending(const std::vector<Rank>& ranks) noexcept {
     return (ranks.empty() || ranks.front() >= 0) &&
-           std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<>()) == ranks.end();
+           std::ranges::adjacent_find(ranks, std::greater_equal<>()) == ranks.end();
 }
 
 [[nodiscard]] bool has_mapped(const MapVerdict& verdict, Rank rank) noexcept {
-    return std::binary_search(verdict.mapped.begin(), verdict.mapped.end(), rank);
+    return std::ranges::binary_search(verdict.mapped, rank);
 }
 
 /// Start of a verdict as bytes. The mapped ranks follow.
@@ -185,9 +185,7 @@ const NodeMap::LocalRank* NodeMap::find(Rank rank) const noexcept {
     // Ranks of a node usually have consecutive numbers, so this guess is nearly always right.
     const auto guess = static_cast<std::uint32_t>(rank - candidates_.front().rank);
     if (guess < candidates_.size() && candidates_[guess].rank == rank) return &candidates_[guess];
-    const auto found =
-        std::lower_bound(candidates_.begin(), candidates_.end(), rank,
-                         [](const LocalRank& candidate, Rank r) { return candidate.rank < r; });
+    const auto found = std::ranges::lower_bound(candidates_, rank, {}, &LocalRank::rank);
     return found != candidates_.end() && found->rank == rank ? &*found : nullptr;
 }
 
@@ -198,11 +196,7 @@ std::vector<Rank> NodeMap::candidates() const {
 }
 
 MapVerdict NodeMap::verdict() const {
-    MapVerdict verdict;
-    verdict.rank = me_;
-    verdict.mode = mode_;
-    verdict.base = reinterpret_cast<std::uintptr_t>(first_);
-    verdict.stride = stride_;
+    MapVerdict verdict{me_, mode_, reinterpret_cast<std::uintptr_t>(first_), stride_, {}};
     for (const LocalRank& candidate : candidates_)
         if (candidate.base != nullptr) verdict.mapped.push_back(candidate.rank);
     return verdict;
@@ -212,8 +206,7 @@ void NodeMap::settle(const NodeGroup& group) {
     WEFT_CHECK(is_ascending(group.ranks), me_);
     for (const Rank rank : group.ranks) WEFT_CHECK(base(rank) != nullptr, me_, rank);
     for (LocalRank& candidate : candidates_) {
-        if (candidate.base == nullptr ||
-            std::binary_search(group.ranks.begin(), group.ranks.end(), candidate.rank))
+        if (candidate.base == nullptr || std::ranges::binary_search(group.ranks, candidate.rank))
             continue;
         // Keeps the addresses reserved, so that no other mapping is placed there.
         void* const cleared =
@@ -243,17 +236,16 @@ std::string NodeMap::problems() const {
 NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me) {
     std::vector<const MapVerdict*> ordered;
     for (const MapVerdict& verdict : verdicts) ordered.push_back(&verdict);
-    std::sort(ordered.begin(), ordered.end(),
-              [](const MapVerdict* a, const MapVerdict* b) { return a->rank < b->rank; });
+    std::ranges::sort(ordered, {}, &MapVerdict::rank);
     std::vector<std::vector<const MapVerdict*>> groups;
     std::size_t mine = verdicts.size();
     for (const MapVerdict* const verdict : ordered) {
         const auto joins = [verdict](const std::vector<const MapVerdict*>& group) {
-            return std::all_of(group.begin(), group.end(), [verdict](const MapVerdict* member) {
+            return std::ranges::all_of(group, [verdict](const MapVerdict* member) {
                 return has_mapped(*member, verdict->rank) && has_mapped(*verdict, member->rank);
             });
         };
-        const auto found = std::find_if(groups.begin(), groups.end(), joins);
+        const auto found = std::ranges::find_if(groups, joins);
         const auto index = static_cast<std::size_t>(found - groups.begin());
         if (found == groups.end()) groups.emplace_back();
         groups[index].push_back(verdict);
@@ -288,11 +280,8 @@ base::Result<MapVerdict> MapVerdict::from_bytes(std::span<const std::byte> bytes
                           "for each rank",
                           bytes.size(), sizeof head, sizeof(Rank));
     std::memcpy(&head, bytes.data(), sizeof head);
-    MapVerdict verdict;
-    verdict.rank = head.rank;
-    verdict.mode = static_cast<AddressMode>(head.mode);
-    verdict.base = head.base;
-    verdict.stride = head.stride;
+    MapVerdict verdict{
+        head.rank, AddressMode{static_cast<std::uint8_t>(head.mode)}, head.base, head.stride, {}};
     verdict.mapped.resize((bytes.size() - sizeof head) / sizeof(Rank));
     if (!verdict.mapped.empty())
         std::memcpy(verdict.mapped.data(), bytes.data() + sizeof head, bytes.size() - sizeof head);

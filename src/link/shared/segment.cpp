@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -34,12 +35,9 @@ std::uint64_t hash_of(std::string_view text) noexcept {
 /// Returns the kernel's random id of this boot, or the host's name if /proc has no such file. Two
 /// hosts may have equal names; then inode and nonce show that their segments are different.
 std::string boot_identity() {
-    const base::FileDescriptor file(
-        ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-    char text[64];
-    const ssize_t length = file.open() ? ::read(file.number(), text, sizeof text) : -1;
-    if (length <= 0) return "host " + base::host_name();
-    return {text, static_cast<std::size_t>(length)};
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    return std::getline(file, id) ? id : "host " + base::host_name();
 }
 
 std::string pid_namespace_identity() {
@@ -81,10 +79,6 @@ base::Result<void> check_file_limit(std::uint64_t bytes) {
 
 }  // namespace
 
-std::span<const std::byte, 64> SegmentCard::to_bytes() const noexcept {
-    return std::as_bytes(std::span<const SegmentCard, 1>(this, 1));
-}
-
 base::Result<SegmentCard> SegmentCard::from_bytes(std::span<const std::byte> bytes) {
     SegmentCard card;
     if (bytes.size() != sizeof card)
@@ -113,9 +107,7 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
         return failure_of("ftruncate", bytes);
     if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return failure_of("fcntl(F_ADD_SEALS)", bytes);
-    SegmentHeader header;
-    header.nonce = *nonce;
-    header.bytes = bytes;
+    const SegmentHeader header{.nonce = *nonce, .bytes = bytes};
     if (::pwrite(file.number(), &header, sizeof header, 0) != sizeof header)
         return failure_of("writing the header", bytes);
     struct stat status;

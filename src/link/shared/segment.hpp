@@ -59,7 +59,6 @@ struct SegmentCard {
     std::uint32_t node = 0;        ///< virtual node; only ranks with equal numbers map each other
     std::uint32_t free_bases = 0;  ///< bit k: the process can reserve 1 TiB at common_base(k)
 
-    [[nodiscard]] std::span<const std::byte, 64> to_bytes() const noexcept;
     /// Fails if the bytes have another size or `kind` than a card of this version.
     [[nodiscard]] static base::Result<SegmentCard> from_bytes(std::span<const std::byte> bytes);
 
