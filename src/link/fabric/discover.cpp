@@ -10,6 +10,7 @@
 
 #include "base/suggestion.hpp"
 #include "link/fabric/host_addresses.hpp"
+#include "link/fabric/survey.hpp"
 
 namespace weft::link {
 namespace {
@@ -21,7 +22,7 @@ void add_once(std::vector<std::string>& list, std::string text) {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
 }
 
-Info make_hints(std::string_view provider) {
+Info make_hints(std::string_view provider, const Modes& accepted) {
     Info hints(fi_allocinfo());
     if (hints == nullptr) return hints;
     hints->caps = FI_RMA;
@@ -30,8 +31,8 @@ Info make_hints(std::string_view provider) {
     // Manual: the provider needs no helper threads, because this thread polls anyway.
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-    hints->mode = handled_modes();
-    hints->domain_attr->mr_mode = handled_mr_modes();
+    hints->mode = accepted.modes;
+    hints->domain_attr->mr_mode = accepted.mr_modes;
     if (!provider.empty()) {
         hints->fabric_attr->prov_name = ::strndup(provider.data(), provider.size());
     }
@@ -68,9 +69,7 @@ AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refu
 base::Failure explain_absence(std::string_view provider) {
     const std::string version = libfabric_version();
     std::vector<std::string> refusals;
-    if (Info hints = make_hints(provider); hints != nullptr) {
-        hints->mode = all_modes();
-        hints->domain_attr->mr_mode = all_mr_modes();
+    if (const Info hints = make_hints(provider, all_modes()); hints != nullptr) {
         const Info wide = offers_for(*hints, {});
         first_accepted(wide.get(), refusals);
     }
@@ -79,7 +78,7 @@ base::Failure explain_absence(std::string_view provider) {
                           fmt::join(refusals, "; "));
     }
     std::vector<std::string> names;
-    if (const Info hints = make_hints({}); hints != nullptr) {
+    if (const Info hints = make_hints({}, handled_modes()); hints != nullptr) {
         const Info all = offers_for(*hints, {});
         for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next)
             if (accept_offer(*offer)) add_once(names, offer->fabric_attr->prov_name);
@@ -179,7 +178,7 @@ std::string size_problem(const FabricOptions& options, const Profile& profile) {
 /// Returns the first acceptable offer for a profile's hints. A failure without a text means that
 /// there was no offer.
 base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
-    const Info hints = make_hints(profile.provider);
+    const Info hints = make_hints(profile.provider, handled_modes());
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
     const bool asks_fence = profile.asks_fence || options.notify == Notify::fence;
@@ -250,12 +249,20 @@ base::Result<Found> discover(const FabricOptions& options) {
     return discover(options, exact);
 }
 
+// --- survey ---
+
+namespace {
+
+/// A provider with reliable datagram endpoints and remote writes on this machine.
+struct Offered {
+    std::string provider;
+    std::string refusal;  ///< objection to its first offer; empty if an offer is acceptable
+};
+
 std::vector<Offered> offered_providers() {
     std::vector<Offered> all;
-    const Info hints = make_hints({});
+    const Info hints = make_hints({}, all_modes());
     if (hints == nullptr) return all;
-    hints->mode = all_modes();
-    hints->domain_attr->mr_mode = all_mr_modes();
     const Info list = offers_for(*hints, {});
     std::vector<std::string> usable;
     for (const fi_info* offer = list.get(); offer != nullptr; offer = offer->next) {
@@ -270,6 +277,7 @@ std::vector<Offered> offered_providers() {
     return all;
 }
 
+/// Returns true if libfabric offers the provider to a job with these options that names it.
 bool is_usable_by_name(const FabricOptions& options, std::string_view provider) {
     Profile profile = profile_of(provider);
     profile.provider = provider;
@@ -278,6 +286,8 @@ bool is_usable_by_name(const FabricOptions& options, std::string_view provider) 
     return found && found->info->fabric_attr->prov_name == provider;
 }
 
+/// Returns the reason why a job with these options cannot use the provider of `profile`, or an
+/// empty text.
 std::string objection(const FabricOptions& options, const Profile& profile) {
     if (std::string why = size_problem(options, profile); !why.empty()) return why;
     const auto found = find(options, profile);
@@ -285,6 +295,88 @@ std::string objection(const FabricOptions& options, const Profile& profile) {
     const std::string_view answer = found->info->fabric_attr->prov_name;
     if (answer == profile.provider) return {};
     return fmt::format("libfabric offers \"{}\" instead", answer);
+}
+
+/// Returns the provider's finding, which is added if it does not exist.
+ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_view provider) {
+    const auto known = std::ranges::find(findings, provider, &ProviderFinding::provider);
+    if (known != findings.end()) return *known;
+    findings.push_back({.provider = std::string(provider)});
+    return findings.back();
+}
+
+/// Returns the reason why a provider was not chosen. `before_chosen`: it precedes the chosen
+/// provider in the order of preference.
+std::string why_not(const FabricOptions& options, const ProviderFinding& finding,
+                    bool before_chosen) {
+    const Profile& profile = profile_of(finding.provider);
+    if (!finding.offered)
+        return fmt::format("libfabric does not offer it on this machine; it needs {}",
+                           profile.needs);
+    if (profile.provider == finding.provider) {
+        if (std::string against = objection(options, profile); !against.empty()) return against;
+    }
+    if (!options.provider.empty())
+        return fmt::format("WEFT_PROVIDER asks for \"{}\"", options.provider);
+    if (profile.provider.empty())
+        return "usable if named: it has no profile, so it is not chosen otherwise";
+    return before_chosen ? "libfabric offers it, but not under the hints of its profile"
+                         : "usable; it comes after the chosen one in the order of preference";
+}
+
+std::vector<ProviderFinding> find_providers(const FabricOptions& options, const std::string& chosen,
+                                            const std::string& reason) {
+    std::vector<ProviderFinding> findings;
+    for (const Profile* profile : preferred_profiles()) finding_of(findings, profile->provider);
+    for (const Offered& offered : offered_providers()) {
+        ProviderFinding& finding = finding_of(findings, offered.provider);
+        finding.offered = true;
+        // offered_providers() uses wide hints. Its objection may not apply to a job's hints.
+        if (!is_usable_by_name(options, offered.provider)) finding.why = offered.refusal;
+    }
+    bool before_chosen = !chosen.empty();
+    for (ProviderFinding& finding : findings) {
+        finding.chosen = finding.provider == chosen;
+        if (finding.chosen) {
+            before_chosen = false;
+            finding.offered = true;
+            finding.why = reason;
+        } else if (finding.why.empty()) {
+            finding.why = why_not(options, finding, before_chosen);
+        }
+    }
+    return findings;
+}
+
+std::string reason_of_choice(const FabricOptions& options, const Found& found) {
+    const std::string_view provider = found.info->fabric_attr->prov_name;
+    if (options.provider == provider) return "WEFT_PROVIDER asks for it";
+    if (!options.provider.empty())
+        return fmt::format("libfabric answers with it where WEFT_PROVIDER asks for \"{}\"",
+                           options.provider);
+    if (found.profile.provider.empty()) return "no provider with a profile is usable here";
+    return "the first in the order of preference that is usable here";
+}
+
+}  // namespace
+
+FabricSurvey survey_fabric(const FabricOptions& options) {
+    FabricSurvey survey;
+    survey.version = libfabric_version();
+    const auto found = discover(options);
+    if (found) {
+        survey.provider = found->info->fabric_attr->prov_name;
+        survey.domain = found->info->domain_attr->name;
+        survey.grant = found->grant;
+        survey.reason = reason_of_choice(options, *found);
+        Profile named = found->profile;  // its provider may be empty: any
+        named.provider = survey.provider;
+        explain_notify(survey, named, options.notify);
+    } else {
+        survey.reason = found.failure().text;
+    }
+    survey.providers = find_providers(options, survey.provider, survey.reason);
+    return survey;
 }
 
 }  // namespace weft::link

@@ -45,18 +45,4 @@ struct Found {
 /// it names none.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options, const Profile& profile);
 
-/// A provider with reliable datagram endpoints and remote writes on this machine.
-struct Offered {
-    std::string provider;
-    std::string refusal;  ///< objection to its first offer; empty if an offer is acceptable
-};
-[[nodiscard]] std::vector<Offered> offered_providers();
-
-/// Returns true if libfabric offers the provider to a job with these options that names it.
-[[nodiscard]] bool is_usable_by_name(const FabricOptions& options, std::string_view provider);
-
-/// Returns the reason why a job with these options cannot use the provider of `profile`, or an
-/// empty text.
-[[nodiscard]] std::string objection(const FabricOptions& options, const Profile& profile);
-
 }  // namespace weft::link

@@ -30,13 +30,9 @@ base::Failure Endpoint::refused(std::string_view call, int code) const {
 base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
                                   std::size_t completions_max) {
     fi_info& info = const_cast<fi_info&>(offer);  // libfabric takes non-const, but only reads
-    fi_av_attr table{};
-    table.type = FI_AV_TABLE;
-    table.count = ranks;
-    fi_cq_attr queue{};
-    queue.size = completions_max;
-    queue.format = FI_CQ_FORMAT_DATA;
-    queue.wait_obj = FI_WAIT_NONE;
+    fi_av_attr table{.type = FI_AV_TABLE, .count = ranks};
+    fi_cq_attr queue{
+        .size = completions_max, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
 
     int code = 0;
     /// Calls `opens`; `owner` receives the object and `code` the error. Returns true on success.
@@ -100,13 +96,13 @@ base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
         code = fi_mr_enable(opened);
         if (code != 0) return refused("fi_mr_enable", code);
     }
+    if (fi_mr_key(opened) == FI_KEY_NOTAVAIL)
+        return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     return region;
 }
 
 base::Result<WriteCounter> Endpoint::open_counter(std::span<std::byte> memory, std::uint64_t key) {
-    fi_cntr_attr attributes{};
-    attributes.events = FI_CNTR_EVENTS_COMP;
-    attributes.wait_obj = FI_WAIT_NONE;
+    fi_cntr_attr attributes{.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
     fid_cntr* count = nullptr;
     const int code = fi_cntr_open(domain.get(), &attributes, &count, nullptr);
     if (code != 0) return refused("fi_cntr_open", code);

@@ -88,17 +88,12 @@ bool is_internet(std::uint32_t format) {
 
 }  // namespace
 
-std::uint64_t handled_modes() {
-    return bits_of(kModes, true);
+Modes handled_modes() {
+    return {bits_of(kModes, true), static_cast<int>(bits_of(kMrModes, true))};
 }
-int handled_mr_modes() {
-    return static_cast<int>(bits_of(kMrModes, true));
-}
-std::uint64_t all_modes() {
-    return bits_of(kModes, false);
-}
-int all_mr_modes() {
-    return static_cast<int>(bits_of(kMrModes, false));
+
+Modes all_modes() {
+    return {bits_of(kModes, false), static_cast<int>(bits_of(kMrModes, false))};
 }
 
 base::Result<Grant> accept_offer(const fi_info& offer) {

@@ -16,14 +16,14 @@
 
 namespace weft::link {
 
-/// Return the modes, and the modes of memory registration, that weft handles if a provider demands
-/// them. For the hints.
-[[nodiscard]] std::uint64_t handled_modes();
-[[nodiscard]] int handled_mr_modes();
-
-/// Return all modes that libfabric defines. Used only to find objections.
-[[nodiscard]] std::uint64_t all_modes();
-[[nodiscard]] int all_mr_modes();
+struct Modes {
+    std::uint64_t modes;
+    int mr_modes;  ///< of memory registration
+};
+/// Returns the modes that weft handles if a provider demands them. For the hints.
+[[nodiscard]] Modes handled_modes();
+/// Returns all modes that libfabric defines. Used only to find objections.
+[[nodiscard]] Modes all_modes();
 
 /// Returns the attributes of an acceptable offer. Otherwise fails with the objection.
 [[nodiscard]] base::Result<Grant> accept_offer(const fi_info& offer);

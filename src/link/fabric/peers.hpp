@@ -5,6 +5,8 @@
 //          use of its later sections.
 #pragma once
 
+#include <rdma/fi_errno.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"
 #include "link/fabric/endpoint.hpp"
+#include "link/fabric/keys.hpp"
 #include "link/fabric/regions.hpp"
 
 namespace weft::link {
@@ -52,11 +55,37 @@ class Peers {
     [[nodiscard]] RemotePort& operator[](Rank rank) noexcept { return peers_[rank]; }
     [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
     /// Stores a peer's card.
-    void set(Rank rank, const PortCard& card);
+    void set(Rank rank, const PortCard& card) {
+        RemotePort& peer = (*this)[rank];
+        peer.memory = card.memory;
+        peer.landing = card.landing;
+        peer.seal = seal_of(card.landing.key);
+        peer.endpoint.assign(card.endpoint.begin(), card.endpoint.end());
+        peer.address = FI_ADDR_UNSPEC;
+        peer.warm = false;
+        peer.known = true;
+    }
     /// Resolves the peer's address. Returns false if this fails or has failed before; `failure`
     /// keeps the first failure.
     [[nodiscard]] bool resolve(RemotePort& peer, Rank rank,
-                               std::optional<base::Failure>& failure) noexcept;
+                               std::optional<base::Failure>& failure) noexcept {
+        if (failure && !peer.known) return false;
+        WEFT_CHECK(peer.known, rank);
+        if (peer.endpoint.empty()) return false;  // an earlier call has failed
+        fi_addr_t address = FI_ADDR_UNSPEC;
+        const int inserted =
+            fi_av_insert(endpoint_.addresses.get(), peer.endpoint.data(), 1, &address, 0, nullptr);
+        std::vector<std::byte>().swap(peer.endpoint);
+        if (inserted == 1) {
+            peer.address = address;
+            return true;
+        }
+        auto why = endpoint_.refused(fmt::format("fi_av_insert of the address of rank {}", rank),
+                                     inserted < 0 ? inserted : -FI_EINVAL);
+        if (files_) why.status = Status::peer;
+        if (!failure) failure = std::move(why);
+        return false;
+    }
 
     /// Returns the target of an offset in a region or, if `region` is nullptr, in the peer's
     /// segment. Returns nullopt while the key of the section is being read, or if the peer has not

@@ -28,8 +28,6 @@ base::Result<void> Regions::open(bool divided) {
     auto landing = register_region(landing_, FI_REMOTE_WRITE, kLandingKey);
     if (!landing) return landing.failure();
     landing_region_ = std::move(landing).value();
-    if (landing_view().key == FI_KEY_NOTAVAIL)
-        return endpoint_.refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     if (!registers_sources()) return {};
     sources_.resize(sources);
     for (std::size_t source = sources; source-- > 0;) free_sources_.push_back(source);
@@ -84,8 +82,6 @@ base::Result<void> Regions::register_section(std::size_t number) {
     section.region = std::move(region).value();
     registered_bytes_ += section.bytes;
     const std::uint64_t key = fi_mr_key(section.region.get());
-    if (key == FI_KEY_NOTAVAIL)
-        return endpoint_.refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     if (sections_.size() == 1) return {};
     auto* const entry = reinterpret_cast<std::uint64_t*>(memory_.base + entry_of(number));
     std::atomic_ref(*entry).store(key + 1, std::memory_order_release);
@@ -150,8 +146,6 @@ base::Result<RemoteRegion> Regions::expose(std::span<std::byte> memory) {
     auto handle = register_region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, free_keys_.back());
     if (!handle) return handle.failure();
     const RemoteRegion region = remote_view(memory, **handle);
-    if (region.key == FI_KEY_NOTAVAIL)
-        return endpoint_.refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     exposed_.push_back({std::move(handle).value(), free_keys_.back()});
     free_keys_.pop_back();
     return region;

@@ -148,8 +148,8 @@ Fields decisions(const RecordedOffer& offer) {
 
 /// Applies weft's hints: libfabric omits modes that weft cannot handle.
 void apply_hints(RecordedOffer& offer) {
-    offer.info.mode &= link::handled_modes();
-    offer.domain_attributes.mr_mode &= link::handled_mr_modes();
+    offer.info.mode &= link::handled_modes().modes;
+    offer.domain_attributes.mr_mode &= link::handled_modes().mr_modes;
 }
 
 TEST(Dumps, DecisionsEqualThoseInTheHeadsOfTheDumps) {
