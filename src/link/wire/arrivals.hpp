@@ -18,7 +18,6 @@
 #include "base/result.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/wire/encoding.hpp"
-#include "link/wire/write_counts.hpp"
 
 namespace weft::link {
 

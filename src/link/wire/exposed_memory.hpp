@@ -34,11 +34,38 @@ class ExposedMemory {
     /// running call. It is 0 if the buffer's pages must not be remapped. `copies` describes the
     /// copies that the kernel makes if peers cannot map the buffer.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
-                                        const base::Copies& copies) noexcept;
+                                        const base::Copies& copies) noexcept {
+        base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
+        exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
+        if (in_segment(data)) {
+            exposure.reach.way = base::AccessMethod::segment;
+            exposure.reach.offset = static_cast<std::uint64_t>(data - own_);
+            return exposure;
+        }
+        if (direct_ == nullptr || bytes == 0) return exposure;
+        return direct_->expose(data, bytes, access, copies);
+    }
     /// Makes memory accessible to puts of remote ranks until conceal(). Requires a port. For memory
     /// in the segment, conceal() is optional.
     [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
-                                                          std::uint64_t bytes) noexcept;
+                                                          std::uint64_t bytes) noexcept {
+        if (in_segment(data)) {
+            const base::Exposure exposure = expose(data, 0, base::Access::write, {});
+            if (auto done = use_memory(exposure.reach.offset, bytes); !done) return done.failure();
+            return exposure;
+        }
+        if (port_->facts().notify.large == Notify::counter)
+            return base::fail(
+                Status::unsupported,
+                "WEFT_NOTIFY=counter counts only puts to the segment, not to a buffer");
+        const auto region = port_->expose({data, bytes});
+        if (!region) return region.failure();
+        return base::Exposure{.reach = base::Reach::of(*region),
+                              .alias = data,
+                              .data = data,
+                              .bytes = bytes,
+                              .access = base::Access::write};
+    }
     void conceal(const base::Exposure& exposure) noexcept {
         if (exposure.reach.way == base::AccessMethod::registered)
             port_->conceal(exposure.reach.region());

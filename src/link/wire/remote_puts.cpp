@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/copy.hpp"
-#include "link/wire/encoding.hpp"
 
 namespace weft::link {
 

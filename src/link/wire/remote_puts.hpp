@@ -18,7 +18,7 @@
 #include "base/put.hpp"
 #include "base/region.hpp"
 #include "link/fabric/fabric.hpp"
-#include "link/wire/write_counts.hpp"
+#include "link/wire/encoding.hpp"
 
 namespace weft::link {
 

@@ -15,8 +15,13 @@
 //          several times slower.
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
+
+#include "base/clock.hpp"
 
 namespace weft::link {
 
@@ -84,7 +89,21 @@ class Waiter {
           spin_limit_(polls_network ? kSpinsPolling : kSpins) {}
 
     /// Pauses, yields, or in long waits sleeps briefly, after `failures` failed polls in a row.
-    void relax(unsigned failures) noexcept;
+    [[gnu::noinline]] void relax(unsigned failures) noexcept {
+        if (still_ < kYields) ++still_;
+        if (spin_ && spin_limit_.allows(std::min(failures, still_))) {
+            pause_briefly();
+            return;
+        }
+        if (sleeps_after(failures)) {
+            const timespec sleep{0, kSleepNs};
+            nanosleep(&sleep, nullptr);
+            return;
+        }
+        const std::uint64_t begun_ns = spin_ ? base::monotonic_ns() : 0;
+        sched_yield();
+        if (spin_) spin_limit_.yielded(base::monotonic_ns() - begun_ns);
+    }
     /// Returns true if relax() would sleep after `failures` failed polls in a row.
     [[nodiscard]] bool sleeps_after(unsigned failures) const noexcept {
         return may_sleep_ && failures >= yields_ && still_ >= yields_;
@@ -104,6 +123,15 @@ class Waiter {
     static constexpr unsigned kSpinsPolling = 128;   ///< full limit if polls poll a network, too
     static constexpr unsigned kYields = 200'000;     ///< failed polls before a wait sleeps
     static constexpr unsigned kYieldsOfQuota = 200;  ///< instead, with `limited_time`
+    static constexpr long kSleepNs = 50'000;
+
+    static void pause_briefly() noexcept {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
+    }
 
     bool spin_;
     bool may_sleep_ = true;

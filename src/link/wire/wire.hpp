@@ -18,10 +18,10 @@
 #include "base/result.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/wire/arrivals.hpp"
+#include "link/wire/encoding.hpp"
 #include "link/wire/exposed_memory.hpp"
 #include "link/wire/remote_puts.hpp"
 #include "link/wire/waiter.hpp"
-#include "link/wire/write_counts.hpp"
 
 namespace weft::link {
 
