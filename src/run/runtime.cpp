@@ -7,7 +7,6 @@
 #include "base/fork_guard.hpp"
 #include "run/job/describe.hpp"
 #include "run/job/real_engine.hpp"
-#include "run/team/gather.hpp"
 
 namespace weft::run {
 

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "run/execute/inquiry.hpp"
@@ -130,29 +130,10 @@ bool is_exact(const Call& call) {
 }
 
 std::string_view name_of(Purpose purpose) {
-    switch (purpose) {
-        case Purpose::inserted:
-            return "inserted barrier";
-        case Purpose::finalize:
-            return "finalize";
-        case Purpose::alloc:
-            return "alloc";
-        case Purpose::free:
-            return "free";
-        case Purpose::split:
-            return "split";
-        case Purpose::team_free:
-            return "team_free";
-        case Purpose::register_memory:
-            return "register";
-        case Purpose::unregister_memory:
-            return "unregister";
-        case Purpose::observing:
-            return "collecting observations";
-        case Purpose::itself:
-            break;
-    }
-    return "";
+    constexpr std::array<std::string_view, 10> kNames{
+        "",      "inserted barrier", "finalize", "alloc",      "free",
+        "split", "team_free",        "register", "unregister", "collecting observations"};
+    return kNames.at(static_cast<std::size_t>(purpose));  // in the order of Purpose
 }
 
 std::string describe(const Call& call, std::string_view spec) {
@@ -220,13 +201,9 @@ std::string to_text(std::span<const std::size_t> counts) {
 std::vector<std::uint64_t> starts_of(const Blocks& blocks) {
     if (!blocks.displacements.empty())
         return {blocks.displacements.begin(), blocks.displacements.end()};
-    std::vector<std::uint64_t> starts;
-    starts.reserve(blocks.counts.size());
-    std::uint64_t next = 0;
-    for (const std::size_t count : blocks.counts) {
-        starts.push_back(next);
-        next += count;
-    }
+    std::vector<std::uint64_t> starts(blocks.counts.size());
+    std::exclusive_scan(blocks.counts.begin(), blocks.counts.end(), starts.begin(),
+                        std::uint64_t{0});
     return starts;
 }
 

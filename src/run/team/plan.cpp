@@ -151,7 +151,7 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
 void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
     const std::uint64_t least = mapped_bytes_min(context.machine);
     for (collectives::Message& message : messages.list) {
-        const bool near = context.near[static_cast<std::size_t>(message.peer)];
+        const bool near = context.near[message.peer];
         message.mapped = near && message.count * element_bytes >= least;
     }
 }
@@ -159,7 +159,7 @@ void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Mess
 /// Fails unless a rank's send and receive counts for itself are equal.
 base::Result<void> check_own_message(const Call& call, Rank rank) {
     const auto to_itself = [&](const Blocks& blocks) {
-        return blocks.counts.empty() ? call.count : blocks.counts[static_cast<std::size_t>(rank)];
+        return blocks.counts.empty() ? call.count : blocks.counts[rank];
     };
     const bool has_both = !call.in_blocks.counts.empty() || !call.out_blocks.counts.empty();
     const std::size_t sent = to_itself(call.in_blocks);
@@ -235,8 +235,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
         context.nodes == 1 && std::ranges::find(context.near, false) == context.near.end();
     options.publishes = purpose != Purpose::team_free && may_publish(*program, options, one_node);
     if (options.publishes)
-        program = plan::localize(
-            *program, [&](Rank peer) { return context.near[static_cast<std::size_t>(peer)]; });
+        program = plan::localize(*program, [&](Rank peer) { return context.near[peer]; });
     return bind(*std::move(program), options);
 }
 

@@ -84,22 +84,13 @@ base::Result<const Plan*> PlanCache::keep(std::uint64_t key,
     return plans_.emplace(key, *std::move(made))->second.get();
 }
 
-base::Result<const Plan*> PlanCache::inserted_barrier() {
-    const Call barrier = Call::barrier();
-    return own_plan(inserted_barrier_, Purpose::inserted, barrier, chooser_.choose(barrier));
-}
-
-base::Result<const Plan*> PlanCache::team_free_barrier() {
-    const Call barrier = Call::barrier();
-    return own_plan(team_free_barrier_, Purpose::team_free, barrier, choose(barrier));
-}
-
-base::Result<const Plan*> PlanCache::own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
-                                              const Call& call,
-                                              base::Result<const ChosenAlgorithm*> algorithm) {
+base::Result<const Plan*> PlanCache::barrier(Purpose purpose) {
+    const bool inserted = purpose == Purpose::inserted;
+    std::unique_ptr<Plan>& held = inserted ? inserted_barrier_ : team_free_barrier_;
     if (held != nullptr) return held.get();
+    const auto algorithm = inserted ? chooser_.choose(Call::barrier()) : choose(Call::barrier());
     if (!algorithm) return algorithm.failure();
-    auto plan = make_plan(context_, kernels_, call, **algorithm, purpose);
+    auto plan = make_plan(context_, kernels_, Call::barrier(), **algorithm, purpose);
     if (!plan) return plan.failure();
     held = *std::move(plan);
     return held.get();

@@ -13,10 +13,8 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
@@ -37,10 +35,9 @@ class PlanCache {
     [[nodiscard]] base::Result<const Plan*> find(const Call& call,
                                                  const Neighborhood& neighborhood);
 
-    /// Returns the plan of inserted barriers, always with the predicted algorithm.
-    [[nodiscard]] base::Result<const Plan*> inserted_barrier();
-    /// Returns the plan of the barrier that frees the team, without published data.
-    [[nodiscard]] base::Result<const Plan*> team_free_barrier();
+    /// Returns the plan of a barrier, which lives until the team ends. Purpose::inserted: always
+    /// with the predicted algorithm. Purpose::team_free: without published data.
+    [[nodiscard]] base::Result<const Plan*> barrier(Purpose purpose);
 
     /// Makes later calls of this collective use the algorithm `spec`, which must be equal on all
     /// ranks. An empty spec restores the algorithm of the environment variable, or without one, of
@@ -78,10 +75,6 @@ class PlanCache {
     /// Adds a new plan, and logs it with `reason`. Returns it, or the failure of `made`.
     base::Result<const Plan*> keep(std::uint64_t key, base::Result<std::unique_ptr<Plan>> made,
                                    std::string_view reason);
-    /// Returns `held`. At the first call, makes that plan, which lives until the team ends.
-    base::Result<const Plan*> own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
-                                       const Call& call,
-                                       base::Result<const ChosenAlgorithm*> algorithm);
 
     PlanContext context_;
     Chooser chooser_;

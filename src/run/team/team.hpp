@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +28,7 @@ namespace weft::run {
 
 class RealEngine;
 class RealOneSided;
+struct JobExchange;
 
 /// Parts of a runtime that teams use. The runtime owns them.
 struct TeamServices {
@@ -62,9 +62,8 @@ class Team {
     [[nodiscard]] Rank rank() const { return state_->setup.rank; }
     [[nodiscard]] Rank size() const { return state_->size(); }
     /// Returns a member's rank in the job.
-    [[nodiscard]] Rank job_rank(Rank member) const {
-        return state_->setup.job_ranks[static_cast<std::size_t>(member)];
-    }
+    [[nodiscard]] Rank job_rank(Rank member) const { return state_->setup.job_ranks[member]; }
+    [[nodiscard]] const TeamServices& services() const { return services_; }
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
@@ -169,5 +168,11 @@ class StartedCalls {
   private:
     RealEngine& engine_;
 };
+
+/// Checks the size of the longest text that reports collect: at least this rank's, `mine`; at most
+/// 4 GiB for all ranks.
+[[nodiscard]] base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks);
+/// Returns the functions by which the reports of a job exchange data on the world team.
+[[nodiscard]] JobExchange exchange_of(Team& world);
 
 }  // namespace weft::run

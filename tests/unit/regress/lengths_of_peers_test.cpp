@@ -14,7 +14,7 @@
 #include "run/job/cards.hpp"
 #include "run/memory/registered_memory.hpp"
 #include "run/observe/reports.hpp"
-#include "run/team/gather.hpp"
+#include "run/team/team.hpp"
 
 namespace weft::run {
 namespace {
