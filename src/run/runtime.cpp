@@ -68,33 +68,28 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
       progress_(job_, *engine_),
       messages_(job_, layout_.messages, *engine_, *onesided_, progress_),
       setup_(settings_.threads == base::ThreadLevel::multiple),
-      teams_({.settings = settings_,
-              .log = log_,
-              .job = job_,
-              .layout = layout_,
-              .measured = measured_,
-              .kernels = kernels_,
-              .recorder = reports_.recorder(),
-              .engine = *engine_,
-              .onesided = *onesided_,
-              .progress = progress_},
-             setup_,
+      services_{.settings = settings_,
+                .log = log_,
+                .job = job_,
+                .layout = layout_,
+                .measured = measured_,
+                .kernels = kernels_,
+                .recorder = reports_.recorder(),
+                .engine = *engine_,
+                .onesided = *onesided_,
+                .progress = progress_},
+      teams_(services_, setup_,
              [this](const Team& team) {
                  heap_.end_team(team);
                  registered_.end_team(team);
              }),
       calls_(*engine_),
-      memory_{.log = log_,
-              .job = job_,
-              .layout = layout_,
-              .engine = *engine_,
-              .onesided = *onesided_,
-              .progress = progress_,
-              .messages = messages_,
-              .setup = setup_,
-              .segment = job_.wire->near(job_.bootstrap->rank()),
-              .heap = layout_.heap,
-              .end = layout_.bytes},
+      memory_{services_,
+              messages_,
+              setup_,
+              /*segment=*/job_.wire->near(job_.bootstrap->rank()),
+              /*heap=*/layout_.heap,
+              /*end=*/layout_.bytes},
       heap_(memory_),
       registered_(memory_) {
     job_.sigterm_report->set_file(log_.file());
@@ -150,19 +145,16 @@ base::Result<void> Runtime::finalize() {
                            {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
     if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to call finalize");
-    for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
-        if (job_.wire->failure() != nullptr) break;
-        engine_->poll();
-        job_.wire->relax(failures);
-    }
-    if (outcome.ok()) {
-        // Peers may need this rank's progress until they have also reached this fence.
-        outcome = job_.bootstrap->start_fence();
-        for (unsigned failures = 0; outcome.ok() && !job_.bootstrap->fence_ended(); ++failures) {
+    const auto poll_while = [&](auto waits) {
+        for (unsigned failures = 0; outcome.ok() && waits(); ++failures) {
             engine_->poll();
             job_.wire->relax(failures);
         }
-    }
+    };
+    poll_while([&] { return job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr; });
+    // Peers may need this rank's progress until they have also reached this fence.
+    if (outcome.ok()) outcome = job_.bootstrap->start_fence();
+    poll_while([&] { return !job_.bootstrap->fence_ended(); });
     engine_->close({Status::argument, "the runtime has been finalized"});
     log_end(log_, job_, engine_->mapped_bytes());
     network_writes_ = network_writes();

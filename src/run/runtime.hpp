@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
@@ -83,6 +82,7 @@ class Runtime {
     EngineProgress progress_;
     ActiveMessages messages_;
     SetupLock setup_;
+    TeamServices services_;
     Teams teams_;
     StartedCalls calls_;
     MemoryServices memory_;

@@ -11,7 +11,6 @@
 #include <atomic>
 
 #include "run/memory/remote_memory.hpp"
-#include "run/team/team.hpp"
 
 namespace weft::run {
 

@@ -130,7 +130,7 @@ base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
     if (const base::Failure* const why = team.run(call, Purpose::register_memory))
         return why->within("register");
     for (Rank member = 0; member < team.size(); ++member) {
-        const MemoryCard& card = cards[static_cast<std::size_t>(member)];
+        const MemoryCard& card = cards[member];
         if (auto checked = check(card, member, services_.layout); !checked)
             return checked.failure().within("register");
     }
@@ -168,7 +168,7 @@ base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard
                           "register: a member cannot reserve {} bytes of addresses for a name",
                           longest);
     for (Rank member = 0; member < team.size(); ++member) {
-        const MemoryCard& card = cards[static_cast<std::size_t>(member)];
+        const MemoryCard& card = cards[member];
         added.members.push_back(peer_memory(team.job_rank(member), card));
         added.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
     }
@@ -276,7 +276,7 @@ std::uint64_t RegisteredMemory::bytes_of(const Team& team, const void* address, 
     if (at == registrations_.end() || at->second.team != team.serial() || member < 0 ||
         member >= team.size())
         return 0;
-    return at->second.members[static_cast<std::size_t>(member)].bytes;
+    return at->second.members[member].bytes;
 }
 
 }  // namespace weft::run

@@ -14,7 +14,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/put.hpp"
@@ -26,8 +25,6 @@
 #include "weft/types.hpp"
 
 namespace weft::run {
-
-class Team;
 
 /// Reason why a member cannot register its memory.
 enum class MemoryFault : std::uint64_t { none, null, too_long, unmapped, ours, no_number };

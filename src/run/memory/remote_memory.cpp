@@ -5,7 +5,6 @@
 
 #include "run/job/real_engine.hpp"
 #include "run/memory/registered_memory.hpp"
-#include "run/team/team.hpp"
 
 namespace weft::run {
 

@@ -22,7 +22,6 @@
 namespace weft::run {
 
 class RegisteredMemory;
-class Team;
 struct Stream;
 
 /// Atomic operation on a word of symmetric memory.

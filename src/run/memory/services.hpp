@@ -5,26 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/log.hpp"
 #include "link/heap/allocator.hpp"
-#include "run/job/engine_progress.hpp"
-#include "run/job/job.hpp"
-#include "run/job/layout.hpp"
+#include "run/team/team.hpp"
 
 namespace weft::run {
 
 class ActiveMessages;
-class RealEngine;
-class RealOneSided;
 class SetupLock;
 
-struct MemoryServices {
-    const base::Log& log;
-    const Job& job;
-    const SegmentLayout& layout;
-    RealEngine& engine;
-    RealOneSided& onesided;
-    EngineProgress& progress;
+struct MemoryServices : TeamServices {
     ActiveMessages& messages;
     SetupLock& setup;
     std::byte* segment;  ///< start of this rank's segment

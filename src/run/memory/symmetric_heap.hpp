@@ -20,8 +20,6 @@
 
 namespace weft::run {
 
-class Team;
-
 class SymmetricHeap {
   public:
     explicit SymmetricHeap(const MemoryServices& services)

@@ -33,8 +33,7 @@ std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
 
 int nodes_of(const Job& job, const std::vector<Rank>& job_ranks) {
     std::set<int> nodes;
-    for (const Rank rank : job_ranks)
-        nodes.insert(job.node_of_rank[static_cast<std::size_t>(rank)]);
+    for (const Rank rank : job_ranks) nodes.insert(job.node_of_rank[rank]);
     return static_cast<int>(nodes.size());
 }
 
@@ -50,8 +49,7 @@ plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& 
     machine.bank_bytes = services.layout.shape.bulk_bytes;
     if (services.settings.direct == base::DirectChoice::copy)
         machine = plan::with_kernel_copies(std::move(machine));
-    for (const Rank rank : job_ranks)
-        machine.node_of.push_back(job.node_of_rank[static_cast<std::size_t>(rank)]);
+    for (const Rank rank : job_ranks) machine.node_of.push_back(job.node_of_rank[rank]);
     return machine;
 }
 
@@ -162,7 +160,7 @@ base::Result<Team*> Teams::create(std::vector<Rank> job_ranks, const Exchange& e
 base::Result<std::vector<Teams::SplitEntry>> Teams::exchange(Team& parent, const SplitEntry& mine) {
     const auto members = static_cast<std::size_t>(parent.size());
     std::vector<SplitEntry> entries(members);
-    entries[static_cast<std::size_t>(parent.rank())] = mine;
+    entries[parent.rank()] = mine;
     // Each member sets only its own entry, so a bitwise or combines all entries.
     const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
     if (const base::Failure* const why = parent.run(
@@ -219,7 +217,7 @@ base::Result<void> Teams::end_abandoned(const Team& parent,
         const bool everywhere =
             std::ranges::all_of(child->state().setup.job_ranks, [&](Rank member) {
                 const auto at = std::ranges::find(ranks, member) - ranks.begin();
-                return (entries[static_cast<std::size_t>(at)].abandoned >> child->id() & 1) != 0;
+                return (entries[at].abandoned >> child->id() & 1) != 0;
             });
         if (!everywhere) continue;
         if (auto ended = release(*child); !ended) return ended;
@@ -232,7 +230,7 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     auto gathered = gather_entries(parent, color, key);
     if (!gathered) return gathered.failure().within("split");
     const std::vector<SplitEntry>& entries = *gathered;
-    const SplitEntry& mine = entries[static_cast<std::size_t>(parent.rank())];
+    const SplitEntry& mine = entries[parent.rank()];
     if (auto checked = check_regions(entries); !checked) return checked.failure();
     if (color < 0) return nullptr;
 
@@ -243,8 +241,7 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
         ranks.push_back(static_cast<Rank>(r));
         common.add(entries[r].free_regions, entries[r].tick);
     }
-    std::ranges::stable_sort(ranks, {},
-                             [&](Rank r) { return entries[static_cast<std::size_t>(r)].key; });
+    std::ranges::stable_sort(ranks, {}, [&](Rank r) { return entries[r].key; });
     for (Rank& r : ranks) r = parent.job_rank(r);
     return &add(common.id(), std::move(ranks), common.first_tick);
 }

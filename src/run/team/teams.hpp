@@ -7,7 +7,6 @@
 // Next     team.hpp for calls of a team; run/job/layout.hpp for regions.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -91,7 +90,7 @@ class Teams {
     [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
     [[nodiscard]] base::Tick tick_bound() const;
 
-    const TeamServices services_;
+    const TeamServices& services_;
     SetupLock& setup_;
     std::function<void(const Team& team)> at_end_;
     std::vector<std::unique_ptr<Team>> teams_;
