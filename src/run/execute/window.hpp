@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/region.hpp"
@@ -36,10 +37,23 @@ class Credits {
     using HashOf = std::function<std::uint16_t(Epoch)>;
 
     /// `words`: by team rank. `first`: the window's first call. No `hash_of`: compares only counts.
-    Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoch first, HashOf hash_of);
+    Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoch first, HashOf hash_of)
+        : words_(std::move(words)),
+          own_(own),
+          first_tick_(first_tick),
+          first_(first),
+          hash_of_(std::move(hash_of)),
+          known_(first) {}
 
     /// Publishes that this rank has completed all calls before `completed`.
-    void give(Epoch completed);
+    [[gnu::noinline]] void give(Epoch completed) {
+        const base::Tick tick =
+            (first_tick_ + static_cast<base::Tick>(completed - first_)) & base::kTickMask;
+        const std::uint16_t hash = hash_of_ ? hash_of_(completed - 1) : std::uint16_t{1};
+        // Release: pairs with the acquire in count_from(). This rank has finished reading its banks
+        // in these calls before a local peer writes there again.
+        words_[own_]->store(base::flag_word(tick, hash), std::memory_order_release);
+    }
 
     /// Returns true if all ranks have completed every call before `epoch`.
     [[nodiscard]] bool reach(Epoch epoch) { return known_ >= epoch || read_counts(epoch); }
@@ -49,12 +63,42 @@ class Credits {
     /// Returns the last call that lacking() counts if that call differs from this rank's, else -1.
     [[nodiscard]] Epoch disputed() const { return disputed_; }
     /// Returns the number of calls that `rank` has published as complete.
-    [[nodiscard]] Epoch count_from(Rank rank) const;
+    [[nodiscard]] Epoch count_from(Rank rank) const {
+        const base::FlagWord word = words_[rank]->load(std::memory_order_acquire);
+        if (base::hash_of(word) == 0) return first_;  // never written
+        return first_ +
+               std::max<std::int64_t>(base::tick_distance(base::tick_of(word), first_tick_), 0);
+    }
 
   private:
-    bool read_counts(Epoch epoch);
+    /// Continues with the rank whose count was too low, so that a wait reads one word in each poll.
+    [[gnu::noinline]] bool read_counts(Epoch epoch) {
+        const auto size = static_cast<Rank>(words_.size());
+        Epoch least = std::numeric_limits<Epoch>::max();
+        disputed_ = -1;
+        for (Rank checked = 0; checked < size; ++checked) {
+            if (at_ != own_) {
+                const Epoch completed = count_from(at_);
+                if (completed < epoch) return false;
+                if (!agrees(at_, completed)) {
+                    disputed_ = completed - 1;
+                    return false;
+                }
+                least = std::min(least, completed);
+            }
+            at_ = at_ + 1 == size ? 0 : at_ + 1;
+        }
+        known_ = least;
+        return true;
+    }
     /// Returns false if the rank's last call before `completed` differs from this rank's.
-    [[nodiscard]] bool agrees(Rank rank, Epoch completed) const;
+    [[nodiscard]] bool agrees(Rank rank, Epoch completed) const {
+        if (!hash_of_ || completed == first_) return true;
+        const std::uint16_t mine = hash_of_(completed - 1);
+        const base::FlagWord word = words_[rank]->load(std::memory_order_acquire);
+        // If the count has changed meanwhile, a later call checks it.
+        return mine == 0 || count_from(rank) != completed || base::hash_of(word) == mine;
+    }
 
     std::vector<Word*> words_;
     Rank own_;

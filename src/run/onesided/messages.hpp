@@ -129,7 +129,7 @@ class Messages {
         std::uint64_t resume = 0;          ///< the wire's state of a partly posted credit
     };
 
-    [[nodiscard]] MessagePeer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] MessagePeer& peer(Rank rank) { return peers_[rank]; }
 
     /// Frees messages whose transfers have ended. Returns true if there were any.
     [[gnu::noinline]] bool retire() noexcept {

@@ -24,7 +24,6 @@
 #include "run/onesided/remote_address.hpp"
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
-#include "run/onesided/stream.hpp"
 
 namespace weft::run {
 
@@ -281,7 +280,7 @@ class OneSided {
         std::uint64_t signals_done = 0;  ///< signals before a completed flush
     };
 
-    [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[rank]; }
     [[nodiscard]] Stream& chosen(Stream* stream) { return stream == nullptr ? default_ : *stream; }
     [[nodiscard]] std::uint32_t& pending_of(Stream& stream, Rank rank, Return when) {
         if (delivers()) return peer(rank).delivering;
