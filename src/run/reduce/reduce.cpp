@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/reduce/reduce.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,6 +14,7 @@
 
 #include "base/copy.hpp"
 #include "base/element_types.hpp"
+#include "base/extent.hpp"
 
 namespace weft::run {
 namespace {
@@ -73,17 +76,8 @@ const KernelTable& best_table() noexcept {
     return *tables.front();
 }
 
-void append(std::string& list, std::string_view separator, std::string_view name) {
-    if (!list.empty()) list += separator;
-    list += name;
-}
-
 std::size_t line_offset(const std::byte* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer) % kStreamAlignment;
-}
-
-bool contains(Targets targets, const std::byte* operand) noexcept {
-    return std::find(targets.begin(), targets.end(), operand) != targets.end();
 }
 
 /// A reduction of operands to targets.
@@ -105,10 +99,10 @@ bool can_stream(const Work& work, std::size_t bytes) noexcept {
     if (bytes < kTileBytes) return false;
     const std::size_t offset = line_offset(work.targets[0]);
     if (kStreamAlignment % size != 0 || offset % size != 0) return false;
-    return std::all_of(work.targets.begin(), work.targets.end(),
-                       [&](const std::byte* target) { return line_offset(target) == offset; }) &&
-           std::none_of(work.operands.begin(), work.operands.end(),
-                        [&](const std::byte* operand) { return contains(work.targets, operand); });
+    return std::ranges::all_of(work.targets, [&](const std::byte* target) {
+        return line_offset(target) == offset &&
+               std::ranges::find(work.operands, target) == work.operands.end();
+    });
 }
 
 /// At most kPassPointersMax pointers, advanced by `bytes`.
@@ -250,15 +244,11 @@ void reduce_many_by_user(const UserOperation& operation, Targets targets, Operan
             reduce_tile(tiles, start, std::min(tile, elements - start));
         return;
     }
-    const std::size_t stride =
-        (size + kUserAlignmentMax - 1) / kUserAlignmentMax * kUserAlignmentMax;
-    struct alignas(kUserAlignmentMax) AlignedLine {
-        std::byte bytes[kUserAlignmentMax];
-    };
-    const std::unique_ptr<AlignedLine[]> buffers(new (std::nothrow)
-                                                     AlignedLine[2 * stride / sizeof(AlignedLine)]);
+    const std::size_t stride = base::round_up(size, kUserAlignmentMax);
+    static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kUserAlignmentMax);
+    const std::unique_ptr<std::byte[]> buffers(new (std::nothrow) std::byte[2 * stride]);
     WEFT_CHECK(buffers != nullptr, size);
-    UserTiles tiles(operation, buffers[0].bytes, buffers[stride / sizeof(AlignedLine)].bytes);
+    UserTiles tiles(operation, buffers.get(), buffers.get() + stride);
     for (std::size_t i = 0; i < elements; ++i) reduce_tile(tiles, i, 1);
 }
 
@@ -288,8 +278,7 @@ std::vector<std::string_view> runnable_isas() {
 
 base::Result<ReduceTable> select_isa(std::string_view wanted) {
     if (wanted.empty() || wanted == "auto") return ReduceTable(best_table());
-    std::string runnable;
-    for (const std::string_view name : runnable_isas()) append(runnable, ", ", name);
+    const std::string runnable = fmt::format("{}", fmt::join(runnable_isas(), ", "));
     for (const KernelTable* table : built_tables()) {
         if (wanted != table->name) continue;
         if (runs_here(*table)) return ReduceTable(*table);
@@ -309,12 +298,11 @@ ReduceFn reduce_kernel(Type type, Op op) noexcept {
 }
 
 std::string operations_of(Type type) {
-    std::string names;
-    for (int op = 0; op < kBuiltinOps; ++op) {
-        if (reduce_kernel(type, static_cast<Op>(op)) == nullptr) continue;
-        append(names, " ", base::name_of(static_cast<Op>(op)));
-    }
-    return names;
+    std::vector<std::string_view> names;
+    for (int op = 0; op < kBuiltinOps; ++op)
+        if (reduce_kernel(type, static_cast<Op>(op)) != nullptr)
+            names.push_back(base::name_of(static_cast<Op>(op)));
+    return fmt::format("{}", fmt::join(names, " "));
 }
 
 void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
