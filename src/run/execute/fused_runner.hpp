@@ -249,9 +249,7 @@ struct RecordedWait {
         if (step.peer < 0) return EventKind::publish;
         return step.kind == FusedKind::raise ? EventKind::signal : EventKind::put;
     }
-    [[nodiscard]] Rank job_rank(Rank member) const {
-        return call.team.setup.job_ranks[static_cast<std::size_t>(member)];
-    }
+    [[nodiscard]] Rank job_rank(Rank member) const { return call.team.setup.job_ranks[member]; }
 };
 
 /// Deduction guide, which clang 16 needs.

@@ -9,7 +9,6 @@
 //          reader ignores the entry. Senders repeat an inquiry every second.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

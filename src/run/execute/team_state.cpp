@@ -89,7 +89,7 @@ base::Failure failure_of_user(const BoundProgram& program) {
 PastCall TeamState::recall(Epoch epoch) const {
     if (epoch < 0 || epoch >= cells->next()) return {};
     if (!queue.empty() && epoch >= queue.front()->epoch) {
-        const Operation& op = *queue[static_cast<std::size_t>(epoch - queue.front()->epoch)];
+        const Operation& op = *queue[epoch - queue.front()->epoch];
         return {op.program, op.digest};
     }
     const Epoch started = queue.empty() ? cells->next() : queue.front()->epoch;

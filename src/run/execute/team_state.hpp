@@ -8,7 +8,6 @@
 #include <deque>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/region.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace weft::run {
 
@@ -28,10 +29,9 @@ std::string_view text_before(const Inquiry& inquiry) {
 std::uint32_t checksum_of(const Inquiry& inquiry) {
     Inquiry copy = inquiry;
     copy.checksum = 0;
-    unsigned char bytes[sizeof copy];
-    std::memcpy(bytes, &copy, sizeof copy);
     std::uint32_t sum = 2166136261U;  // FNV-1a
-    for (const unsigned char byte : bytes) sum = (sum ^ byte) * 16777619U;
+    for (const std::byte byte : std::as_bytes(std::span(&copy, 1)))
+        sum = (sum ^ static_cast<std::uint32_t>(byte)) * 16777619U;
     return sum | 1U;  // never 0, so an entry of zeros is not an inquiry
 }
 
@@ -66,7 +66,7 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
     const PastCall call = team.recall(epoch);
     if (call.program == nullptr) return;
     const Rank peer = credits->lacking();
-    const Rank named = team.setup.job_ranks[static_cast<std::size_t>(peer)];
+    const Rank named = team.setup.job_ranks[peer];
     lines.push_back(
         {.team = &team,
          .program = call.program,
@@ -115,7 +115,7 @@ std::string to_text(const WaitingLane& lane, Rank job_rank) {
                     lane.program->program.algorithm, lane.epoch, lane.step);
     if (lane.peer < 0)
         return text + "waiting for earlier puts of its own to complete" + user_number;
-    const Rank peer = lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)];
+    const Rank peer = lane.team->setup.job_ranks[lane.peer];
     if (lane.waits_locally)
         return text + fmt::format("waiting for room to put to rank {}{}", peer, user_number);
     return text + fmt::format("waiting for rank {} (have {}, want {}){}{}", peer,

@@ -263,7 +263,7 @@ class Watchdog {
         Inquiry inquiry =
             make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_);
         add_pair(inquiry, *lane.program, peer);
-        send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(peer)]);
+        send(inquiry, lane.team->setup.job_ranks[peer]);
     }
 
     /// Compares an inquiry with this rank's call, or accepts a verdict. Returns false on failure.
@@ -341,7 +341,7 @@ class Watchdog {
         if (inquirer != job_rank_ && member_of(team, inquirer) >= 0)
             start_sending(inquirer, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
-            const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
+            const Rank peer = team.setup.job_ranks[rank];
             if (peer != inquirer) start_sending(peer, deadline);
         }
         wait_until_sent(deadline);

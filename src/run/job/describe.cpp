@@ -14,7 +14,7 @@ namespace {
 
 std::vector<Rank> count_by_node(const Job& job) {
     std::vector<Rank> ranks(static_cast<std::size_t>(job.nodes));
-    for (const int node : job.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
+    for (const int node : job.node_of_rank) ++ranks[node];
     return ranks;
 }
 

@@ -39,7 +39,7 @@ std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
 }
 
 base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank me) {
-    const BusinessCard& mine = cards[static_cast<std::size_t>(me)];
+    const BusinessCard& mine = cards[me];
     for (std::size_t rank = 0; rank < cards.size(); ++rank) {
         if (cards[rank].version != mine.version)
             return base::fail(Status::environment,
@@ -179,9 +179,7 @@ class Joiner {
         }
         return records;
     }
-    [[nodiscard]] const BusinessCard& card_of(Rank rank) const {
-        return cards_[static_cast<std::size_t>(rank)];
-    }
+    [[nodiscard]] const BusinessCard& card_of(Rank rank) const { return cards_[rank]; }
 
     base::Result<void> exchange_cards() {
         if (auto fits = check_sizes(); !fits) return fits;
@@ -343,7 +341,7 @@ class Joiner {
         if (peers.size() < 2) return "";
         if (stages()) return "WEFT_DIRECT=stage";
         for (const Rank peer : peers) {
-            if (const int error = errors[static_cast<std::size_t>(peer)]; error != 0)
+            if (const int error = errors[peer]; error != 0)
                 return fmt::format("the kernel does not copy to rank {} from its local peers: {}",
                                    peer, std::strerror(error));
         }
@@ -369,7 +367,7 @@ class Joiner {
         job_.direct_everywhere = !stages() && all_map_their_nodes(verdicts) &&
                                  std::ranges::all_of(errors, [](int error) { return error == 0; });
         for (Rank rank = 0; rank < size_; ++rank) {
-            const auto address = addresses[static_cast<std::size_t>(rank)];
+            const auto address = addresses[rank];
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())
                 return base::fail(Status::environment,
@@ -414,10 +412,10 @@ class Joiner {
     /// Returns true if every rank has mapped all ranks whose cards name its node.
     [[nodiscard]] bool all_map_their_nodes(std::span<const link::MapVerdict> verdicts) const {
         std::vector<std::size_t> ranks(static_cast<std::size_t>(job_.nodes));
-        for (const int node : job_.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
+        for (const int node : job_.node_of_rank) ++ranks[node];
         return std::ranges::all_of(verdicts, [&](const link::MapVerdict& verdict) {
-            const int node = job_.node_of_rank[static_cast<std::size_t>(verdict.rank)];
-            return verdict.mapped.size() == ranks[static_cast<std::size_t>(node)];
+            const int node = job_.node_of_rank[verdict.rank];
+            return verdict.mapped.size() == ranks[node];
         });
     }
 
@@ -445,8 +443,8 @@ class Joiner {
         options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
         options.peers.resize(static_cast<std::size_t>(size_));
         for (const Rank peer : job_.node_ranks)
-            options.peers[static_cast<std::size_t>(peer)] = {.pid = card_of(peer).segment.pid,
-                                                             .segment = job_.node_map->base(peer)};
+            options.peers[peer] = {.pid = card_of(peer).segment.pid,
+                                   .segment = job_.node_map->base(peer)};
         return std::make_unique<link::DirectMemory>(std::move(options));
     }
 

@@ -54,21 +54,23 @@ struct SegmentLayout {
         shape.cells = cells_for(ranks);
         shape.banks = std::min(settings.banks, banks_that_fit(shape.cells));
         shape.bulk_banks = kBulkBanks;
-        shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
-        shape.copied_bytes = round_up(settings.bank_bytes / 2, sizeof(base::Cell));
+        shape.bulk_bytes = base::round_up(settings.bank_bytes, sizeof(base::Cell));
+        shape.copied_bytes = base::round_up(settings.bank_bytes / 2, sizeof(base::Cell));
         for (std::size_t number = 0; number < base::kSmallClasses; ++number)
             if (kSmallBanks[number].bytes < shape.bulk_bytes)
                 shape.small[number] = kSmallBanks[number];
-        region_bytes = round_up(shape.bytes(), kAlignment);
-        onesided = {.offset = round_up(Mailboxes::kEnd, base::kCellStride), .ranks = job_size};
-        left = round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
-        messages = {.offset = round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell)),
+        region_bytes = base::round_up(shape.bytes(), kAlignment);
+        onesided = {.offset = base::round_up(Mailboxes::kEnd, base::kCellStride),
                     .ranks = job_size};
-        regions = round_up(messages.offset + messages.bytes(), kAlignment);
+        left = base::round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
+        messages = {
+            .offset = base::round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell)),
+            .ranks = job_size};
+        regions = base::round_up(messages.offset + messages.bytes(), kAlignment);
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
         onesided.words = {left, kTeams, heap};
-        bytes = heap + round_up(settings.heap_bytes, kAlignment);
+        bytes = heap + base::round_up(settings.heap_bytes, kAlignment);
     }
 
     /// Removes from `shape` the banks that a team within a node does not use (kNearClass).
@@ -110,7 +112,7 @@ struct SegmentLayout {
         }
         const std::uint64_t heap_bytes = bytes - heap;
         const std::uint64_t each =
-            round_up(std::max(heap_bytes / kHeapSections + 1, kHeapSectionMin), kAlignment);
+            base::round_up(std::max(heap_bytes / kHeapSections + 1, kHeapSectionMin), kAlignment);
         for (std::uint64_t at = heap; at < bytes; at += each) starts.push_back(at);
         return starts;
     }
@@ -132,7 +134,8 @@ struct SegmentLayout {
     /// Returns 4 cells for each rank and 16, rounded up to a power of two or a multiple of 1024.
     static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
         const std::uint32_t needed = 4 * ranks + 16;
-        return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
+        return std::min(std::bit_ceil(needed),
+                        static_cast<std::uint32_t>(base::round_up(needed, 1024)));
     }
     /// Returns 4 MiB (two large buffers), or for more than 8 ranks 32 MiB for all of them.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
@@ -145,9 +148,6 @@ struct SegmentLayout {
         const std::uint64_t bank_bytes = cells * (base::kCellStride + sizeof(base::Cell));
         return std::bit_floor(static_cast<std::uint32_t>(
             std::max<std::uint64_t>(kCellsBytesMax / bank_bytes, kBanksMin)));
-    }
-    static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-        return (value + unit - 1) / unit * unit;
     }
 };
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <exception>
@@ -81,10 +82,8 @@ class SignalSafeLine {
     SignalSafeLine& operator<<(Rank rank) noexcept {
         if (rank < 0) return *this << "?";
         char digits[12];
-        std::size_t at = sizeof digits;
-        for (Rank left = rank; at == sizeof digits || left != 0; left /= 10)
-            digits[--at] = static_cast<char>('0' + left % 10);
-        return *this << std::string_view(digits + at, sizeof digits - at);
+        const auto [end, error] = std::to_chars(digits, digits + sizeof digits, rank);
+        return *this << std::string_view(digits, end);
     }
     void write(int file) noexcept {
         *this << "\n";

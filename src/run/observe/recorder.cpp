@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 namespace weft::run {
 
@@ -64,7 +63,7 @@ void Recorder::add(const Open& call, RecordedEvent event) {
     switch (event.kind) {
         case EventKind::wait:
             sums.waited_ns += took_ns;
-            if (event.peer >= 0) waited_ns_[static_cast<std::size_t>(event.peer)] += took_ns;
+            if (event.peer >= 0) waited_ns_[event.peer] += took_ns;
             break;
         case EventKind::flush:
             sums.waited_ns += took_ns;
