@@ -129,16 +129,128 @@ pmix_status_t await_key(const pmix_proc_t& process, const std::string& key) {
 
 class PmixBootstrap final : public Bootstrap {
   public:
-    [[nodiscard]] static base::Result<std::unique_ptr<Bootstrap>> join();
+    [[nodiscard]] static base::Result<std::unique_ptr<Bootstrap>> join() {
+        std::unique_ptr<PmixBootstrap> job(new PmixBootstrap());
+        if (const pmix_status_t status = PMIx_Init(&job->self_, nullptr, 0);
+            status != PMIX_SUCCESS) {
+            return pmix_failure("joining the job", status);
+        }
+        const pmix_proc_t all = job->process(PMIX_RANK_WILDCARD);
+        Value size;
+        if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());
+            status != PMIX_SUCCESS) {
+            return pmix_failure("asking for the number of ranks", status);
+        }
+        const std::int64_t ranks = number_in(*size).value_or(-1);
+        if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || job->rank() >= ranks) {
+            return base::fail(Status::environment,
+                              "PMIx: the launcher gives rank {} of {} ranks (value type {})",
+                              job->rank(), ranks, (*size).type);
+        }
+        job->size_ = static_cast<Rank>(ranks);
+        job->look_for_witness();
+        if (job->serial_ > 0) {
+            if (auto done = job->await_server_ranks(); !done) return done.failure();
+        }
+        watch_launcher();
+        return std::unique_ptr<Bootstrap>(std::move(job));
+    }
 
     [[nodiscard]] Rank rank() const override { return static_cast<Rank>(self_.rank); }
     [[nodiscard]] Rank size() const override { return size_; }
-    base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override;
-    base::Result<std::vector<std::byte>> card(std::string_view key, Rank rank) override;
-    base::Result<void> start_fence() override;
-    [[nodiscard]] bool fence_ended() override;
-    [[noreturn]] void abort(int status, std::string_view text) override;
-    base::Result<void> finalize() override;
+    base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
+        const std::string name = full_key(key);
+        pmix_value_t value = {};
+        value.type = PMIX_BYTE_OBJECT;
+        // PMIx copies the bytes, although its pointer is not const.
+        value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
+        value.data.bo.size = card.size();
+        pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &value);
+        if (status == PMIX_SUCCESS) status = PMIx_Commit();
+        if (status != PMIX_SUCCESS) {
+            return pmix_failure(fmt::format("publishing the card {} of {} bytes", key, card.size()),
+                                status);
+        }
+        const auto members = fence_members();
+        const bool collect = true;
+        pmix_info_t info;
+        PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+        status = PMIx_Fence(members.data(), fence_member_count(), &info, 1);
+        PMIX_INFO_DESTRUCT(&info);
+        if (means_lost(status)) std::this_thread::sleep_for(kLossDelay);
+        if (status != PMIX_SUCCESS) {
+            return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
+        }
+        return {};
+    }
+
+    base::Result<std::vector<std::byte>> card(std::string_view key, Rank rank) override {
+        WEFT_CHECK(rank >= 0 && rank < size_, rank, size_);
+        const pmix_proc_t owner = process(static_cast<pmix_rank_t>(rank));
+        const std::string name = full_key(key);
+        Value value;
+        if (const pmix_status_t status =
+                PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive());
+            status != PMIX_SUCCESS) {
+            return pmix_failure(fmt::format("reading the card {} of rank {}", key, rank), status);
+        }
+        if ((*value).type != PMIX_BYTE_OBJECT) {
+            return base::fail(Status::environment, "PMIx: the card {} of rank {} has value type {}",
+                              key, rank, (*value).type);
+        }
+        const auto* const bytes = reinterpret_cast<const std::byte*>((*value).data.bo.bytes);
+        return std::vector<std::byte>(bytes, bytes + (*value).data.bo.size);
+    }
+
+    base::Result<void> start_fence() override {
+        WEFT_CHECK(!left_);
+        WEFT_CHECK(fence_ == nullptr || fence_->outcome.load() != FenceState::kRunning);
+        if (fence_ != nullptr && fence_->outcome.load() != PMIX_SUCCESS) {
+            return pmix_failure("an earlier fence", fence_->outcome.load());
+        }
+        auto state = std::make_shared<FenceState>();
+        auto* const callback_share = new std::shared_ptr<FenceState>(state);
+        const auto members = fence_members();
+        const pmix_status_t status = PMIx_Fence_nb(members.data(), fence_member_count(), nullptr, 0,
+                                                   fence_callback, callback_share);
+        if (status != PMIX_SUCCESS) {  // no callback follows
+            delete callback_share;
+            if (status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("starting a fence", status);
+            state->outcome = PMIX_SUCCESS;
+        }
+        fence_ = std::move(state);
+        return {};
+    }
+
+    [[nodiscard]] bool fence_ended() override {
+        if (fence_ == nullptr) return true;
+        // Acquire: pairs with the release in fence_callback().
+        const pmix_status_t outcome = fence_->outcome.load(std::memory_order_acquire);
+        if (outcome == FenceState::kRunning) return false;
+        if (!means_lost(outcome)) return true;
+        const auto now = std::chrono::steady_clock::now();
+        if (!lost_since_) lost_since_ = now;
+        return now - *lost_since_ >= kLossDelay;
+    }
+
+    [[noreturn]] void abort(int status, std::string_view text) override {
+        const std::string message(text);
+        PMIx_Abort(status, message.c_str(), nullptr, 0);
+        std::_Exit(exit_status_of_abort(status));
+    }
+
+    base::Result<void> finalize() override {
+        if (left_) return {};
+        left_ = true;
+        if (const pmix_status_t status = PMIx_Finalize(nullptr, 0); status != PMIX_SUCCESS) {
+            return pmix_failure("leaving the job", status);
+        }
+        if (fence_ != nullptr && fence_->outcome.load() != FenceState::kRunning &&
+            fence_->outcome.load() != PMIX_SUCCESS) {
+            return pmix_failure("the last fence", fence_->outcome.load());
+        }
+        return {};
+    }
 
   private:
     PmixBootstrap() = default;
@@ -153,9 +265,64 @@ class PmixBootstrap final : public Bootstrap {
         return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
     }
     [[nodiscard]] std::size_t fence_member_count() const { return witness_ ? 2 : 1; }
-    void look_for_witness();
-    [[nodiscard]] std::vector<pmix_rank_t> server_ranks() const;
-    [[nodiscard]] base::Result<void> await_server_ranks() const;
+    /// Sets witness_ if the launcher has announced a witness. PMIX_OPTIONAL: searches only the
+    /// job's description, which this process already has.
+    void look_for_witness() {
+        const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+        const bool optional = true;
+        pmix_info_t info;
+        PMIx_Info_load(&info, PMIX_OPTIONAL, &optional, PMIX_BOOL);
+        Value witness;
+        if (PMIx_Get(&all, base::kFenceWitnessKey, &info, 1, witness.receive()) == PMIX_SUCCESS &&
+            number_in(*witness) == size_) {
+            witness_ = static_cast<pmix_rank_t>(size_);
+        }
+        PMIX_INFO_DESTRUCT(&info);
+    }
+
+    /// Returns the other ranks of this rank's PMIx server. Returns all other ranks if the host has
+    /// no list of them, or under `weft run`, which has one server for all virtual nodes.
+    [[nodiscard]] std::vector<pmix_rank_t> server_ranks() const {
+        std::vector<pmix_rank_t> ranks;
+        const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+        Value list;
+        if (!started_by_own_launcher() &&
+            PMIx_Get(&all, PMIX_LOCAL_PEERS, nullptr, 0, list.receive()) == PMIX_SUCCESS &&
+            (*list).type == PMIX_STRING && (*list).data.string != nullptr) {
+            std::istringstream text((*list).data.string);
+            for (std::string rank; std::getline(text, rank, ',');)
+                ranks.push_back(static_cast<pmix_rank_t>(std::strtoul(rank.c_str(), nullptr, 10)));
+        }
+        if (ranks.empty()) {
+            ranks.resize(static_cast<std::size_t>(size_));
+            std::iota(ranks.begin(), ranks.end(), pmix_rank_t{0});
+        }
+        std::erase(ranks, self_.rank);
+        return ranks;
+    }
+
+    /// Waits until all ranks of this server have joined the job for this runtime, and so have left
+    /// it for the previous runtime. The server of PMIx 4.2 may treat the end of a connection after
+    /// PMIx_Finalize() as a loss. If a fence waits for the rank at that moment, the server ends the
+    /// fence as a partial success. So ranks wait for keys of each other instead of a fence. They
+    /// poll for the keys, because a waiting server sometimes misses the arrival of a key and
+    /// answers two seconds later.
+    [[nodiscard]] base::Result<void> await_server_ranks() const {
+        const std::string key = full_key("joined");
+        pmix_value_t value = {};
+        value.type = PMIX_BOOL;
+        value.data.flag = true;
+        pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key.c_str(), &value);
+        if (status == PMIX_SUCCESS) status = PMIx_Commit();
+        if (status != PMIX_SUCCESS) return pmix_failure("joining the job again", status);
+        for (const pmix_rank_t rank : server_ranks()) {
+            status = await_key(process(rank), key);
+            if (status != PMIX_SUCCESS)
+                return pmix_failure(fmt::format("waiting for rank {} to join again", rank), status);
+        }
+        return {};
+    }
+
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
@@ -177,183 +344,6 @@ class PmixBootstrap final : public Bootstrap {
     std::optional<std::chrono::steady_clock::time_point> lost_since_;
     bool left_ = false;  ///< finalize() was called
 };
-
-base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
-    std::unique_ptr<PmixBootstrap> job(new PmixBootstrap());
-    if (const pmix_status_t status = PMIx_Init(&job->self_, nullptr, 0); status != PMIX_SUCCESS) {
-        return pmix_failure("joining the job", status);
-    }
-    const pmix_proc_t all = job->process(PMIX_RANK_WILDCARD);
-    Value size;
-    if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());
-        status != PMIX_SUCCESS) {
-        return pmix_failure("asking for the number of ranks", status);
-    }
-    const std::int64_t ranks = number_in(*size).value_or(-1);
-    if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || job->rank() >= ranks) {
-        return base::fail(Status::environment,
-                          "PMIx: the launcher gives rank {} of {} ranks (value type {})",
-                          job->rank(), ranks, (*size).type);
-    }
-    job->size_ = static_cast<Rank>(ranks);
-    job->look_for_witness();
-    if (job->serial_ > 0) {
-        if (auto done = job->await_server_ranks(); !done) return done.failure();
-    }
-    watch_launcher();
-    return std::unique_ptr<Bootstrap>(std::move(job));
-}
-
-/// Returns the other ranks of this rank's PMIx server. Returns all other ranks if the host has no
-/// list of them, or under `weft run`, which has one server for all virtual nodes.
-std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
-    std::vector<pmix_rank_t> ranks;
-    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
-    Value list;
-    if (!started_by_own_launcher() &&
-        PMIx_Get(&all, PMIX_LOCAL_PEERS, nullptr, 0, list.receive()) == PMIX_SUCCESS &&
-        (*list).type == PMIX_STRING && (*list).data.string != nullptr) {
-        std::istringstream text((*list).data.string);
-        for (std::string rank; std::getline(text, rank, ',');)
-            ranks.push_back(static_cast<pmix_rank_t>(std::strtoul(rank.c_str(), nullptr, 10)));
-    }
-    if (ranks.empty()) {
-        ranks.resize(static_cast<std::size_t>(size_));
-        std::iota(ranks.begin(), ranks.end(), pmix_rank_t{0});
-    }
-    std::erase(ranks, self_.rank);
-    return ranks;
-}
-
-/// Waits until all ranks of this server have joined the job for this runtime, and so have left it
-/// for the previous runtime. The server of PMIx 4.2 may treat the end of a connection after
-/// PMIx_Finalize() as a loss. If a fence waits for the rank at that moment, the server ends the
-/// fence as a partial success. So ranks wait for keys of each other instead of a fence. They poll
-/// for the keys, because a waiting server sometimes misses the arrival of a key and answers two
-/// seconds later.
-base::Result<void> PmixBootstrap::await_server_ranks() const {
-    const std::string key = full_key("joined");
-    pmix_value_t value = {};
-    value.type = PMIX_BOOL;
-    value.data.flag = true;
-    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key.c_str(), &value);
-    if (status == PMIX_SUCCESS) status = PMIx_Commit();
-    if (status != PMIX_SUCCESS) return pmix_failure("joining the job again", status);
-    for (const pmix_rank_t rank : server_ranks()) {
-        status = await_key(process(rank), key);
-        if (status != PMIX_SUCCESS)
-            return pmix_failure(fmt::format("waiting for rank {} to join again", rank), status);
-    }
-    return {};
-}
-
-/// Sets witness_ if the launcher has announced a witness. PMIX_OPTIONAL: searches only the job's
-/// description, which this process already has.
-void PmixBootstrap::look_for_witness() {
-    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
-    const bool optional = true;
-    pmix_info_t info;
-    PMIx_Info_load(&info, PMIX_OPTIONAL, &optional, PMIX_BOOL);
-    Value witness;
-    if (PMIx_Get(&all, base::kFenceWitnessKey, &info, 1, witness.receive()) == PMIX_SUCCESS &&
-        number_in(*witness) == size_) {
-        witness_ = static_cast<pmix_rank_t>(size_);
-    }
-    PMIX_INFO_DESTRUCT(&info);
-}
-
-base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const std::byte> card) {
-    const std::string name = full_key(key);
-    pmix_value_t value = {};
-    value.type = PMIX_BYTE_OBJECT;
-    // PMIx copies the bytes, although its pointer is not const.
-    value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
-    value.data.bo.size = card.size();
-    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &value);
-    if (status == PMIX_SUCCESS) status = PMIx_Commit();
-    if (status != PMIX_SUCCESS) {
-        return pmix_failure(fmt::format("publishing the card {} of {} bytes", key, card.size()),
-                            status);
-    }
-    const auto members = fence_members();
-    const bool collect = true;
-    pmix_info_t info;
-    PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    status = PMIx_Fence(members.data(), fence_member_count(), &info, 1);
-    PMIX_INFO_DESTRUCT(&info);
-    if (means_lost(status)) std::this_thread::sleep_for(kLossDelay);
-    if (status != PMIX_SUCCESS) {
-        return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
-    }
-    return {};
-}
-
-base::Result<std::vector<std::byte>> PmixBootstrap::card(std::string_view key, Rank rank) {
-    WEFT_CHECK(rank >= 0 && rank < size_, rank, size_);
-    const pmix_proc_t owner = process(static_cast<pmix_rank_t>(rank));
-    const std::string name = full_key(key);
-    Value value;
-    if (const pmix_status_t status = PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive());
-        status != PMIX_SUCCESS) {
-        return pmix_failure(fmt::format("reading the card {} of rank {}", key, rank), status);
-    }
-    if ((*value).type != PMIX_BYTE_OBJECT) {
-        return base::fail(Status::environment, "PMIx: the card {} of rank {} has value type {}",
-                          key, rank, (*value).type);
-    }
-    const auto* const bytes = reinterpret_cast<const std::byte*>((*value).data.bo.bytes);
-    return std::vector<std::byte>(bytes, bytes + (*value).data.bo.size);
-}
-
-base::Result<void> PmixBootstrap::start_fence() {
-    WEFT_CHECK(!left_);
-    WEFT_CHECK(fence_ == nullptr || fence_->outcome.load() != FenceState::kRunning);
-    if (fence_ != nullptr && fence_->outcome.load() != PMIX_SUCCESS) {
-        return pmix_failure("an earlier fence", fence_->outcome.load());
-    }
-    auto state = std::make_shared<FenceState>();
-    auto* const callback_share = new std::shared_ptr<FenceState>(state);
-    const auto members = fence_members();
-    const pmix_status_t status = PMIx_Fence_nb(members.data(), fence_member_count(), nullptr, 0,
-                                               fence_callback, callback_share);
-    if (status != PMIX_SUCCESS) {  // no callback follows
-        delete callback_share;
-        if (status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("starting a fence", status);
-        state->outcome = PMIX_SUCCESS;
-    }
-    fence_ = std::move(state);
-    return {};
-}
-
-bool PmixBootstrap::fence_ended() {
-    if (fence_ == nullptr) return true;
-    // Acquire: pairs with the release in fence_callback().
-    const pmix_status_t outcome = fence_->outcome.load(std::memory_order_acquire);
-    if (outcome == FenceState::kRunning) return false;
-    if (!means_lost(outcome)) return true;
-    const auto now = std::chrono::steady_clock::now();
-    if (!lost_since_) lost_since_ = now;
-    return now - *lost_since_ >= kLossDelay;
-}
-
-void PmixBootstrap::abort(int status, std::string_view text) {
-    const std::string message(text);
-    PMIx_Abort(status, message.c_str(), nullptr, 0);
-    std::_Exit(exit_status_of_abort(status));
-}
-
-base::Result<void> PmixBootstrap::finalize() {
-    if (left_) return {};
-    left_ = true;
-    if (const pmix_status_t status = PMIx_Finalize(nullptr, 0); status != PMIX_SUCCESS) {
-        return pmix_failure("leaving the job", status);
-    }
-    if (fence_ != nullptr && fence_->outcome.load() != FenceState::kRunning &&
-        fence_->outcome.load() != PMIX_SUCCESS) {
-        return pmix_failure("the last fence", fence_->outcome.load());
-    }
-    return {};
-}
 
 /// Returns true if a PMIx host started this process (weft run, mpirun, srun --mpi=pmix, prterun).
 bool started_by_pmix() {

@@ -33,10 +33,8 @@ std::uint32_t number_of(const sockaddr* address) {
 std::uint32_t routed_address() {
     const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket.open()) return 0;
-    sockaddr_in far{};
-    far.sin_family = AF_INET;
-    far.sin_port = htons(9);
-    far.sin_addr.s_addr = htonl(0xC0000201);
+    const sockaddr_in far{
+        .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(0xC0000201)}};
     sockaddr_in near{};
     socklen_t near_bytes = sizeof near;
     const bool known =
@@ -85,28 +83,26 @@ std::vector<HostAddress> host_addresses() {
 
 std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me) {
     const HostOnNetwork& mine = ranks[me];
-    /// Returns a predicate of one of this rank's addresses. It is true if a rank in another network
-    /// namespace (with `all`: each such rank) has an address that satisfies the condition.
-    const auto others_have = [&](auto&& condition) {
-        return [&ranks, &mine, condition](const HostAddress& own, bool all) {
-            const auto holds = [&](const HostOnNetwork& rank) {
-                if (rank.network == mine.network) return all;
-                return std::ranges::any_of(rank.addresses, [&](const HostAddress& theirs) {
-                    return condition(own, theirs);
-                });
-            };
-            return all ? std::ranges::all_of(ranks, holds) : std::ranges::any_of(ranks, holds);
+    /// Returns true if a rank in another network namespace (with `all`: each such rank) has an
+    /// address that satisfies condition(own, theirs).
+    const auto others_have = [&](bool all, const HostAddress& own, auto condition) {
+        const auto holds = [&](const HostOnNetwork& rank) {
+            if (rank.network == mine.network) return all;
+            return std::ranges::any_of(
+                rank.addresses, [&](const HostAddress& theirs) { return condition(own, theirs); });
         };
+        return all ? std::ranges::all_of(ranks, holds) : std::ranges::any_of(ranks, holds);
     };
-    const auto equal = others_have([](const HostAddress& own, const HostAddress& theirs) {
-        return own.address == theirs.address;
-    });
-    const auto connected = others_have(
-        [](const HostAddress& own, const HostAddress& theirs) { return own.same_network(theirs); });
+    const auto equal = [](const HostAddress& a, const HostAddress& b) {
+        return a.address == b.address;
+    };
+    const auto connected = [](const HostAddress& a, const HostAddress& b) {
+        return a.same_network(b);
+    };
     const HostAddress* best = nullptr;
     for (const HostAddress& own : mine.addresses) {
-        if (equal(own, false)) continue;
-        if (connected(own, true)) return to_text(own);
+        if (others_have(false, own, equal)) continue;
+        if (others_have(true, own, connected)) return to_text(own);
         if (best == nullptr) best = &own;
     }
     if (best == nullptr && !mine.addresses.empty()) best = &mine.addresses.front();

@@ -15,19 +15,18 @@ namespace {
 
 constexpr const char* kModule = "weft_fabric.so";
 
-/// Returns the folder of the library or executable that contains this function, or an empty path.
-std::filesystem::path own_folder() {
-    Dl_info where{};
-    if (::dladdr(reinterpret_cast<const void*>(&own_folder), &where) == 0) return {};
+/// Returns the folder of a file, after resolving links, or an empty path.
+std::filesystem::path folder_of(const char* file) {
     std::error_code ignored;
-    const auto real = std::filesystem::canonical(where.dli_fname, ignored);
+    const auto real = std::filesystem::canonical(file, ignored);
     return ignored ? std::filesystem::path{} : real.parent_path();
 }
 
-std::filesystem::path executable_folder() {
-    std::error_code ignored;
-    const auto real = std::filesystem::read_symlink("/proc/self/exe", ignored);
-    return ignored ? std::filesystem::path{} : real.parent_path();
+/// Returns the folder of the library or executable that contains this function, or an empty path.
+std::filesystem::path own_folder() {
+    Dl_info where{};
+    const bool found = ::dladdr(reinterpret_cast<const void*>(&own_folder), &where) != 0;
+    return found ? folder_of(where.dli_fname) : std::filesystem::path{};
 }
 
 /// Returns the files to try, in order: only `named` unless it is empty. For a name without a
@@ -35,7 +34,7 @@ std::filesystem::path executable_folder() {
 std::vector<std::string> files_to_try(const std::string& named) {
     if (!named.empty()) return {named};
     std::vector<std::string> files;
-    for (const auto& folder : {own_folder(), executable_folder()}) {
+    for (const auto& folder : {own_folder(), folder_of("/proc/self/exe")}) {
         if (folder.empty()) continue;
         // Where the build puts the module; where it is installed relative to the library; where it
         // is installed relative to the command.
