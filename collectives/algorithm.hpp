@@ -55,6 +55,7 @@ struct GenerateRequest {
     /// Cache shared by requests that differ only in `rank`. May be null.
     KnownShapes* known_shapes = nullptr;
     bool repeats_blocks = false;  ///< as in plan::Program
+    bool is_part = false;  ///< of another program, which keeps segments in flight (interleave.hpp)
 };
 
 /// Returns the layout of a request; a single node if none was given.

@@ -11,17 +11,29 @@ namespace weft::collectives {
 
 namespace {
 
+/// Returns true if each rank has several stages, so that segments in flight hide latencies.
+bool is_exchange(const Algorithm& algorithm) {
+    const Parameter* const segments = algorithm.parameter("segments");
+    return algorithm.properties.synchronizing && segments != nullptr && segments->fallback == "1";
+}
+
 /// Returns true if in_pieces() cuts vectors for the algorithm.
 bool is_pipeline(const Algorithm& algorithm) {
     const Parameter* const segments = algorithm.parameter("segments");
     return segments != nullptr && segments->fallback == "by size";
 }
 
+/// Returns the overhead of a message at both ends.
+std::int64_t message_of(const CandidateRequest& request) {
+    return std::max<std::int64_t>(1, request.round - request.stage.latency);
+}
+
 /// Returns the number of pieces with which a pipeline is fastest, as a power of two. `hops`: the
 /// messages from the first receiver to the last rank. The optimum is sqrt(vector * hops / message);
-/// `vector` is the time of all bytes, `message` the overhead of a message (Hoefler and Moor).
+/// `vector` is the time of all bytes, `message` the overhead of a message and its credit (after
+/// Hoefler and Moor).
 std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
-    const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
+    const std::int64_t message = 2 * message_of(request);  // a credit for each message
     const std::int64_t square = vector / message * std::max<std::int64_t>(0, hops);
     std::uint32_t pieces = 1;
     while (pieces < kSegmentsMax && std::int64_t{4} * pieces * pieces <= square) pieces *= 2;
@@ -40,6 +52,25 @@ std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) 
     return pieces;
 }
 
+/// Returns the number of segments for an exchange, or 1 if they save less than 3 %. In each stage
+/// they hide the latency behind the bytes of the other segments, and each costs a message. They
+/// also let a rank combine one segment while the next one arrives.
+std::uint32_t segments_worth_trying(const CandidateRequest& request) {
+    constexpr std::int64_t kLeast = 32;  // part of the time that must be saved
+    const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
+    const std::int64_t bytes = request.vector / std::bit_width(others);  // of a stage, on average
+    std::uint32_t best = 1;
+    std::int64_t most = (request.stage.latency + bytes) / kLeast;
+    for (const std::uint32_t segments : {2U, 4U}) {
+        const std::int64_t saved = std::min(request.stage.latency, bytes - bytes / segments) -
+                                   (segments - 1) * message_of(request);
+        if (saved <= most) continue;
+        most = saved;
+        best = segments;
+    }
+    return std::max(best, best_pieces(request, request.combine, 1));
+}
+
 }  // namespace
 
 std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
@@ -51,6 +82,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (std::ranges::find(specs, *spec) == specs.end()) specs.push_back(*std::move(spec));
     };
     const std::vector<std::uint32_t> pieces = pieces_worth_trying(request);
+    const std::uint32_t segments = segments_worth_trying(request);
     for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
         if (algorithm.properties.direct && !request.direct) continue;
@@ -61,6 +93,8 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (is_pipeline(algorithm))
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
+        if (is_exchange(algorithm) && !needs_parameters && segments > 1)
+            add(std::string(algorithm.name) + ":segments=" + std::to_string(segments));
         // near=auto, the default, looks only at the size. On some machines puts are faster.
         if (request.direct && algorithm.parameter(kNearParameter.name) != nullptr)
             add(std::string(algorithm.name) + ":near=put");

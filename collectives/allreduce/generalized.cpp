@@ -377,8 +377,10 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
     const auto left_out = number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps});
     if (!left_out) return left_out.failure();
     return program_by_blocks(
-        {.collective = "allreduce", .synchronizing = true}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) {
+        {.collective = "allreduce",
+         .depth = *left_out == 0 ? 1U : BlockWriter::kDepth,
+         .synchronizing = true},
+        spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
             Generalized(writer, request.rank, *std::move(axes), as_u32(*left_out)).write();
         });
 }

@@ -134,7 +134,7 @@ Algorithm entry(std::string_view collective, std::string_view summary,
             .source = "Hoefler and Moor, section 3.1.3",
             .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
             .properties = {.ordered = true, .bit_identical = true},
-            .generate = by_blocks({.collective = collective}, write)};
+            .generate = by_blocks({.collective = collective, .one_stage = true}, write)};
 }
 
 }  // namespace

@@ -153,18 +153,19 @@ Algorithm entry(std::string_view collective, std::string_view summary) {
 Algorithm gather_flat() {
     Algorithm algorithm = entry("gather", "every rank puts its block to the root");
     algorithm.parameters.push_back(kIntoParameter);
-    algorithm.generate = by_blocks({.collective = "gather"}, write_gather);
+    algorithm.generate = by_blocks({.collective = "gather", .one_stage = true}, write_gather);
     return algorithm;
 }
 Algorithm scatter_flat() {
     Algorithm algorithm = entry("scatter", "the root puts each rank's block to it");
     algorithm.parameters.push_back(kIntoParameter);
-    algorithm.generate = by_blocks({.collective = "scatter"}, write_scatter);
+    algorithm.generate = by_blocks({.collective = "scatter", .one_stage = true}, write_scatter);
     return algorithm;
 }
 Algorithm reduce_flat() {
     Algorithm algorithm = entry("reduce", "every rank puts its vector to the root");
-    algorithm.generate = by_blocks({.collective = "reduce", .blocks = 1}, write_reduce);
+    algorithm.generate =
+        by_blocks({.collective = "reduce", .blocks = 1, .one_stage = true}, write_reduce);
     return algorithm;
 }
 

@@ -158,7 +158,8 @@ Algorithm entry(std::string_view collective, std::string_view name,
                         .parameters = found.parameters,
                         .properties = {.ordered = true, .bit_identical = true}};
     const bool in_pieces = algorithm.parameter("segments")->fallback == "by size";
-    const BlockCall call{.collective = collective, .blocks = 1, .in_pieces = in_pieces};
+    const BlockCall call{
+        .collective = collective, .blocks = 1, .in_pieces = in_pieces, .one_stage = true};
     const bool reduces = find_collective(collective)->reduces();
     algorithm.generate = [=, named = found.tree](const AlgorithmSpec& spec,
                                                  const GenerateRequest& request) {

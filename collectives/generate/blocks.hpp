@@ -99,6 +99,10 @@ class BlockWriter {
         end_loop();
         return std::move(builder_).finish();
     }
+    /// Lets several segments be in flight. For bodies with several stages.
+    void interleave() {
+        if (pipelined()) builder_.interleave();
+    }
 
   private:
     void begin_loop() {
@@ -127,11 +131,14 @@ class BlockWriter {
 
 struct BlockCall {
     std::string_view collective;
-    std::uint32_t blocks = 0;                   ///< blocks of the vector; 0: one for each rank
-    Cut cut = Cut::vector;                      ///< how a pipeline is cut
-    std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
-    bool synchronizing = false;                 ///< of calls with elements
-    bool in_pieces = false;                     ///< cut the vector by in_pieces()
+    std::uint32_t blocks = 0;  ///< blocks of the vector; 0: one for each rank
+    Cut cut = Cut::vector;     ///< how a pipeline is cut
+    /// Copies of each slot in a pipeline. 1: every put to a slot follows, by the waits of its
+    /// segment, the end of the read in the previous segment.
+    std::uint32_t depth = BlockWriter::kDepth;
+    bool synchronizing = false;  ///< of calls with elements
+    bool in_pieces = false;      ///< cut the vector by in_pieces()
+    bool one_stage = false;      ///< each rank has one stage, so a loop is a pipeline by itself
 };
 /// Returns a program. `write(writer, request)` writes the steps of a segment.
 template <class Write>
@@ -152,6 +159,7 @@ template <class Write>
     BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,
                        find_collective(call.collective)->blocks() ? Cut::blocks : call.cut);
     write(writer, request);
+    if (!call.one_stage && !call.in_pieces && !request.is_part) writer.interleave();
     return std::move(writer).finish();
 }
 

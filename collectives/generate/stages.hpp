@@ -25,6 +25,7 @@ template <class Add>
     header.synchronizing = true;
     plan::Stages stages = plan::begin_stages(std::move(header));
     stages.carries = true;
+    stages.interleaves = *segments > 1 && !request.is_part;
     add(stages);
     return stages;
 }

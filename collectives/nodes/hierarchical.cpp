@@ -216,7 +216,7 @@ base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, con
 }
 
 base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan::Program header,
-                                    const Groups& groups) {
+                                    const Groups& groups, bool is_part) {
     const bool at_root = header.rank == header.root;
     const auto lines = entry.scans() ? lines_of_scan(entry, groups) : lines_of(entry, at_root);
     const auto names_scratch = [](const Line& line) {
@@ -235,7 +235,7 @@ base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan
         if (!line.takes_part) part->own.reset();
         list.push_back(*std::move(part));
     }
-    return plan::splice(std::move(header), list);
+    return plan::splice(std::move(header), list, !is_part);
 }
 
 base::Result<plan::Program> generate_hierarchical(const Entry& entry, const AlgorithmSpec& spec,
@@ -264,7 +264,7 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
                           "not commute",
                           entry.collective);
     header.synchronizing = entry.synchronizes();
-    return compose(entry, *parts, std::move(header), groups);
+    return compose(entry, *parts, std::move(header), groups, request.is_part);
 }
 
 Properties usual(const Entry& entry) {

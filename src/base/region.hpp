@@ -16,8 +16,10 @@
 // Next     put.hpp for the writes; run/execute/window.hpp for the reuse of banks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -113,6 +115,14 @@ struct alignas(64) CreditLine {
     std::array<std::atomic<std::uint64_t>, kBulkClasses> bulk;
 };
 static_assert(sizeof(CreditLine) == 64);
+
+/// Returns the cells per bank of a team of this many ranks, at least: 4 for each rank and 16,
+/// rounded up to a power of two or a multiple of 1024.
+[[nodiscard]] constexpr std::uint32_t cells_for(std::uint32_t ranks) {
+    constexpr std::uint32_t kUnit = 1024;
+    const std::uint32_t needed = 4 * ranks + 16;
+    return std::min(std::bit_ceil(needed), (needed + kUnit - 1) / kUnit * kUnit);
+}
 
 /// Sizes of a region, equal on all members of a team.
 struct RegionShape {

@@ -118,7 +118,7 @@ std::string check_exchange(const ExchangeSide& side, std::uint64_t call, Rank ra
 }
 
 base::RegionShape exchange_shape(Rank size, std::uint32_t banks) {
-    return {.cells = 4 * static_cast<std::uint32_t>(size) + 16,
+    return {.cells = base::cells_for(static_cast<std::uint32_t>(size)),
             .banks = banks,
             .bulk_banks = 4,
             .bulk_bytes = kBankBytes};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "plan/schedule/interleave.hpp"
 #include "plan/schedule/step.hpp"
 
 namespace weft::plan {
@@ -178,6 +179,7 @@ Program Builder::finish() && {
             reserve_capacity(step.signal, as_u32(units));
         }
     }
+    if (interleaves_) plan::interleave(program_);
     return std::move(program_);
 }
 

@@ -95,6 +95,10 @@ class Builder {
     /// As reserve_capacity(), for the slots first .. first + count - 1.
     void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
+    /// Lets several segments be in flight (interleave.hpp). All steps must be in loops over all
+    /// segments. All ranks of a call must do the same.
+    void interleave() { interleaves_ = true; }
+
     [[nodiscard]] Program finish() &&;
 
   private:
@@ -104,7 +108,8 @@ class Builder {
     Program program_;
     std::uint32_t lane_first_ = 0;  ///< first step of the current lane
     std::int64_t open_loop_ = -1;   ///< index of the open loop's step; -1: no loop is open
-    BlockIndex index_;              ///< index of the program's blocks
+    bool interleaves_ = false;
+    BlockIndex index_;  ///< index of the program's blocks
 };
 
 }  // namespace weft::plan

@@ -20,6 +20,8 @@ struct Cursor {
     std::uint32_t loop_end = 0;   ///< one past the last step of the open loop; 0: no loop is open
     /// Iterations of the open loop; outside, the segments of the program.
     std::uint32_t repeats = 1;
+    std::uint32_t start = 0;   ///< first segment of each loop
+    std::uint32_t stride = 1;  ///< distance of its segments
 
     [[nodiscard]] bool ended() const { return at == end; }
     [[nodiscard]] bool in_loop() const { return loop_end != 0; }
@@ -27,7 +29,7 @@ struct Cursor {
     /// Opens a loop at its loop step. The body has `steps` steps and runs `times` times.
     void open_loop(std::uint32_t steps, std::uint32_t times) {
         if (steps == 0) return;
-        segment = 0;
+        segment = start;
         loop_body = at + 1;
         loop_end = at + 1 + steps;
         repeats = times;
@@ -36,7 +38,8 @@ struct Cursor {
     void next(std::uint32_t segments) {
         ++at;
         if (loop_end == 0 || at != loop_end) return;
-        if (++segment < repeats) {
+        segment += stride;
+        if (segment < repeats) {
             at = loop_body;
         } else {
             segment = 0;
@@ -54,7 +57,11 @@ struct Cursor {
 
 /// Returns a cursor at the first step of a lane. `segments`: Program::segments.
 [[nodiscard]] inline Cursor begin_of(const Lane& lane, std::uint32_t segments) {
-    return {.at = lane.first, .end = lane.first + lane.count, .repeats = segments};
+    return {.at = lane.first,
+            .end = lane.first + lane.count,
+            .repeats = segments,
+            .start = lane.start,
+            .stride = lane.stride};
 }
 
 }  // namespace weft::plan

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "plan/schedule/interleave.hpp"
 #include "plan/schedule/step.hpp"
 
 namespace weft::plan {
@@ -23,7 +24,8 @@ class Localizer {
     Program run(const Program& program) && {
         result_.steps.clear();
         for (Block& block : result_.blocks) rewrite(block);
-        for (Lane& lane : result_.lanes) {
+        result_.lanes.clear();
+        for (const Lane& lane : program.distinct_lanes()) {
             const auto first = as_u32(result_.steps.size());
             for (std::uint32_t i = lane.first; i < lane.first + lane.count; ++i) {
                 if (program.steps[i].kind == StepKind::loop)
@@ -32,8 +34,9 @@ class Localizer {
                     rewrite(program.steps[i]);
                 close_loop_after(i, program);
             }
-            lane = {first, as_u32(result_.steps.size()) - first};
+            result_.lanes.push_back({first, as_u32(result_.steps.size()) - first});
         }
+        repeat_lanes(result_, program.window());
         return std::move(result_);
     }
 

@@ -40,6 +40,9 @@ class StepList : public std::vector<Step> {
 struct Lane {
     std::uint32_t first = 0;  ///< index into Program::steps
     std::uint32_t count = 0;
+    /// Its loops run segments start, start + stride, ... (interleave.hpp).
+    std::uint32_t start = 0;
+    std::uint32_t stride = 1;
 
     friend bool operator==(const Lane&, const Lane&) = default;
 };
@@ -88,6 +91,13 @@ struct Program {
     /// Returns the most units that a put to this slot carries.
     [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
         return slot_capacity.empty() ? slot_units : slot_capacity[slot];
+    }
+    /// Returns the number of segments in flight: the lanes that share the steps of the first one
+    /// (interleave.hpp). Same.
+    [[nodiscard]] std::uint32_t window() const { return lanes.empty() ? 1 : lanes.front().stride; }
+    /// Returns the lanes whose steps differ.
+    [[nodiscard]] std::span<const Lane> distinct_lanes() const {
+        return std::span(lanes).first(lanes.size() / window());
     }
     /// Returns the number of iterations of a loop step.
     [[nodiscard]] std::uint32_t repeats(const Step& loop) const;

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/interleave.hpp"
 #include "plan/schedule/step.hpp"
 
 namespace weft::plan {
@@ -38,7 +39,7 @@ class Splicer {
         program_.slot_capacity.clear();
     }
 
-    base::Result<Program> run() {
+    base::Result<Program> run(bool interleaves) {
         if (auto sized = set_sizes(); !sized) return sized.failure();
         lanes_.resize(1);
         if (merged_ && program_.segments > 1) lanes_.front().push_back({.kind = StepKind::loop});
@@ -55,6 +56,7 @@ class Splicer {
             program_.lanes.push_back({as_u32(program_.steps.size()), as_u32(lane.size())});
             program_.steps.insert(program_.steps.end(), lane.begin(), lane.end());
         }
+        if (interleaves && merged_ && program_.segments > 1) interleave(program_);
         return std::move(program_);
     }
 
@@ -449,8 +451,9 @@ class Splicer {
 
 }  // namespace
 
-base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts) {
-    return Splicer(std::move(header), parts).run();
+base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts,
+                             bool interleaves) {
+    return Splicer(std::move(header), parts).run(interleaves);
 }
 
 }  // namespace weft::plan

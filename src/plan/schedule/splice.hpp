@@ -51,7 +51,9 @@ struct SplicePart {
 
 /// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the
 /// number of scratch buffers that the parts name; the parts determine the rest. Fails if the
-/// parts are incompatible.
-[[nodiscard]] base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts);
+/// parts are incompatible. `interleaves`: if all parts are in one loop, several of its segments are
+/// in flight (interleave.hpp).
+[[nodiscard]] base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts,
+                                           bool interleaves);
 
 }  // namespace weft::plan

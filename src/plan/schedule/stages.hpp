@@ -140,6 +140,7 @@ using Stage = std::variant<ExchangeStage, ShiftStage>;
 struct Stages {
     Program header;        ///< header of all programs, except the rank
     bool carries = false;  ///< a rank's value is first its input, at the end its output; else none
+    bool interleaves = false;           ///< several segments are in flight (interleave.hpp)
     std::vector<Numbering> numberings;  ///< the first one has all ranks
     std::vector<Stage> stages;          ///< run once for each segment of the header
 

@@ -120,8 +120,9 @@ void print_lane(Out out, const Program& program, const Lane& lane) {
 }
 
 void print_steps(Out out, const Program& program) {
-    const bool named = program.lanes.size() != 1 || program.lanes[0].count == 0;
-    for (const Lane& lane : program.lanes) {
+    const std::span<const Lane> lanes = program.distinct_lanes();
+    const bool named = lanes.size() != 1 || lanes[0].count == 0;
+    for (const Lane& lane : lanes) {
         if (named) fmt::format_to(out, "  lane\n");
         print_lane(out, program, lane);
     }
@@ -142,6 +143,7 @@ void print_header(Out out, const Program& program, const Program& common, std::s
     field("units", program.units, common.units);
     field("segments", program.segments, common.segments);
     field("depth", program.depth, common.depth);
+    field("window", program.window(), common.window());
     field("slots", program.slots, common.slots);
     field("slot-units", program.slot_units, common.slot_units);
     field("scratch", program.scratch, common.scratch);

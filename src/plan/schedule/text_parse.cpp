@@ -13,6 +13,7 @@
 
 #include "base/units.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/interleave.hpp"
 #include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/schedule/text_need.hpp"
@@ -176,9 +177,9 @@ class Parser {
 
     static bool is_header_word(std::string_view word) {
         static constexpr std::string_view kWords[] = {
-            "collective",    "algorithm",  "ranks",         "root",    "units",         "segments",
-            "depth",         "slots",      "slot-units",    "scratch", "synchronizing", "counts",
-            "slot-capacity", "slot-rooms", "unit-elements", "pairwise"};
+            "collective",    "algorithm",  "ranks",         "root",     "units",         "segments",
+            "depth",         "slots",      "slot-units",    "scratch",  "synchronizing", "counts",
+            "slot-capacity", "slot-rooms", "unit-elements", "pairwise", "window"};
         return std::ranges::find(kWords, word) != std::end(kWords);
     }
 
@@ -217,6 +218,7 @@ class Parser {
         if (word == "units") return size_number(header.units, "a number of units");
         if (word == "segments") return size_number(header.segments, "a number of segments");
         if (word == "depth") return size_number(header.depth, "a number of copies");
+        if (word == "window") return window_line(in_rank_ ? window_ : common_window_);
         if (word == "slots")
             return (given.slots = true) && size_number(header.slots, "a number of slots");
         if (word == "slot-units")
@@ -225,11 +227,21 @@ class Parser {
         return (given.scratch = true) && size_number(header.scratch, "a number of scratch vectors");
     }
 
+    bool window_line(std::uint32_t& window) {
+        constexpr std::uint32_t kMost = 1024;
+        const std::string what = fmt::format("a number of segments from 1 to {}", kMost);
+        if (!number(window, what)) return false;
+        if (window >= 1 && window <= kMost) return true;
+        --next_;
+        return expected(what);
+    }
+
     bool rank_line() {
         if (!close_rank()) return false;
         ++next_;
         rank_lines_.push_back(line_number_);
         program_ = common_;
+        window_ = common_window_;
         given_ = common_given_;
         in_rank_ = true;
         return number(program_.rank, "the number of a rank") && end_of_line("nothing");
@@ -272,6 +284,7 @@ class Parser {
     bool close_rank() {
         if (!in_rank_) return true;
         if (!close_lane()) return false;
+        repeat_lanes(program_, window_);
         programs_.push_back(std::move(program_));
         givens_.push_back(given_);
         lane_first_ = 0;
@@ -455,6 +468,8 @@ class Parser {
     Program program_;  ///< program of the current rank
     Given given_;
     bool in_rank_ = false;
+    std::uint32_t window_ = 1;         ///< segments in flight of the current rank
+    std::uint32_t common_window_ = 1;  ///< of ranks without a line `window`
     std::uint32_t lane_first_ = 0;     ///< first step of the current lane
     bool lane_named_ = false;          ///< the current lane began with a line `lane`
     std::optional<std::size_t> loop_;  ///< index of the open loop's step

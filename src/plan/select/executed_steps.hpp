@@ -82,7 +82,7 @@ class ExecutedSteps {
     /// Calls visit(ExecutedStep) once for all iterations of a step of a loop.
     template <class Visit>
     void for_each_once(Visit visit) const {
-        for (const Lane& lane : program_.lanes) {
+        for (const Lane& lane : program_.distinct_lanes()) {
             std::uint32_t repeats = 1;
             std::uint32_t body_end = 0;
             for (std::uint32_t at = lane.first; at < lane.first + lane.count; ++at) {

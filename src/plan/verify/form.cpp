@@ -80,11 +80,45 @@ class Form {
             at, loop.operands, 2 * program_.depth, program_.depth, program_.segments);
     }
 
+    /// Checks that lanes for several segments in flight (interleave.hpp) share steps, which are all
+    /// in loops over the segments.
+    std::string window() const {
+        const std::uint32_t window = program_.window();
+        const std::span<const Lane> lanes = program_.lanes;
+        if (window == 0 || window > program_.segments || lanes.size() % window != 0)
+            return fmt::format("{} lanes for a window of {} of {} segments", lanes.size(), window,
+                               program_.segments);
+        const std::size_t each = lanes.size() / window;
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            const Lane expected{lanes[i % each].first, lanes[i % each].count,
+                                static_cast<std::uint32_t>(i / each), window};
+            if (!(lanes[i] == expected))
+                return fmt::format("lane {} does not share the steps of lane {}", i, i % each);
+        }
+        return window == 1 ? std::string() : only_loops();
+    }
+
+    /// Checks that each lane is a sequence of loops over the segments.
+    std::string only_loops() const {
+        for (const Lane& lane : program_.distinct_lanes()) {
+            std::uint64_t at = lane.first;
+            while (at < std::min<std::uint64_t>(lane.first + lane.count, program_.steps.size())) {
+                const Step& step = program_.steps[at];
+                if (step.kind != StepKind::loop || step.operands != 0)
+                    return fmt::format(
+                        "step {} of several lanes is not in a loop over the segments", at);
+                at += 1 + std::uint64_t{step.signal};
+            }
+        }
+        return {};
+    }
+
     /// Checks that lanes cover the steps in order, and that loops are within a lane and
     /// do not nest.
     std::string lanes() const {
+        if (std::string wrong = window(); !wrong.empty()) return wrong;
         std::uint64_t next = 0;
-        for (const Lane& lane : program_.lanes) {
+        for (const Lane& lane : program_.distinct_lanes()) {
             if (lane.first != next)
                 return fmt::format("a lane starts at step {}, expected {}", lane.first, next);
             const std::uint64_t end = next + lane.count;
@@ -274,6 +308,7 @@ std::string_view unlike(const Program& program, const Program& first) {
     if (program.units != first.units && !program.pairwise) return "units";
     if (program.segments != first.segments) return "segments";
     if (program.depth != first.depth) return "depth";
+    if (program.window() != first.window()) return "window";
     if (program.slots != first.slots) return "slots";
     if (program.slot_units != first.slot_units) return "slot-units";
     if (program.slot_capacity != first.slot_capacity) return "slot-capacity";

@@ -44,8 +44,9 @@ void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
 /// Ends a failed call, or moves it to failing_ until no transfer reads its buffers.
 template <Transport Wire>
 void Engine<Wire>::end_failed(Operation& op) {
-    op.state = op.pending != 0 ? Operation::State::failing : Operation::State::failed;
-    if (op.pending != 0)
+    const bool settles = !op.has_transfers();
+    op.state = settles ? Operation::State::failed : Operation::State::failing;
+    if (!settles)
         failing_.push_back(&op);
     else if (op.detached)
         pool_.recycle(op);
@@ -56,8 +57,9 @@ void Engine<Wire>::end_failed(Operation& op) {
 template <Transport Wire>
 bool Engine<Wire>::end_failing() {
     return std::erase_if(failing_, [&](Operation* op) {
-               if (cancelled_) op->pending = 0;
-               if (op->pending != 0) return false;
+               if (cancelled_)
+                   for (LaneCursor& lane : op->lanes) lane.pending = 0;
+               if (op->has_transfers()) return false;
                end_failed(*op);
                return true;
            }) != 0;

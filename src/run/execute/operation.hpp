@@ -33,6 +33,7 @@ struct LaneCursor : plan::Cursor {
     std::uint64_t resume = 0;           ///< the wire's state of a put that is partly posted; else 0
     const std::byte* packed = nullptr;  ///< copy of the current put's source; nullptr: none
     std::uint64_t tried_ns = 0;         ///< time of the step's first blocked attempt; 0: none
+    std::uint32_t pending = 0;          ///< number of its transfers that still read their source
 };
 
 struct TeamState;
@@ -61,7 +62,6 @@ struct Operation {
     Digest digest = 0;              ///< covers the team's calls up to this one
     std::uint32_t bank = 0;         ///< bank of cells
     std::uint64_t bulk_offset = 0;  ///< offset of its bulk bank in the region
-    std::uint32_t pending = 0;      ///< number of transfers that still read their source
     std::vector<LaneCursor> lanes;
     std::vector<std::byte> scratch;  ///< kept for later calls, which then do not allocate
     /// Copies of sources that only the kernel can read. Kept for later calls.
@@ -82,9 +82,13 @@ struct Operation {
     [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t segment) const {
         return bulk_offset + program->slot_offset(number, segment % program->depth);
     }
+    /// Returns true if transfers still read their sources.
+    [[nodiscard]] bool has_transfers() const {
+        return std::ranges::any_of(lanes, [](const LaneCursor& lane) { return lane.pending != 0; });
+    }
     /// Returns true if all steps are done but transfers still read their sources.
     [[nodiscard]] bool ends_with_its_puts() const {
-        return pending != 0 &&
+        return has_transfers() &&
                std::ranges::all_of(lanes, [](const LaneCursor& lane) { return lane.ended(); });
     }
     [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
@@ -113,17 +117,16 @@ class OperationPool {
         free_.pop_back();
         op.state = Operation::State::queued;
         op.detached = false;
-        op.pending = 0;
         return op;
     }
     /// Recycles an operation, unless transfers are in flight: the wire may still write to it.
     void recycle(Operation& op) {
-        if (op.pending == 0) free_.push_back(&op);
+        if (!op.has_transfers()) free_.push_back(&op);
     }
     /// Returns true if transfers of the team's operations are in flight.
     [[nodiscard]] bool has_transfers(const TeamState& team) const {
         return std::ranges::any_of(
-            all_, [&](const Operation& op) { return op.team == &team && op.pending != 0; });
+            all_, [&](const Operation& op) { return op.team == &team && op.has_transfers(); });
     }
 
   private:

@@ -114,7 +114,7 @@ class Stepper {
             }
             lanes_ended = lanes_ended && lane.at == lane.end;
         }
-        if (lanes_ended && op.pending == 0) {
+        if (lanes_ended && !op.has_transfers()) {
             op.state = Operation::State::complete;
             return true;
         }
@@ -123,7 +123,8 @@ class Stepper {
     }
     /// Returns true if the remaining steps only wait for peers that read copies of all exposures.
     [[nodiscard]] static bool drains(const Operation& op) {
-        if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::separate_copy))
+        if (op.has_transfers() ||
+            !std::ranges::all_of(op.exposures, &base::Exposure::separate_copy))
             return false;
         for (std::size_t i = 0; i < op.lanes.size(); ++i)
             if (op.lanes[i].at < op.program->tails[i]) return false;
@@ -160,7 +161,7 @@ class Stepper {
                 if (!arrived(op, lane, step)) return Progress::blocked;
                 break;
             case plan::StepKind::flush:
-                if (op.pending != 0) return Progress::blocked;
+                if (lane.pending != 0) return Progress::blocked;
                 break;
             case plan::StepKind::reduce:
                 if (!mover_.reduce(op, step, lane.segment)) return fail_copy(op, lane);
@@ -265,13 +266,13 @@ class Stepper {
         return cell->flag.load(std::memory_order_acquire) == want;
     }
 
-    base::Put make_put(Operation& op, const LaneCursor& lane, const BoundStep& step) const {
+    base::Put make_put(Operation& op, LaneCursor& lane, const BoundStep& step) const {
         base::Put put;
         put.peer = op.team->setup.job_ranks[step.peer];
         put.cell = op.team->setup.region +
                    op.team->setup.shape.cell(op.bank, op.cell_number(step.number, lane.segment));
         put.flag = flag(op, lane.segment, step.salt);
-        put.pending = &op.pending;
+        put.pending = &lane.pending;
         return put;
     }
 

@@ -51,7 +51,7 @@ struct SegmentLayout {
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
         const auto ranks = static_cast<std::uint32_t>(job_size);
-        shape.cells = cells_for(ranks);
+        shape.cells = base::cells_for(ranks);
         shape.banks = std::min(settings.banks, banks_that_fit(shape.cells));
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = base::round_up(settings.bank_bytes, sizeof(base::Cell));
@@ -130,12 +130,6 @@ struct SegmentLayout {
   private:
     [[nodiscard]] std::uint64_t first_cells_bytes() const {
         return shape.cell(0, shape.first_cells());
-    }
-    /// Returns 4 cells for each rank and 16, rounded up to a power of two or a multiple of 1024.
-    static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
-        const std::uint32_t needed = 4 * ranks + 16;
-        return std::min(std::bit_ceil(needed),
-                        static_cast<std::uint32_t>(base::round_up(needed, 1024)));
     }
     /// Returns 4 MiB (two large buffers), or for more than 8 ranks 32 MiB for all of them.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {

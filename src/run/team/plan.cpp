@@ -301,9 +301,10 @@ base::Result<plan::Program> program_in_segments(
     if (segments == first) return program;
     program = generate(segments);
     if (!program) return program;
-    // With more segments, blocks that had shared a put may need separate slots.
+    // With more segments, blocks that had shared a put may need separate slots, and segments in
+    // flight need more copies of slots.
     const std::uint32_t more = segments_needed(*program, segments, options);
-    return more <= segments ? program : generate(more);
+    return more == segments ? program : generate(more);
 }
 
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,

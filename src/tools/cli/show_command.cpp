@@ -87,7 +87,7 @@ std::string dot_of(std::span<const plan::Program> programs) {
         fmt::format_to(out,
                        "  subgraph cluster_{0} {{\n    label=\"rank {0}\"; color=\"#bbbbbb\";\n",
                        program.rank);
-        for (const plan::Lane& lane : program.lanes) {
+        for (const plan::Lane& lane : program.distinct_lanes()) {
             for (std::size_t i = lane.first; i < lane.first + lane.count; ++i) {
                 const plan::Step& step = program.steps[i];
                 fmt::format_to(out, "    {} [label=\"{}\", fillcolor=\"{}\"];\n", node(program, i),
@@ -144,10 +144,11 @@ Json json_of(std::span<const plan::Program> programs) {
                 {"programs", Json::array()}};
     for (const plan::Program& program : programs) {
         Json steps = Json::array();
-        for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
-            const auto [first, count] = program.lanes[lane];
-            for (std::size_t i = first; i < first + count; ++i)
-                steps.push_back(json_of(program, program.steps[i], lane));
+        std::size_t number = 0;
+        for (const plan::Lane& lane : program.distinct_lanes()) {
+            for (std::size_t i = lane.first; i < lane.first + lane.count; ++i)
+                steps.push_back(json_of(program, program.steps[i], number));
+            ++number;
         }
         object["programs"].push_back({{"rank", program.rank}, {"steps", std::move(steps)}});
     }

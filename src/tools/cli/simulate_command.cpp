@@ -193,7 +193,8 @@ class Simulation {
         auto stages = stages_of(question_);
         if (!stages && stages.failure().status != Status::unsupported)
             fail(in_spec(stages.failure()));
-        if (stages && !far_) stages_ = *std::move(stages);  // stages have only one kind of costs
+        const bool one_lane = stages && !stages->interleaves;
+        if (one_lane && !far_) stages_ = *std::move(stages);  // stages have only one kind of costs
         const std::string& engine = arguments_.engine;
         const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && (engine == "structured" || engine == "folded"))
@@ -204,7 +205,9 @@ class Simulation {
             fail(Status::unsupported, "--engine {}: near and far puts are for the generic engine",
                  engine);
         if (by_stages && !stages_)
-            fail(Status::unsupported, "--engine {}: {}", engine, stages.failure().text);
+            fail(Status::unsupported, "--engine {}: {}", engine,
+                 stages ? "several segments in flight are for the generic engine"
+                        : stages.failure().text);
         const bool contended = queueing_.contention != lab::Contention::none;
         if (contended && engine != "auto" && engine != "events")
             fail(Status::unsupported, "--engine {}: only the events engine simulates contention",

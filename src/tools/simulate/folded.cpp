@@ -134,22 +134,17 @@ class Folded {
         for (const ExchangeStage* exchange : inner_) radices.push_back(exchange->base);
         Trees trees(std::move(radices));
         trees_ = &trees;
-        const Program& header = stages_.header;
-        const plan::Partition partition = header.partition(size_.elements);
+        const std::uint64_t bytes = stages_.carries ? size_.elements * size_.element_bytes : 0;
+        const StageCosts costs(around_.model, bytes, stages_.carries);
         Outcome outcome{.makespan = 0, .earliest_finish = std::numeric_limits<Time>::max()};
         outcome_ = &outcome;
         Clock shifting;
         clocks_of_level_ = trees.spread(trees.leaf(clocks_.number_of({})), 0, trees.height());
-        for (std::uint32_t segment = 0; segment < header.segments; ++segment) {
-            const std::uint64_t bytes =
-                stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
-            const StageCosts costs(around_.model, bytes, stages_.carries);
-            for (const ShiftStage* shift : shifts_) run_shift(*shift, costs, shifting);
-            if (split_ != nullptr) open_split(costs);
-            for (int height = 1; height <= trees.height(); ++height) run_exchange(height, costs);
-            if (split_ != nullptr) close_split(costs);
-            for (const Stage& stage : stages_.stages) outcome.messages += raises_of(stages_, stage);
-        }
+        for (const ShiftStage* shift : shifts_) run_shift(*shift, costs, shifting);
+        if (split_ != nullptr) open_split(costs);
+        for (int height = 1; height <= trees.height(); ++height) run_exchange(height, costs);
+        if (split_ != nullptr) close_split(costs);
+        for (const Stage& stage : stages_.stages) outcome.messages += raises_of(stages_, stage);
         outcome.events = 2 * outcome.messages;
         if (!shifts_.empty())
             finish(shifting);
@@ -191,14 +186,10 @@ class Folded {
             if (exchange.numbering != inner_.front()->numbering || exchange.stride != stride ||
                 (has_remainders && !merge_sends && !merge_receives))
                 return nested();
-            merged_ = merged_ || has_remainders;
             stride *= exchange.base;
         }
         if (!inner_.empty() && stride != stages_.numberings[inner_.front()->numbering].count)
             return nested();
-        if (stages_.header.segments > 1 && (merged_ || split_ != nullptr))
-            return base::fail(Status::unsupported,
-                              "segments with splits or merges need --engine structured");
         return base::Done{};
     }
 
@@ -409,7 +400,6 @@ class Folded {
     const ExchangeStage* split_ = nullptr;
     const ExchangeStage* join_ = nullptr;
     std::vector<const ExchangeStage*> inner_;
-    bool merged_ = false;
 
     Trees* trees_ = nullptr;
     Clocks clocks_;
@@ -427,8 +417,10 @@ class Folded {
 
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
-    if (surroundings.needs_steps(size.elements * size.element_bytes))
-        return base::fail(Status::unsupported, "stages contain no copies; use --engine generic");
+    if (surroundings.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
+        return base::fail(
+            Status::unsupported,
+            "stages contain neither copies nor segments in flight; use --engine generic");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology need another engine, such as structured");

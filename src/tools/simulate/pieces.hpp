@@ -59,13 +59,12 @@ class Pieces {
         send(key, busy, 1, [peer](Rank) { return peer; });
     }
     void publish(std::uint32_t key, std::uint32_t busy);
-    /// Appends waits for `count` keys, each `step` after the last. Adjacent waits
-    /// form one reception.
-    void await(std::uint32_t key, std::uint32_t count = 1, std::uint32_t step = 1) {
+    /// Appends waits for `count` consecutive keys. Adjacent waits form one reception.
+    void await(std::uint32_t key, std::uint32_t count = 1) {
         if (!receiving_) begin_reception();
         std::uint32_t* const into = extend(count);
         const int shift = cells_ == 0 ? 0 : 1;
-        for (std::uint32_t i = 0; i < count; ++i) into[i] = (key + i * step) << shift;
+        for (std::uint32_t i = 0; i < count; ++i) into[i] = (key + i) << shift;
     }
     void await_cell(std::uint32_t key, Rank owner);
     void interrupt() { receiving_ = false; }

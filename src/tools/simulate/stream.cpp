@@ -10,12 +10,11 @@ namespace weft::lab {
 namespace {
 
 /// Records the cost of each step of a rank, and stores no step (a StepSink). The steps are those of
-/// one-lane programs with equal headers.
+/// programs with one lane, one segment and equal headers.
 class ImageSteps {
   public:
     /// The part must outlive this.
-    ImageSteps(ImagePart& part, const plan::Program& header)
-        : part_(&part), size_(header.size), segments_(header.segments) {}
+    ImageSteps(ImagePart& part, const plan::Program& header) : part_(&part), size_(header.size) {}
 
     void begin(Rank rank) {
         rank_ = rank;
@@ -29,7 +28,7 @@ class ImageSteps {
     void payload(const plan::Block& block) { busy_for(bytes_of(block)); }
     template <class PeerOf>
     void put(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t /*flags*/) {
-        part_->pieces().send(key(number), busy(), count, peer_of);
+        part_->pieces().send(number, busy(), count, peer_of);
     }
     template <class PeerOf>
     void signal(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t flags) {
@@ -38,7 +37,7 @@ class ImageSteps {
     }
     template <class PeerOf>
     void wait(Rank count, const PeerOf& /*peer_of*/, std::uint32_t number, std::uint8_t /*flags*/) {
-        part_->pieces().await(key(number), static_cast<std::uint32_t>(count), segments_);
+        part_->pieces().await(number, static_cast<std::uint32_t>(count));
     }
     void flush() { part_->pieces().interrupt(); }
     void operand(const plan::Block& block) {
@@ -57,26 +56,18 @@ class ImageSteps {
     void copy(const plan::Block& /*target*/, const plan::Block& /*source*/) {
         part_->pieces().interrupt();
     }
-    void begin_loop() { segment_ = 0; }
-    bool next_segment() {
-        if (++segment_ < segments_) return true;
-        segment_ = 0;
-        return false;
-    }
+    void begin_loop() {}
+    bool next_segment() { return false; }
 
   private:
     static constexpr std::uint32_t kUnknown = ~0U;
     static constexpr std::uint32_t kNoTime = kUnknown - 1;
 
-    [[nodiscard]] std::uint32_t key(std::uint32_t number) const {
-        return number * segments_ + segment_;
-    }
     [[nodiscard]] std::uint64_t bytes_of(const plan::Block& block) {
-        const std::uint32_t first = block.first + block.advance * segment_;
-        if (first != first_ || block.count != count_ || block.stride != 1) {
-            first_ = first;
+        if (block.first != first_ || block.count != count_ || block.stride != 1) {
+            first_ = block.first;
             count_ = block.stride == 1 ? block.count : 0;
-            bytes_ = part_->bytes_in(block, first);
+            bytes_ = part_->bytes_in(block, block.first);
         }
         return bytes_;
     }
@@ -106,8 +97,6 @@ class ImageSteps {
     ImagePart* part_;
     Rank rank_ = 0;
     Rank size_;
-    std::uint32_t segments_;
-    std::uint32_t segment_ = 0;
     /// Last measured block, and its bytes.
     std::uint32_t first_ = 0;
     std::uint32_t count_ = 0;
@@ -128,6 +117,8 @@ base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Ran
                                 const std::function<void(Rank)>& progress) {
     constexpr Rank kReserveAfter = 64;
     constexpr Rank kTellEvery = 4096;
+    if (stages.interleaves)
+        return base::fail(Status::unsupported, "stages describe one segment only");
     if (auto admitted = part.admit(stages.header); !admitted) return admitted;
     ImageSteps sink(part, stages.header);
     plan::StageSteps steps(stages, sink);

@@ -32,19 +32,13 @@ class Structured {
     }
 
     Outcome run() {
-        const Program& header = stages_.header;
-        const plan::Partition partition = header.partition(size_.elements);
+        const std::uint64_t bytes = stages_.carries ? size_.elements * size_.element_bytes : 0;
+        const StageCosts costs(around_.model, bytes, stages_.carries);
         Outcome outcome;
-        for (std::uint32_t segment = 0; segment < header.segments; ++segment) {
-            const std::uint64_t bytes =
-                stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
-            for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
-                const Stage& stage = stages_.stages[i];
-                const StageCosts costs(around_.model, bytes, stages_.carries);
-                std::visit([&](const auto& kind) { pass(kind, costs); }, stage);
-                outcome.messages += raises_of(stages_, stage);
-                report(segment, i);
-            }
+        for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
+            std::visit([&](const auto& kind) { pass(kind, costs); }, stages_.stages[i]);
+            outcome.messages += raises_of(stages_, stages_.stages[i]);
+            report(i);
         }
         outcome.events = 2 * outcome.messages;  // each is awaited once
         const auto [first, last] = std::minmax_element(now_.begin(), now_.end());
@@ -236,11 +230,10 @@ class Structured {
         }
     }
 
-    void report(std::uint32_t segment, std::size_t stage) const {
+    void report(std::size_t stage) const {
         if (!around_.progress) return;
-        const auto stages = static_cast<double>(stages_.stages.size());
-        around_.progress((static_cast<double>(segment) * stages + static_cast<double>(stage) + 1) /
-                         (static_cast<double>(stages_.header.segments) * stages));
+        around_.progress((static_cast<double>(stage) + 1) /
+                         static_cast<double>(stages_.stages.size()));
     }
 
     // Entries of 8 bytes: half of a first-level cache.
@@ -262,8 +255,10 @@ class Structured {
 
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
-    if (surroundings.needs_steps(size.elements * size.element_bytes))
-        return base::fail(Status::unsupported, "stages contain no copies; use --engine generic");
+    if (surroundings.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
+        return base::fail(
+            Status::unsupported,
+            "stages contain neither copies nor segments in flight; use --engine generic");
     if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");

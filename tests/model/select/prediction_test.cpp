@@ -234,8 +234,8 @@ TEST(Prediction, TheSimulatorsBestCandidateIsChosen) {
     };
     CallClass call{
         .collective = "allreduce", .elements = 8192, .element_bytes = 8, .bit_identical = true};
-    for (const Team& team : {Team{"63 on a node", {63}}, Team{"63 on 63", even(63, 1)}})
-        EXPECT_EQ(chosen(team, call), "generalized") << team.name;
+    EXPECT_EQ(chosen({"63 on a node", {63}}, call), "generalized");
+    EXPECT_EQ(chosen({"63 on 63", even(63, 1)}, call), "generalized:segments=2");
     call.elements = 16;
     EXPECT_EQ(chosen({"252 on 14", even(14, 18)}, call), "multi-object-small");
     // Integers may be added in any order, so r is not restricted.
@@ -245,7 +245,7 @@ TEST(Prediction, TheSimulatorsBestCandidateIsChosen) {
         for (int r = 1; r <= 7; ++r)
             best = std::min(best,
                             simulated(machine_of(team), call, fmt::format("generalized:r={}", r)));
-        EXPECT_EQ(simulated(machine_of(team), call, chosen(team, call)), best) << team.name;
+        EXPECT_LE(simulated(machine_of(team), call, chosen(team, call)), best) << team.name;
     }
 }
 

@@ -84,7 +84,7 @@ TEST(Engines, AgreeOnRandomSchedules) {
     Answers answers;
     for (int trial = 0; trial < kSchedules && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        const Question question = some_question(random, {.ranks_max = 79, .one_segmented_in = 5});
+        const Question question = some_question(random, {.ranks_max = 79, .one_segmented_in = 20});
         expect_agreement(question, some_surroundings(random, question.request.size), answers,
                          fmt::format("seed {} trial {}: {} of {}", kSeed, trial, question.spec,
                                      question.request.size));

@@ -51,12 +51,12 @@ TEST(Image, StreamedStepsEqualTheProgram) {
     for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
         Question question = some_question(random, {.ranks_max = 61, .one_segmented_in = 4});
-        if (random.chance(1, 5)) {  // without data
+        question.request.segments = 1;  // stages describe one segment
+        if (random.chance(1, 5)) {      // without data
             question.collective = "barrier";
             question.spec = random.chance(1, 2)
                                 ? fmt::format("multiplying:schedule=({})", question.spec)
                                 : fmt::format("dissemination:k={}", 1 + random.below(5));
-            question.request.segments = 1;
         }
         const std::string what = fmt::format("seed {} trial {}: {} of {}", kSeed, trial,
                                              question.spec, question.request.size);

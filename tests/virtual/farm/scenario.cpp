@@ -69,7 +69,8 @@ CallSketch draw_call(Random& random, std::string_view collective, const Scenario
         call.plan.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(size)));
     if (collective == "barrier") return call;
     call.plan.elements = kElements[random.below(std::size(kElements))];
-    if (random.chance(1, 4)) call.plan.segments = 2 + static_cast<std::uint32_t>(random.below(4));
+    // More than eight segments use copies of slots several times (plan/schedule/interleave.hpp).
+    if (random.chance(1, 3)) call.plan.segments = 2 + static_cast<std::uint32_t>(random.below(20));
     const bool blocks = collective == "allgather" || collective == "reduce_scatter";
     if (blocks && random.chance(1, 3)) {
         call.plan.elements = 0;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: every algorithm that exchanges data in stages keeps several segments in flight, and these
+// programs are right. Method: the verifier, for numbers of segments that divide the data and that
+// do not, for no data, for one rank, prime numbers of ranks and nodes.
+// Negative controls: a slot that is used again one segment too early, a slot with half the copies,
+// a wait and a signal for another segment, and a credit that is too early are rejected.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/region.hpp"
+#include "plan/schedule/interleave.hpp"
+#include "plan/schedule/step.hpp"
+#include "plan/schedule/text.hpp"
+#include "tests/model/collectives/proof.hpp"
+
+namespace weft::collectives {
+namespace {
+
+struct Exchange {
+    std::string_view collective;
+    std::string spec;
+    bool nodes = false;  ///< needs nodes of several ranks
+};
+const Exchange kExchanges[] = {
+    {"allreduce", "multiplying:schedule=(a4,a3)"},
+    {"allreduce", "multiplying:schedule=(c6m3,a3,a3,e6m3)"},
+    {"allreduce", "multiplying:schedule=(m1g4a3,n1g3a4)"},
+    {"allreduce", "recursive-doubling"},
+    {"allreduce", "elimination"},
+    {"allreduce", "halving-doubling"},
+    {"allreduce", "binary-blocks"},
+    {"allreduce", "ring"},
+    {"allreduce", "generalized:r=1"},
+    {"allreduce", "reduce-broadcast"},
+    {"allgather", "bruck:k=3"},
+    {"allgather", "ring"},
+    {"allgather", "direct"},
+    {"alltoall", "bruck"},
+    {"alltoall", "direct"},
+    {"broadcast", "scatter-allgather"},
+    {"reduce", "ring"},
+    {"reduce_scatter", "ring"},
+    {"reduce_scatter", "pairwise"},
+    {"scan", "recursive-doubling"},
+    {"allreduce", "hierarchical:net=(ring),near=put", true},
+    {"allreduce", "multi-object-large", true},
+    {"allreduce", "multi-object-small", true},
+    {"allgather", "multi-object-ring", true},
+    {"allgather", "multi-object-bruck", true},
+};
+
+/// Returns a request for a buffer of `count` elements, or for blocks of `count` elements.
+GenerateRequest request_of(const Exchange& of, Rank size, std::uint32_t segments,
+                           std::uint64_t count) {
+    GenerateRequest request{.size = size,
+                            .root = is_rooted(of.collective) ? size / 2 : plan::kNoRank,
+                            .segments = segments,
+                            .elements = contract(of.collective).vector_elements(size, count)};
+    if (of.nodes) request.layout = plan::Layout(size, 3);
+    return request;
+}
+
+std::string name_of(const Exchange& of, const GenerateRequest& request) {
+    return fmt::format("{} {} on {} ranks, {} elements in {} segments", of.collective, of.spec,
+                       request.size, request.elements, request.segments);
+}
+
+/// Returns the programs, or none if the algorithm does not serve this number of ranks.
+std::vector<plan::Program> programs_of(const Exchange& of, const GenerateRequest& request) {
+    return generate_if_served(of.collective, *parse_spec(of.spec), request);
+}
+
+/// Expects as many segments in flight as the cells of a team permit, up to the limit.
+void expect_large_window(const plan::Program& program, const std::string& call) {
+    const std::uint32_t cells = base::cells_for(static_cast<std::uint32_t>(program.size));
+    EXPECT_LE(program.slots * program.depth, cells) << call;
+    const std::uint32_t window = program.window();
+    const std::uint32_t copies = (program.depth + window - 1) / window;
+    EXPECT_TRUE(window == std::min(program.segments, plan::kWindowMax) ||
+                program.slots * copies * (window + 1) > cells)
+        << call;
+}
+
+TEST(PiecesProof, SegmentsInFlightAreRight) {
+    for (const Exchange& of : kExchanges) {
+        int proved = 0;
+        int in_flight = 0;
+        for (const Rank size : {7, 9, 12, 13, 17})
+            for (const std::uint32_t segments : {2U, 3U, 5U, 8U, 16U, 31U}) {
+                const GenerateRequest request = request_of(of, size, segments, 240);
+                const auto programs = programs_of(of, request);
+                if (programs.empty()) continue;
+                const std::string call = name_of(of, request);
+                const plan::Program& first = programs.front();
+                expect_large_window(first, call);
+                in_flight += first.window() > 1 ? 1 : 0;
+                const auto verdict = prove(of.collective, programs, request.elements);
+                EXPECT_TRUE(verdict.valid) << call << ": " << verdict.error;
+                ++proved;
+            }
+        EXPECT_GE(proved, 6) << of.spec;
+        EXPECT_GE(in_flight, 5) << of.spec;
+    }
+}
+
+TEST(PiecesProof, AnyCountIsRight) {
+    for (const Exchange& of : kExchanges) {
+        for (const Rank size : {1, 2, 11, 12})
+            for (const std::uint32_t segments : {2U, 7U, 16U})
+                for (const std::uint64_t count : {0U, 1U, 5U, 97U}) {
+                    const GenerateRequest request = request_of(of, size, segments, count);
+                    const auto programs = programs_of(of, request);
+                    if (programs.empty()) continue;
+                    const auto verdict = prove(of.collective, programs, request.elements);
+                    EXPECT_TRUE(verdict.valid) << name_of(of, request) << ": " << verdict.error;
+                }
+    }
+}
+
+/// Expects that the verifier rejects each exchange after a change of all its programs, with this
+/// text in the reason. Exchanges that `change` leaves as they are do not count; returns the number
+/// of the others.
+int expect_rejected(const std::function<bool(plan::Program&)>& change, std::string_view reason) {
+    int rejected = 0;
+    for (const Exchange& of : kExchanges)
+        for (const Rank size : {12, 13}) {
+            const GenerateRequest request = request_of(of, size, 31, 240);
+            auto programs = programs_of(of, request);
+            bool changed = false;
+            for (plan::Program& program : programs) changed = change(program) || changed;
+            if (!changed) continue;
+            const auto verdict = prove(of.collective, programs, request.elements);
+            EXPECT_FALSE(verdict.valid) << name_of(of, request);
+            EXPECT_NE(verdict.error.find(reason), verdict.error.npos)
+                << name_of(of, request) << ": " << verdict.error;
+            ++rejected;
+        }
+    return rejected;
+}
+
+TEST(PiecesProof, ASlotThatIsUsedOneSegmentTooEarlyIsRejected) {
+    const auto change = [](plan::Program& program) { return --program.depth > 0; };
+    EXPECT_GE(expect_rejected(change, "slot"), 40);
+}
+
+TEST(PiecesProof, HalfTheCopiesOfSlotsAreRejected) {
+    const auto change = [](plan::Program& program) {
+        // The rounds that r leaves out need two copies only in small teams.
+        if (program.algorithm.starts_with("generalized")) return false;
+        const bool has_two = program.depth > program.window();
+        if (has_two) program.depth = program.window();
+        return has_two;
+    };
+    EXPECT_EQ(expect_rejected(change, "slot"), 35);
+}
+
+TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {
+    const auto change = [](plan::Program& program) {
+        for (plan::Step& step : program.steps)
+            if (step.kind == plan::StepKind::wait && step.lag == 0) {
+                step.lag = 1;
+                return true;
+            }
+        return false;
+    };
+    EXPECT_GE(expect_rejected(change, ""), 40);
+}
+
+TEST(PiecesProof, ASignalThatCountsForAnotherSegmentIsRejected) {
+    const auto change = [](plan::Program& program) {
+        // The copies of the lanes run each other's segments once more.
+        if (program.window() < 2 || program.lanes.empty()) return false;
+        for (plan::Lane& lane : program.lanes) lane.start = (lane.start + 1) % program.window();
+        program.lanes.back().start = 0;
+        return true;
+    };
+    EXPECT_GE(expect_rejected(change, "does not share the steps"), 40);
+}
+
+TEST(PiecesProof, ACreditOfAnotherLaneIsRejected) {
+    const auto change = [](plan::Program& program) {
+        bool changed = false;
+        if (program.collective != "scan") return false;  // nothing else orders its ranks
+        for (plan::Step& step : program.steps)
+            if (step.lag != 0) {
+                --step.lag;
+                changed = true;
+            }
+        return changed;
+    };
+    EXPECT_EQ(expect_rejected(change, "slot"), 2);
+}
+
+TEST(PiecesProof, TextsKeepTheWindow) {
+    const auto programs = generate_all(
+        "allreduce", "ring", request_of({.collective = "allreduce", .spec = "ring"}, 5, 7, 240));
+    const auto read = plan::parse_programs(plan::to_text(programs));
+    ASSERT_TRUE(read.ok()) << read.failure().text;
+    EXPECT_EQ(plan::to_text(*read), plan::to_text(programs));
+    EXPECT_EQ(read->front().lanes, programs.front().lanes);
+}
+
+}  // namespace
+}  // namespace weft::collectives

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: segments in flight hide the latencies of an exchange.
+// Method: the generic and the events engine, under LogGP with a latency of 5 us and 0.1 ns per
+// byte. Times are picoseconds and have no tolerance.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "ask.hpp"
+#include "plan/verify/verify.hpp"
+
+namespace weft::lab::test {
+namespace {
+
+constexpr std::array<std::uint32_t, 5> kSegments{1, 2, 4, 8, 16};
+
+/// Simulated times of 1 MiB in kSegments segments. `per_node`: ranks on a node.
+struct Times {
+    Rank ranks;
+    std::array<Time, std::size(kSegments)> times;
+    bool steady = false;  ///< one more segment takes the time of the busiest port
+};
+struct Exchange {
+    const char* collective;
+    const char* spec;
+    Rank per_node;
+    std::vector<Times> times;
+};
+const Exchange kExchanges[] = {
+    {"allreduce",
+     "a2,a4",
+     1,
+     {{8, {429'430'400, 424'430'400, 424'430'400, 424'430'400, 429'430'400}, true}}},
+    {"allreduce",
+     "c6m3,a3,a3,e6m3",
+     1,
+     {{13, {749'003'200, 691'574'400, 665'360'000, 652'252'800, 645'699'200}, true}}},
+    {"allreduce",
+     "m1g20a3,a4,n1g12a5",
+     1,
+     {{61, {1'063'576'000, 1'053'576'000, 1'053'576'000, 1'053'576'000, 1'057'022'400}}}},
+    {"allreduce",
+     "recursive-doubling",
+     1,
+     {{8, {329'572'800, 319'572'800, 319'572'800, 319'572'800, 319'572'800}, true},
+      {13, {549'288'000, 486'859'200, 455'644'800, 452'537'600, 455'984'000}},
+      {61, {769'003'200, 701'574'400, 675'360'000, 672'252'800, 680'699'200}}}},
+    {"allreduce",
+     "halving-doubling",
+     1,
+     {{8, {213'500'800, 188'500'800, 188'500'800, 193'670'400, 209'518'400}, true},
+      {13, {438'216'000, 397'001'600, 373'894'400, 379'148'800, 413'273'600}},
+      {61, {477'876'800, 420'108'800, 398'724'800, 432'100'800, 506'790'400}}}},
+    {"allreduce",
+     "binary-blocks",
+     1,
+     {{8, {213'500'800, 188'500'800, 188'500'800, 193'670'400, 209'518'400}, true},
+      {13, {274'036'800, 241'268'800, 231'268'800, 233'331'200, 262'766'400}, true},
+      {61, {323'528'000, 279'206'400, 253'980'800, 285'788'800, 351'912'000}}}},
+    {"allreduce",
+     "ring",
+     1,
+     {{8, {253'500'800, 188'500'800, 188'500'800, 190'790'400, 328'332'800}, true},
+      {13, {313'593'600, 220'840'000, 198'584'000, 291'429'600, 529'936'800}, true},
+      {61, {806'304'000, 704'060'000, 652'939'200, 1'252'293'600, 2'451'972'000}, true}}},
+    {"allreduce",
+     "generalized",
+     1,
+     {{8, {213'500'800, 188'500'800, 188'500'800, 193'670'400, 209'518'400}, true},
+      {13, {233'585'600, 200'520'800, 198'587'200, 210'440'000, 264'061'600}, true},
+      {61, {266'280'000, 229'248'800, 222'260'800, 257'824'800, 353'436'800}, true}}},
+    {"allgather",
+     "bruck",
+     1,
+     {{8, {106'750'400, 96'750'400, 96'750'400, 96'920'000, 107'259'200}, true},
+      {13, {116'796'800, 102'763'200, 101'796'800, 105'702'400, 123'648'000}, true},
+      {61, {133'152'000, 117'132'000, 114'283'200, 129'180'800, 168'808'000}, true}}},
+    {"broadcast",
+     "scatter-allgather",
+     1,
+     {{8, {218'500'800, 198'500'800, 195'224'000, 197'032'000, 260'846'400}},
+      {13, {253'579'200, 216'488'800, 212'536'000, 248'938'400, 375'319'200}, true},
+      {61, {522'696'000, 466'844'800, 438'760'000, 749'033'600, 1'361'782'400}}}},
+    {"allreduce",
+     "reduce-broadcast",
+     1,
+     {{8, {659'145'600, 501'859'200, 418'216'000, 383'894'400, 364'233'600}},
+      {13, {764'003'200, 606'716'800, 523'073'600, 483'752'000, 469'091'200}},
+      {61, {1'203'433'600, 931'289'600, 795'217'600, 734'681'600, 712'252'800}}}},
+    {"allreduce",
+     "multi-object-large",
+     4,
+     {{8, {51'214'400, 46'214'400, 66'214'400, 86'468'800, 159'830'400}},
+      {13, {192'286'400, 182'286'400, 182'286'400, 190'732'800, 221'496'000}},
+      {61, {291'608'000, 249'009'600, 217'880'000, 306'241'600, 474'278'400}}}},
+    {"allreduce",
+     "hierarchical:near=put",
+     4,
+     {{8, {539'288'000, 481'859'200, 460'644'800, 462'537'600, 500'108'800}},
+      {13, {649'145'600, 586'716'800, 560'502'400, 547'395'200, 550'841'600}},
+      {61, {868'860'800, 801'432'000, 770'217'600, 762'110'400, 770'556'800}}}},
+};
+
+Surroundings five_microseconds() {
+    Surroundings around;
+    around.model =
+        message_model({.model = WireModel::loggp, .latency = 5'000'000, .byte_fs = 100'000});
+    return around;
+}
+
+/// Returns a call whose segments have `bytes` bytes each; blocks are rounded up.
+Question question_of(const Exchange& exchange, Rank ranks, std::uint32_t segments,
+                     std::uint64_t bytes) {
+    const bool blocks = std::string_view(exchange.collective) == "allgather";
+    const auto unit = blocks ? static_cast<std::uint64_t>(ranks) : 1;
+    const std::uint64_t elements = segments * bytes / 8;
+    return {.collective = exchange.collective,
+            .spec = exchange.spec,
+            .request = {.size = ranks,
+                        .root = collectives::is_rooted(exchange.collective) ? 0 : kNoRank,
+                        .segments = segments,
+                        .elements = (elements + unit - 1) / unit * unit,
+                        .element_bytes = 8,
+                        .layout = Layout(ranks, exchange.per_node)}};
+}
+
+TEST(Pieces, SimulatedTimesOfExchanges) {
+    const Surroundings around = five_microseconds();
+    constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+    for (const Exchange& exchange : kExchanges)
+        for (const Times& expected : exchange.times) {
+            std::array<Time, std::size(kSegments)> times{};
+            for (std::size_t i = 0; i < times.size(); ++i) {
+                const Question question =
+                    question_of(exchange, expected.ranks, kSegments[i], kBytes / kSegments[i]);
+                const Outcome outcome = generic(question, around);
+                expect_equal(events(question, around), outcome, exchange.spec);
+                times[i] = outcome.makespan;
+            }
+            EXPECT_EQ(times, expected.times) << exchange.spec << ' ' << expected.ranks;
+            EXPECT_NE(std::ranges::min_element(times), times.begin())
+                << exchange.spec << ' ' << expected.ranks << " is fastest with one segment";
+        }
+}
+
+/// Returns the time for which the rank that sends most occupies its port.
+Time busiest_port(const Question& question) {
+    const Verdict verdict = verify({.programs = programs_of(question),
+                                    .elements = question.request.elements,
+                                    .element_bytes = 8,
+                                    .in_place = false});
+    EXPECT_TRUE(verdict.valid) << verdict.error;
+    return static_cast<Time>(verdict.bytes_sent_max) * 100;
+}
+
+TEST(Pieces, OneMoreSegmentOccupiesTheBusiestPort) {
+    const Surroundings around = five_microseconds();
+    // Blocks of all ranks are equal, and a stage is long compared with a latency.
+    constexpr std::uint64_t kBytes = std::uint64_t{61 * 13} << 15;
+    int steady = 0;
+    for (const Exchange& exchange : kExchanges)
+        for (const Times& expected : exchange.times) {
+            if (!expected.steady) continue;
+            ++steady;
+            const auto time = [&](std::uint32_t segments) {
+                return generic(question_of(exchange, expected.ranks, segments, kBytes), around)
+                    .makespan;
+            };
+            const Time port = busiest_port(question_of(exchange, expected.ranks, 1, kBytes));
+            EXPECT_EQ(time(3) - time(2), port) << exchange.spec << ' ' << expected.ranks;
+            EXPECT_EQ(time(4) - time(3), port) << exchange.spec << ' ' << expected.ranks;
+        }
+    EXPECT_GE(steady, 10);
+}
+
+}  // namespace
+}  // namespace weft::lab::test
