@@ -11,10 +11,15 @@ namespace weft::collectives {
 
 namespace {
 
-/// Returns true if each rank has several stages, so that segments in flight hide latencies.
+/// Most ranks for which exchanges of a block for each rank are candidates in segments.
+constexpr Rank kBlocksMax = 130;
+
+/// Returns true if each rank has several stages in one loop over segments, so that segments in
+/// flight hide latencies. Parts (`node`) that use buffers in place are outside of loops.
 bool is_exchange(const Algorithm& algorithm) {
     const Parameter* const segments = algorithm.parameter("segments");
-    return algorithm.properties.synchronizing && segments != nullptr && segments->fallback == "1";
+    return algorithm.properties.synchronizing && segments != nullptr && segments->fallback == "1" &&
+           algorithm.parameter("node") == nullptr;
 }
 
 /// Returns true if in_pieces() cuts vectors for the algorithm.
@@ -82,7 +87,9 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (std::ranges::find(specs, *spec) == specs.end()) specs.push_back(*std::move(spec));
     };
     const std::vector<std::uint32_t> pieces = pieces_worth_trying(request);
-    const std::uint32_t segments = segments_worth_trying(request);
+    // In large teams, programs with a block for each rank take long to predict.
+    const bool is_long = request.size > kBlocksMax && find_collective(collective)->blocks();
+    const std::uint32_t segments = is_long ? 1 : segments_worth_trying(request);
     for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
         if (algorithm.properties.direct && !request.direct) continue;
