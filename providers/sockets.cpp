@@ -30,7 +30,7 @@ const link::Profile& sockets_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "sockets",
-        .needs = "libfabric 1.x with sockets, and a network interface that is up (ip link)",
+        .needs = "libfabric with sockets, and a network interface that is up (ip link)",
         .cells = {false, "an internal thread stores data while another thread polls"},
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {true, "a fenced write waits until earlier writes are acknowledged"},

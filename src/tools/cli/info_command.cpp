@@ -149,11 +149,9 @@ Json provider_json(const run::ProviderDescription& provider) {
         bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});
     Json granted = granted_json(survey);
     granted.erase("domain");
-    Json report{{"provider", survey.provider},
-                {"declared_by", survey.version},
-                {"granted", std::move(granted)},
-                {"settings", std::move(settings)},
-                {"notify", notify_json(survey)}};
+    Json report{{"provider", survey.provider},     {"needs", profile.needs},
+                {"declared_by", survey.version},   {"granted", std::move(granted)},
+                {"settings", std::move(settings)}, {"notify", notify_json(survey)}};
     if (survey.problem.empty())
         report["completion"] = {{"kind", base::name_of(survey.completion)},
                                 {"reason", survey.completion_reason}};
@@ -253,15 +251,6 @@ std::string info_text(Json info) {
     return outline(info);
 }
 
-std::string provider_text(Json provider) {
-    Json settings = Json::array();
-    for (const Json& setting : provider["settings"])
-        settings.push_back(fmt::format("{}={}: {}", json_text(setting["name"]),
-                                       json_text(setting["value"]), json_text(setting["reason"])));
-    provider["settings"] = std::move(settings);
-    return outline(provider);
-}
-
 base::Settings settings_here() {
     return need(base::read_settings(environ, collectives::kCollectiveNames));
 }
@@ -277,7 +266,7 @@ int info(const InfoArguments& arguments) {
         const auto provider =
             need(run::describe_provider(settings_here(), arguments.provider), "--provider");
         const Json report = provider_json(provider);
-        if (is_first_rank()) print(report, provider_text(report));
+        if (is_first_rank()) print(report, outline(report));
     } else {
         const auto runtime = need(run::Runtime::create(environ));
         if (runtime->world().rank() == 0) {

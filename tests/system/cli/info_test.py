@@ -48,10 +48,10 @@ class KnownProviders(InfoTest):
     def test_the_text_of_a_provider_agrees_with_its_json(self):
         info = self.answer("info", "--provider", "psm2", "--json")
         text = weft("info", "--provider", "psm2").stdout
-        self.assertIn("FI_PSM2_LAZY_CONN=1: a connection is made at the first put to a peer", text)
-        self.assertIn("FI_PSM2_UUID=one for each job: two jobs with the same identifier", text)
+        self.assertRegex(text, r"FI_PSM2_LAZY_CONN +1 +a connection is made at the first put to a peer")
+        self.assertRegex(text, r"FI_PSM2_UUID +one for each job +two jobs with the same identifier")
         for setting in info["settings"]:
-            self.assertIn(f"{setting['name']}={setting['value']}: {setting['reason']}", text)
+            self.assertRegex(text, " +".join(map(re.escape, setting.values())))
         for part in (info["declared_by"], info["cost"]["source"], *(way["reason"] for way in info["notify"]["ways"])):
             self.assertIn(part, text)
         self.assertIn("libfabric#12542", weft("info", "--provider", "efa").stdout)
