@@ -26,7 +26,7 @@ constexpr std::size_t kStepsOfEnds = 2'000;
 constexpr int kSpreadRanks = 16;
 /// Iterations of loops that run, in small and in large teams; the last third gives the time of each
 /// further iteration.
-constexpr std::uint32_t kIterations = 24;
+constexpr std::uint32_t kIterations = 48;
 constexpr std::uint32_t kIterationsOfLarge = 24;
 
 /// Returns the i-th of ranks that the golden ratio spreads over the team.
