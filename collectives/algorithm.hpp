@@ -55,7 +55,9 @@ struct GenerateRequest {
     /// Cache shared by requests that differ only in `rank`. May be null.
     KnownShapes* known_shapes = nullptr;
     bool repeats_blocks = false;  ///< as in plan::Program
-    bool is_part = false;  ///< of another program, which keeps segments in flight (interleave.hpp)
+    /// Segments run one after the other (interleave.hpp): in a part of another program, or because
+    /// put targets have no room for several.
+    bool one_at_a_time = false;
 };
 
 /// Returns the layout of a request; a single node if none was given.

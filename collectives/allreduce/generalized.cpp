@@ -378,7 +378,7 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
     if (!left_out) return left_out.failure();
     return program_by_blocks(
         {.collective = "allreduce",
-         .depth = *left_out == 0 ? 1U : BlockWriter::kDepth,
+         .lane_depth = *left_out == 0 ? 1U : BlockWriter::kDepth,
          .synchronizing = true},
         spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
             Generalized(writer, request.rank, *std::move(axes), as_u32(*left_out)).write();

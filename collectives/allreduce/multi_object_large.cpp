@@ -192,7 +192,7 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
     if (!transfer) return transfer.failure();
     return program_by_blocks({.collective = "allreduce",
                               .blocks = as_u32(layout.nodes() * layout.least()),
-                              .depth = 1,
+                              .lane_depth = 1,
                               .synchronizing = true},
                              spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
                                  NodePartsAllreduce(writer, request, *transfer).write();

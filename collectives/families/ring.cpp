@@ -121,7 +121,7 @@ Algorithm allreduce_ring() {
         .source = "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
         .properties = {.bit_identical = true, .synchronizing = true},
-        .generate = by_blocks({.collective = "allreduce", .depth = 1, .synchronizing = true},
+        .generate = by_blocks({.collective = "allreduce", .lane_depth = 1, .synchronizing = true},
                               write_allreduce),
     };
 }

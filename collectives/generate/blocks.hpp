@@ -131,11 +131,12 @@ class BlockWriter {
 
 struct BlockCall {
     std::string_view collective;
-    std::uint32_t blocks = 0;  ///< blocks of the vector; 0: one for each rank
-    Cut cut = Cut::vector;     ///< how a pipeline is cut
-    /// Copies of each slot in a pipeline. 1: every put to a slot follows, by the waits of its
-    /// segment, the end of the read in the previous segment.
-    std::uint32_t depth = BlockWriter::kDepth;
+    std::uint32_t blocks = 0;                   ///< blocks of the vector; 0: one for each rank
+    Cut cut = Cut::vector;                      ///< how a pipeline is cut
+    std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
+    /// 1: every put to a slot follows, by the waits of its segment, the end of the read in the
+    /// previous segment. With segments in flight, each lane then has a single copy of a slot.
+    std::uint32_t lane_depth = BlockWriter::kDepth;
     bool synchronizing = false;  ///< of calls with elements
     bool in_pieces = false;      ///< cut the vector by in_pieces()
     bool one_stage = false;      ///< each rank has one stage, so a loop is a pipeline by itself
@@ -155,11 +156,12 @@ template <class Write>
     }
     const auto ranks = as_u32(request.size);
     header.synchronizing = call.synchronizing;
-    header.depth = call.depth;
+    const bool in_flight = !call.one_stage && !call.in_pieces && !request.one_at_a_time;
+    header.depth = in_flight ? std::min(call.depth, call.lane_depth) : call.depth;
     BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,
                        find_collective(call.collective)->blocks() ? Cut::blocks : call.cut);
     write(writer, request);
-    if (!call.one_stage && !call.in_pieces && !request.is_part) writer.interleave();
+    if (in_flight) writer.interleave();
     return std::move(writer).finish();
 }
 

@@ -159,7 +159,7 @@ class RangeExchange {
                 return program_by_blocks(
                     {.collective = collective,
                      .blocks = std::bit_floor(ranks),
-                     .depth = synchronizing ? 1U : BlockWriter::kDepth,
+                     .lane_depth = synchronizing ? 1U : BlockWriter::kDepth,
                      .synchronizing = synchronizing || std::has_single_bit(ranks)},
                     spec, request, write);
             }};

@@ -25,7 +25,7 @@ template <class Add>
     header.synchronizing = true;
     plan::Stages stages = plan::begin_stages(std::move(header));
     stages.carries = true;
-    stages.interleaves = *segments > 1 && !request.is_part;
+    stages.interleaves = *segments > 1 && !request.one_at_a_time;
     add(stages);
     return stages;
 }

@@ -264,7 +264,7 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
                           "not commute",
                           entry.collective);
     header.synchronizing = entry.synchronizes();
-    return compose(entry, *parts, std::move(header), groups, request.is_part);
+    return compose(entry, *parts, std::move(header), groups, request.one_at_a_time);
 }
 
 Properties usual(const Entry& entry) {

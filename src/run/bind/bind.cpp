@@ -6,7 +6,6 @@
 #include <span>
 
 #include "base/check.hpp"
-#include "plan/schedule/interleave.hpp"
 
 namespace weft::run {
 
@@ -319,13 +318,8 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
     return found;
 }
 
-/// Returns the number of copies of each slot if the program is cut into more segments, at most. A
-/// program of one segment does not tell how many will be in flight.
-std::uint64_t copies_of_slots(const plan::Program& program) {
-    constexpr std::uint32_t kPipelineDepth = 2;
-    const bool grows = program.window() > 1 && program.depth == program.segments;
-    return grows ? kPipelineDepth * plan::kWindowMax : std::max(program.depth, kPipelineDepth);
-}
+/// Number of copies of each slot in a program of several segments.
+constexpr std::uint64_t kPipelineDepth = 2;
 
 /// Number of units that all slots together hold, and number of slots that hold at least one.
 struct Capacity {
@@ -379,11 +373,10 @@ std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segmen
     whole_slots.depth = program.segments > segments ? program.depth : 1;
     if (slots_bytes(whole_slots, unit_bytes) <= options.shape.room_for_copies()) return 1;
     const Capacity capacity = capacity_of(program);
-    const std::uint64_t copies = copies_of_slots(program);
-    const std::uint64_t rounding = copies * capacity.slots * 63;
+    const std::uint64_t rounding = kPipelineDepth * capacity.slots * 63;
     const std::uint64_t bytes = std::max(options.shape.room_for_copies(), rounding) - rounding;
-    const std::uint64_t unit_elements =
-        std::max<std::uint64_t>(1, bytes / (copies * capacity.units) / options.element_bytes);
+    const std::uint64_t unit_elements = std::max<std::uint64_t>(
+        1, bytes / (kPipelineDepth * capacity.units) / options.element_bytes);
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     return static_cast<std::uint32_t>(
         std::min(plus(unit, unit_elements - 1) / unit_elements, kMost));

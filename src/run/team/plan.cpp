@@ -100,6 +100,8 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
     const auto generate = [&](std::uint32_t segments) {
         request.segments = segments;
+        // Several in flight need more copies of slots, so more and shorter messages.
+        request.one_at_a_time = segments > 1;
         return collectives::generate(collective, spec, request);
     };
     if (!collectives::delivers_directly(spec)) return program_in_segments(generate, options);
@@ -301,10 +303,9 @@ base::Result<plan::Program> program_in_segments(
     if (segments == first) return program;
     program = generate(segments);
     if (!program) return program;
-    // With more segments, blocks that had shared a put may need separate slots, and segments in
-    // flight need more copies of slots.
+    // With more segments, blocks that had shared a put may need separate slots.
     const std::uint32_t more = segments_needed(*program, segments, options);
-    return more == segments ? program : generate(more);
+    return more <= segments ? program : generate(more);
 }
 
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
