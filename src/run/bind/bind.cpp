@@ -382,6 +382,12 @@ std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segmen
         std::min(plus(unit, unit_elements - 1) / unit_elements, kMost));
 }
 
+bool has_room(const plan::Program& program, const BindOptions& options) {
+    if (program.pairwise || payload_bytes_max(program, options) <= base::kCellPayload) return true;
+    const std::uint64_t unit = program.partition(options.elements).unit_max();
+    return slots_bytes(program, times(unit, options.element_bytes)) <= options.shape.bulk_bytes;
+}
+
 bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
     options.shape.copied_bytes = options.shape.bulk_bytes;
     return segments_needed(program, 1, options) == 1;

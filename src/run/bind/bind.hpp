@@ -42,6 +42,8 @@ struct BindOptions {
 /// segments. Its slots do not depend on that number. The result is equal on all ranks.
 [[nodiscard]] std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                                             const BindOptions& options);
+/// Returns true if a bulk bank holds the slots of the program. Equal on all ranks.
+[[nodiscard]] bool has_room(const plan::Program& program, const BindOptions& options);
 /// Returns true if the slots of a bulk bank hold all payloads of a program with one segment.
 [[nodiscard]] bool fits_as_a_whole(const plan::Program& program, BindOptions options);
 

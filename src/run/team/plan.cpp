@@ -98,15 +98,14 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
         request.counts = counts;
     }
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
-    const auto generate = [&](std::uint32_t segments) {
+    const auto make = [&](std::uint32_t segments, bool one_at_a_time) {
         request.segments = segments;
-        // Several in flight need more copies of slots, so more and shorter messages.
-        request.one_at_a_time = segments > 1;
+        request.one_at_a_time = one_at_a_time;
         return collectives::generate(collective, spec, request);
     };
-    if (!collectives::delivers_directly(spec)) return program_in_segments(generate, options);
+    if (!collectives::delivers_directly(spec)) return program_in_segments(make, options);
     // Direct delivery needs one segment. If other payloads then exceed slots, use slots for all.
-    auto program = generate(1);
+    auto program = make(1, false);
     if (!program || fits_as_a_whole(*program, options)) return program;
     return program_of(context, call, collectives::into_slots(spec), options);
 }
@@ -292,20 +291,27 @@ std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
 }
 
-base::Result<plan::Program> program_in_segments(
-    const std::function<base::Result<plan::Program>(std::uint32_t)>& generate,
-    const BindOptions& options) {
+base::Result<plan::Program> program_in_segments(const MakeProgram& make,
+                                                const BindOptions& options) {
     const bool is_long = options.elements > options.shape.bulk_bytes / options.element_bytes;
     const std::uint32_t first = is_long ? 2 : 1;
-    auto program = generate(first);
-    if (!program) return program;
-    const std::uint32_t segments = segments_needed(*program, first, options);
-    if (segments == first) return program;
-    program = generate(segments);
-    if (!program) return program;
-    // With more segments, blocks that had shared a put may need separate slots.
-    const std::uint32_t more = segments_needed(*program, segments, options);
-    return more <= segments ? program : generate(more);
+    const auto made = [&](bool one_at_a_time) {
+        // Several in flight need more copies of slots, so more and shorter messages.
+        const auto generate = [&](std::uint32_t segments) {
+            return make(segments, one_at_a_time || segments > 1);
+        };
+        auto program = generate(first);
+        if (!program) return program;
+        const std::uint32_t segments = segments_needed(*program, first, options);
+        if (segments == first) return program;
+        program = generate(segments);
+        if (!program) return program;
+        // With more segments, blocks that had shared a put may need separate slots.
+        const std::uint32_t more = segments_needed(*program, segments, options);
+        return more <= segments ? program : generate(more);
+    };
+    auto program = made(false);
+    return !program || has_room(*program, options) ? program : made(true);
 }
 
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,

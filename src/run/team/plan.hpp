@@ -124,11 +124,15 @@ struct Plan {
                                                             const Call& call,
                                                             const Neighborhood& neighborhood);
 
-/// Returns the program with the number of segments that the team's put targets require. `generate`
-/// makes a program with a given number of segments.
-[[nodiscard]] base::Result<plan::Program> program_in_segments(
-    const std::function<base::Result<plan::Program>(std::uint32_t segments)>& generate,
-    const BindOptions& options);
+/// Makes a program for a number of segments. `one_at_a_time`: also segments that the algorithm spec
+/// asks for are not in flight together (plan/schedule/interleave.hpp).
+using MakeProgram =
+    std::function<base::Result<plan::Program>(std::uint32_t segments, bool one_at_a_time)>;
+
+/// Returns the program with the number of segments that the team's put targets require. Segments
+/// run one at a time if put targets have no room for several.
+[[nodiscard]] base::Result<plan::Program> program_in_segments(const MakeProgram& make,
+                                                              const BindOptions& options);
 
 /// Returns the least size of a message, in bytes, that is faster read in place than copied to and
 /// from a put target; the largest integer if ranks cannot read in place. Equal on all ranks.

@@ -98,7 +98,7 @@ base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context, const 
                         .shape = context.region,
                         .near = &context.near};
     const bool maps = bytes >= mapped_bytes_min(context.machine);
-    const auto generate = [&](std::uint32_t segments) -> base::Result<plan::Program> {
+    const auto make = [&](std::uint32_t segments, bool) -> base::Result<plan::Program> {
         return collectives::generate_neighbors({.stencil = &stencil,
                                                 .data = neighborhood.data,
                                                 .way = neighborhood.way,
@@ -107,7 +107,7 @@ base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context, const 
                                                 .elements = options.elements,
                                                 .mapped = maps ? &context.near : nullptr});
     };
-    auto program = program_in_segments(generate, options);
+    auto program = program_in_segments(make, options);
     if (!program) return program.failure();
     options.description = describe(call, stencil, *program);
     options.call_hash = call_hash(options.description, options.element_bytes);

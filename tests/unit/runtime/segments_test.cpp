@@ -9,6 +9,7 @@
 #include "collectives/transfer.hpp"
 #include "run/bind/bind.hpp"
 #include "run/team/choice.hpp"
+#include "run/team/plan.hpp"
 
 namespace weft::run {
 namespace {
@@ -91,6 +92,33 @@ INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
                          testing::ValuesIn(collectives::collectives().begin() + 1,
                                            collectives::collectives().end()),
                          [](const auto& instance) { return std::string(instance.param); });
+
+/// Four segments in flight would need eight copies of a slot, and a bank of 2 MiB holds fewer.
+TEST(SegmentsInFlight, RunOneAtATimeIfABankHasNoRoomForTheirSlots) {
+    BindOptions options = options_of(2U << 20);
+    options.shape.copied_bytes = 1U << 20;
+    const auto program_for = [&](std::uint64_t elements) {
+        options.elements = elements;
+        const auto make = [&](std::uint32_t segments, bool one_at_a_time) {
+            return collectives::generate("allreduce",
+                                         *collectives::parse_spec("recursive-doubling:segments=8"),
+                                         {.size = 4,
+                                          .segments = segments,
+                                          .elements = elements,
+                                          .element_bytes = 8,
+                                          .one_at_a_time = one_at_a_time});
+        };
+        return program_in_segments(make, options);
+    };
+    const auto in_flight = program_for(51200);
+    EXPECT_EQ(in_flight->depth, 8U);
+    for (const std::uint64_t elements : {102400U, 128000U, 1'024'000U}) {
+        const auto program = program_for(elements);
+        EXPECT_EQ(program->depth, 2U) << elements;
+        const auto bound = bind(*program, options);
+        EXPECT_TRUE(bound.ok()) << bound.failure().text;
+    }
+}
 
 /// Only reduced data needs put targets, so four ranks can send a buffer of 2 MiB in one segment.
 TEST(DirectDeliverySegments, ARingIsDeliveredDirectlyIfABankHoldsItsReductions) {
