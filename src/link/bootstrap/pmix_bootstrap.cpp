@@ -25,6 +25,7 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/pmix_needs.hpp"
 #include "link/bootstrap/bootstrap.hpp"
 #include "link/bootstrap/rank_processes.hpp"
@@ -189,9 +190,15 @@ class PmixBootstrap final : public Bootstrap {
         const pmix_proc_t owner = process(static_cast<pmix_rank_t>(rank));
         const std::string name = full_key(key);
         Value value;
-        if (const pmix_status_t status =
-                PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive());
-            status != PMIX_SUCCESS) {
+        // On a busy machine, the server of Open MPI 4.1.4 may not find a card for a moment, although
+        // the fence that published it has ended.
+        const std::uint64_t end_ns = base::monotonic_ns() + 1'000'000'000;
+        pmix_status_t status = PMIX_ERR_NOT_FOUND;
+        while ((status = PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive())) ==
+                   PMIX_ERR_NOT_FOUND &&
+               base::monotonic_ns() < end_ns)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (status != PMIX_SUCCESS) {
             return pmix_failure(fmt::format("reading the card {} of rank {}", key, rank), status);
         }
         if ((*value).type != PMIX_BYTE_OBJECT) {
