@@ -190,8 +190,8 @@ class PmixBootstrap final : public Bootstrap {
         const pmix_proc_t owner = process(static_cast<pmix_rank_t>(rank));
         const std::string name = full_key(key);
         Value value;
-        // On a busy machine, the server of Open MPI 4.1.4 may not find a card for a moment, although
-        // the fence that published it has ended.
+        // On a busy machine, the server of Open MPI 4.1.4 may not find a card for a moment,
+        // although the fence that published it has ended.
         const std::uint64_t end_ns = base::monotonic_ns() + 1'000'000'000;
         pmix_status_t status = PMIX_ERR_NOT_FOUND;
         while ((status = PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive())) ==
