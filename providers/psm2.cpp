@@ -14,6 +14,8 @@
 //   contexts.
 // - The variables that weft sets are described in fi_psm2(7). FI_PSM2_DELAY, a pause before an
 //   endpoint closes, is 0 by default. FI_PSM2_TAGGED_RMA, which is on, makes long writes faster.
+//   FI_PSM2_LOCK_LEVEL stays 2: libfabric reads it once for the whole process, and another library
+//   in the process may use the provider from several threads.
 // - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695), and a process can open the
 //   adapter only once. So weft cannot use it if another library of the process has opened it.
 #include "providers/profiles.hpp"
@@ -26,7 +28,6 @@ const link::Profile& psm2_profile() {
         {"FI_PSM2_UUID", nullptr,
          [](const link::JobFacts& job) { return identifier_of(job, true); }, kOwnIdentifier},
         {"FI_PSM2_NAME_SERVER", "0", nullptr, kNoNameServer},
-        {"FI_PSM2_LOCK_LEVEL", "1", nullptr, kOneThread},
         {"FI_PSM2_LAZY_CONN", "1", nullptr, kLazyConnections},
     };
     static constexpr link::Profile kProfile{

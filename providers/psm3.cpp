@@ -25,7 +25,6 @@ const link::Profile& psm3_profile() {
         {"FI_PSM3_UUID", nullptr,
          [](const link::JobFacts& job) { return identifier_of(job, true); }, kOwnIdentifier},
         {"FI_PSM3_NAME_SERVER", "0", nullptr, kNoNameServer},
-        {"FI_PSM3_LOCK_LEVEL", "1", nullptr, kOneThread},
         {"FI_PSM3_LAZY_CONN", "1", nullptr, kLazyConnections},
     };
     static constexpr link::Profile kProfile{

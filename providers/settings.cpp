@@ -8,7 +8,7 @@
 namespace weft::providers {
 
 std::string identifier_of(const link::JobFacts& job, bool dashes) {
-    if (job.number == 0) return "one for each job";
+    if (job.number == 0) return {};
     // The number identifies memory of the job, so only a mixed form of it is used (splitmix64).
     const auto mixed = [&](std::uint64_t step) {
         std::uint64_t value = job.number + step * 0x9e3779b97f4a7c15U;
@@ -23,7 +23,7 @@ std::string identifier_of(const link::JobFacts& job, bool dashes) {
 }
 
 std::string peers_of_rxm(const link::JobFacts& job) {
-    constexpr Rank kDefault = 256;
+    constexpr Rank kDefault = 1024;  // of libfabric 1.17 and 2.6, src/common.c
     return std::to_string(std::max(job.ranks, kDefault));
 }
 

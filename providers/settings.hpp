@@ -10,7 +10,7 @@
 
 namespace weft::providers {
 
-/// Returns a universally unique identifier of the job; outside a job, a description of it.
+/// Returns a universally unique identifier of the job, or an empty text outside a job.
 /// `dashes`: in the usual form with four dashes, else 32 digits.
 [[nodiscard]] std::string identifier_of(const link::JobFacts& job, bool dashes);
 
@@ -19,9 +19,6 @@ inline constexpr std::string_view kOwnIdentifier =
     "two jobs with the same identifier on a node disturb each other";
 inline constexpr std::string_view kNoNameServer =
     "weft exchanges addresses by PMIx; the name server is a thread of each process";
-inline constexpr std::string_view kOneThread =
-    "weft calls the provider from one thread at a time, without wait objects and automatic "
-    "progress, so locks would only take time";
 inline constexpr std::string_view kLazyConnections =
     "a connection is made at the first put to a peer, not to all peers at the start";
 
@@ -29,14 +26,14 @@ inline constexpr std::string_view kLazyConnections =
 [[nodiscard]] std::string peers_of_rxm(const link::JobFacts& job);
 inline constexpr link::Setting kRxmSettings[] = {
     {"FI_OFI_RXM_BUFFER_SIZE", "256", nullptr,
-     "a buffer for messages, which puts do not use: each connection has 128 of them, by default "
-     "of 16 KiB (fi_rxm(7)); over tcp, an endpoint opens in 2 ms instead of 27"},
+     "puts do not use these buffers for messages; a connection has 128 of them, by default of "
+     "16 KiB (fi_rxm(7))"},
     {"FI_OFI_RXM_USE_SRX", "1", nullptr,
      "connections share receive buffers, whose memory then does not grow with the number of peers "
      "(fi_rxm(7))"},
     {"FI_UNIVERSE_SIZE", nullptr, peers_of_rxm,
-     "the ranks of the job, at least the default 256: with more peers than expected, a completion "
-     "queue can overflow (fi_rxm(7))"},
+     "the ranks of the job, at least the default of 1024; with more peers, a completion queue can "
+     "overflow (fi_rxm(7))"},
 };
 
 }  // namespace weft::providers

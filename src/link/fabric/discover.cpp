@@ -152,8 +152,10 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
 /// Sets the profile's variables. libfabric reads many of them once per process, at its first call.
 void set_variables(const Profile& profile, const FabricOptions& options,
                    LentEnvironment& environment) {
-    for (const Setting& setting : profile.settings)
-        environment.set(setting.name, setting.value_in(facts_of(options)).c_str());
+    for (const Setting& setting : profile.settings) {
+        const std::string value = setting.value_in(facts_of(options));
+        if (!value.empty()) environment.set(setting.name, value.c_str());
+    }
 }
 
 /// Returns true if the best offer consumes a posted receive for each immediate, but has no

@@ -52,6 +52,7 @@ struct Setting {
     std::string (*computed)(const JobFacts&) = nullptr;
     std::string_view why;  ///< reason, with its source
 
+    /// Returns the value; empty: not known outside a job, and not to be set.
     [[nodiscard]] std::string value_in(const JobFacts& job) const {
         return computed != nullptr ? computed(job) : value;
     }

@@ -96,7 +96,7 @@ class Builder {
     void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
     /// Lets several segments be in flight (interleave.hpp). All steps must be in loops over all
-    /// segments. All ranks of a call must do the same.
+    /// segments. All ranks of a call must use it, or none.
     void interleave() { interleaves_ = true; }
 
     [[nodiscard]] Program finish() &&;

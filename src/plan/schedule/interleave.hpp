@@ -19,8 +19,8 @@ namespace weft::plan {
 /// each needs its own copies of all slots.
 inline constexpr std::uint32_t kWindowMax = 4;
 
-/// Returns the number of segments in flight for a program with this header: as many as the put
-/// targets of a team permit, at most kWindowMax. Equal on all ranks.
+/// Returns the number of segments in flight for a program with this header: the number that the
+/// put targets of a team permit, at most kWindowMax. Equal on all ranks.
 [[nodiscard]] std::uint32_t window_for(const Program& program);
 
 /// Repeats the lanes of a program `window` times, with the same steps.

@@ -282,7 +282,8 @@ int help(const CLI::App& app, const HelpArguments& arguments) {
     const auto found = std::ranges::find(commands, arguments.command, &CLI::App::get_name);
     const CLI::App* const command = found == commands.end() ? nullptr : *found;
     if (!arguments.command.empty() && command == nullptr)
-        refuse("command: there is no weft {}; weft --help lists the commands", arguments.command);
+        refuse("command: weft has no command {}; weft --help lists the commands",
+               arguments.command);
     if (!arguments.write.empty())
         write_all(app, arguments.write);
     else if (arguments.man)

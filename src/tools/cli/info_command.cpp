@@ -141,9 +141,12 @@ Json provider_json(const run::ProviderDescription& provider) {
     const link::Profile& profile = *provider.profile;
     const link::FabricSurvey& survey = provider.survey;
     Json settings = Json::array();
-    for (const link::Setting& setting : profile.settings)
-        settings.push_back(
-            {{"name", setting.name}, {"value", setting.value_in({})}, {"reason", setting.why}});
+    for (const link::Setting& setting : profile.settings) {
+        const std::string value = setting.value_in({});
+        settings.push_back({{"name", setting.name},
+                            {"value", value.empty() ? "one for each job" : value},
+                            {"reason", setting.why}});
+    }
     Json bugs = Json::array();
     for (const link::KnownBug& bug : profile.bugs)
         bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});

@@ -24,7 +24,7 @@ and known faults. `weft info --provider NAME` prints the same facts, and `weft i
 
 On a new network, in this order:
 
-1. `fi_info -p NAME` must list the provider. If it does not, install what the provider needs.
+1. `fi_info -p NAME` must list the provider. Otherwise install its requirements, which are listed below.
 2. `weft doctor` finds limits of pinned memory, missing devices and unusable addresses.
 3. `weft run -n 2 --nodes 2 weft info` (or under `mpirun` or `srun` on two nodes) names the provider and the reason.
    `WEFT_PROVIDER` forces another one.

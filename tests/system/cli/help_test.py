@@ -130,7 +130,7 @@ class Help(unittest.TestCase):
         self.assertEqual(self.complete("weft", "run", "--", "bash", "ma"), ["man"])
 
     def test_an_unknown_command_is_named(self):
-        self.assertIn("command: there is no weft weave; weft --help lists the commands",
+        self.assertIn("command: weft has no command weave; weft --help lists the commands",
                       weft("help", "weave", status=2).stderr)
 
     def test_an_unwritable_folder_is_an_error(self):

@@ -233,10 +233,10 @@ TEST(Profiles, SettingsAreComputedFromTheJobAndHaveReasons) {
     const std::map<std::string_view, std::string> expected{
         {"psm2",
          "FI_PSM2_UUID=63cbe1e4-5932-0dd7-044c-3cd7f43c661c FI_PSM2_NAME_SERVER=0 "
-         "FI_PSM2_LOCK_LEVEL=1 FI_PSM2_LAZY_CONN=1"},
+         "FI_PSM2_LAZY_CONN=1"},
         {"psm3",
          "FI_PSM3_UUID=63cbe1e4-5932-0dd7-044c-3cd7f43c661c FI_PSM3_NAME_SERVER=0 "
-         "FI_PSM3_LOCK_LEVEL=1 FI_PSM3_LAZY_CONN=1"},
+         "FI_PSM3_LAZY_CONN=1"},
         {"opx", "FI_OPX_UUID=63cbe1e459320dd7044c3cd7f43c661c"},
         {"efa", "FI_EFA_ENABLE_SHM_TRANSFER=0"},
         {"sockets", "FI_SOCKETS_PE_WAITTIME=0"},
@@ -251,8 +251,9 @@ TEST(Profiles, SettingsAreComputedFromTheJobAndHaveReasons) {
             EXPECT_FALSE(setting.why.empty()) << setting.name;
     }
     const link::Profile& verbs = link::profile_of("verbs;ofi_rxm");
-    EXPECT_EQ(verbs.settings.back().value_in({.ranks = 2, .number = 7}), "256");
+    EXPECT_EQ(verbs.settings.back().value_in({.ranks = 2, .number = 7}), "1024");
     const link::Profile& psm2 = link::profile_of("psm2");
+    EXPECT_EQ(psm2.settings.front().value_in({.ranks = 2}), "") << "only a job has an identifier";
     EXPECT_NE(psm2.settings.front().value_in({.ranks = 2, .number = 8}),
               psm2.settings.front().value_in({.ranks = 2, .number = 7}));
 }

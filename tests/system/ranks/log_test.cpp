@@ -65,7 +65,7 @@ TEST(LogTest, SettingsThatLibfabricMayHaveMissedAreNamed) {
     const Words settings{"WEFT_LOG=info", "WEFT_PROVIDER=tcp;ofi_rxm"};
     const Words options{"-n", "2", "--nodes", "2"};
     const std::string size = "FI_OFI_RXM_BUFFER_SIZE=256 ";
-    const std::string late = "FI_OFI_RXM_USE_SRX=1 FI_UNIVERSE_SIZE=256 may have come too late";
+    const std::string late = "FI_OFI_RXM_USE_SRX=1 FI_UNIVERSE_SIZE=1024 may have come too late";
     EXPECT_EQ(count(logged(options, settings), late), 0);
     Words before = settings;
     before.emplace_back("LD_PRELOAD=libfabric.so.1");
