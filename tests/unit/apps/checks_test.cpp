@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the applications' checks of their results detect faults.
-// Method: right answers with one change; for heat, halves of the plate that never exchange edges,
-// or use edges of the previous step.
+// Goal: the applications' checks detect wrong results; blocks and the serial solver are right.
+// Method: right results with one change; for heat, halves of the plate that never exchange edges,
+// or use edges of the previous step. Small cases by hand.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -16,7 +16,7 @@
 namespace apps {
 namespace {
 
-TEST(Differences, OneDifferentElementIsFound) {
+TEST(Differences, OneDifferentElementIsCounted) {
     const std::vector<double> want{1, -4, 0.5};
     EXPECT_EQ(count_different(want, want), 0U);
     EXPECT_EQ(relative_difference(want, want), 0);
@@ -49,9 +49,8 @@ TEST(Blocks, EachItemBelongsToTheOwnerOfItsBlock) {
     EXPECT_EQ(Blocks(sizes).largest(), 4);
 }
 
-TEST(SerialSolver, AKnownSolutionIsFound) {
-    // 4 1     1     x = 1/11
-    // 1 3 x = 2         7/11
+TEST(SerialSolver, ComputesAKnownSolutionAndDetectsAnIndefiniteMatrix) {
+    // [4 1; 1 3] x = [1; 2] has the solution x = [1/11; 7/11].
     SparseRows matrix;
     matrix.add(0, 4);
     matrix.add(1, 1);
@@ -70,8 +69,8 @@ TEST(SerialSolver, AKnownSolutionIsFound) {
 
 enum class Exchange { right, none, late };
 
-/// Computes a plate in two halves, one above the other, with this exchange of edges. Returns the
-/// cells of the plate, row by row.
+/// Computes a plate in two halves, one above the other. Before each step, the halves exchange their
+/// edges rightly, never, or one step late. Returns the cells of the plate, row by row.
 std::vector<double> heat_in_halves(Exchange exchange, int steps) {
     constexpr std::int64_t kRows = 6;
     constexpr std::int64_t kColumns = 5;
@@ -127,12 +126,13 @@ TEST(Plate, MissingOrLateEdgesAreDetected) {
     for (const int steps : {2, 3, 10}) {
         const std::vector<double> want = heat_in_one(steps);
         EXPECT_EQ(count_different(heat_in_halves(Exchange::right, steps), want), 0U);
+        // Each half has a row of 5 cells beside the other half.
         EXPECT_GE(count_different(heat_in_halves(Exchange::none, steps), want), 10U);
         EXPECT_GE(count_different(heat_in_halves(Exchange::late, steps), want), 10U);
     }
 }
 
-TEST(Counts, EachFaultIsFound) {
+TEST(Counts, EachKindOfFaultIsCounted) {
     const Counts expected{{11, 1}, {13, 5}};
     const std::vector<Slot> right{{kNoKey, 0}, {13, 5}, {11, 1}, {kNoKey, 0}};
     EXPECT_EQ(compare_counts(right, expected).all(), 0U);

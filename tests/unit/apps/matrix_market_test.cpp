@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the reader accepts symmetric matrices in all forms of the Matrix Market format, and refuses
-// other input with its line.
+// Goal: the reader accepts symmetric matrices in all forms of the Matrix Market format. It refuses
+// other input, and the message names the line.
 // Method: small files as text, and a generated matrix.
 #include <gtest/gtest.h>
 
@@ -98,6 +98,7 @@ TEST(MatrixMarket, TheGeneratedMeshIsRead) {
     MatrixMarketReader reader(in, "mesh_300.mtx");
     const SparseRows rows = read_symmetric_rows(reader, 0, reader.rows());
     EXPECT_EQ(rows.count(), 300U);
+    // The file lists the diagonal and the entries below it.
     EXPECT_EQ(rows.values.size(), 2 * static_cast<std::size_t>(reader.listed()) - rows.count());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the steps of samplesort sort stably and give ranks shares of similar size, for all keys.
-// Its checks detect faults in the output.
-// Method: the steps of all ranks run one after the other in this process and are compared with
-// std::stable_sort; right outputs with one change.
+// Goal: samplesort sorts stably into shares of similar size, even if many keys are equal. Its
+// checks detect faults in the output.
+// Method: this process runs the steps of all ranks, one rank after the other, and compares the
+// result with std::stable_sort. The checks read right outputs with one change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,15 +79,14 @@ std::vector<Records> shares_of(const Records& records, int ranks, std::size_t sa
         std::vector<std::byte> bytes;
         std::vector<std::size_t> starts{0};
         for (const SortedPart& part : parts) {
-            const std::vector<std::size_t> shares_of_part = cut(part, splitters, count);
-            EXPECT_TRUE(std::ranges::is_sorted(shares_of_part));
-            EXPECT_EQ(shares_of_part.size(), count + 1);
-            EXPECT_EQ(shares_of_part.front(), 0U);
-            EXPECT_EQ(shares_of_part.back(), part.sorted.records.count());
-            append(bytes,
-                   part_of(part.sorted.records, static_cast<std::int64_t>(shares_of_part[rank]),
-                           static_cast<std::int64_t>(shares_of_part[rank + 1]))
-                       .bytes());
+            const std::vector<std::size_t> bounds = cut(part, splitters, count);
+            EXPECT_TRUE(std::ranges::is_sorted(bounds));
+            EXPECT_EQ(bounds.size(), count + 1);
+            EXPECT_EQ(bounds.front(), 0U);
+            EXPECT_EQ(bounds.back(), part.sorted.records.count());
+            append(bytes, part_of(part.sorted.records, static_cast<std::int64_t>(bounds[rank]),
+                                  static_cast<std::int64_t>(bounds[rank + 1]))
+                              .bytes());
             starts.push_back(bytes.size() / records.shape().bytes);
         }
         shares.push_back(merge_blocks(records_from(records.shape(), bytes), starts));
@@ -105,7 +104,7 @@ TEST(Records, KeysCompareAsUnsignedBytes) {
     EXPECT_EQ(text_of(sort_records(records_of("\x80z01\x7fz02")).records), "\x7fz02\x80z01");
 }
 
-TEST(Records, MergingTakesTheFirstBlockFirst) {
+TEST(Records, MergingKeepsTheOrderOfBlocksForEqualKeys) {
     const Records blocks = records_of("aa01cc02aa03bb04cc05aa06");
     EXPECT_EQ(text_of(merge_blocks(blocks, std::vector<std::size_t>{0, 2, 2, 5, 6, 6})),
               "aa01aa03aa06bb04cc02cc05");
@@ -140,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SharesTest,
                                           testing::Values(0U, 1U, 2U, 30U)));
 
 TEST(Samples, SamplesAreEvenlySpacedAndHoldTheirPositions) {
+    // The part begins at record 0x0102. A sample is a key and the record's position, big-endian.
     const SortedPart part{sort_records(records_of("dd00cc01bb02aa03")), 0x0102};
     const Records samples = take_samples(part, 2);
     ASSERT_EQ(samples.count(), 2U);
@@ -175,7 +175,7 @@ TEST(RecordChecks, TheDigestDependsOnEveryByteButNotOnOrder) {
     EXPECT_NE(digest(twice), whole);
 }
 
-TEST(MadeRecords, APartIsMadeWithoutTheRest) {
+TEST(MadeRecords, ARangeEqualsThatPartOfTheWhole) {
     const RecordShape shape{.bytes = 30, .key_bytes = 10};
     const Records whole = make_records(shape, {.distinct = 3}, 0, 40);
     EXPECT_EQ(text_of(make_records(shape, {.distinct = 3}, 15, 10)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: copies are right for all sizes, and for all distances of source and target modulo a page.
-// Slow distances are detected. Method: the copied bytes and the bytes around them are compared;
-// distances are computed by hand.
+// is_slow_distance() detects the distances at which a copy is slow. Method: the copied bytes and
+// the bytes before and after are compared; expected distances are computed by hand.
 #include "base/copy.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::array<std::size_t, 11> kSizes{0,    1,    8,    2047, 2048, 2049,
                                              2113, 4095, 4096, 4113, 65537};
 constexpr std::array<std::size_t, 9> kDistances{0, 1, 8, 16, 31, 63, 64, 2048, 4095};
-constexpr std::byte kOther{0xEE};
+constexpr std::byte kUntouched{0xEE};  ///< contents of the bytes that a copy must not change
 
 std::vector<std::byte> numbered(std::size_t bytes) {
     std::vector<std::byte> data(bytes);
@@ -29,7 +29,7 @@ TEST(Copy, ExactlyTheTargetBytesAreWrittenAtEveryDistance) {
     const std::vector<std::byte> from = numbered(kSizes.back() + kPage);
     for (const std::size_t bytes : kSizes)
         for (const std::size_t distance : kDistances) {
-            std::vector<std::byte> to(bytes + 3 * kPage, kOther);
+            std::vector<std::byte> to(bytes + 3 * kPage, kUntouched);
             // The target's offset in its page is `distance` bytes larger than the source's.
             const std::size_t at = kPage + distance -
                                    page_distance(reinterpret_cast<std::uintptr_t>(to.data()),
@@ -39,8 +39,8 @@ TEST(Copy, ExactlyTheTargetBytesAreWrittenAtEveryDistance) {
             const auto begin = to.begin() + static_cast<std::ptrdiff_t>(at);
             const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
             EXPECT_TRUE(std::equal(begin, end, from.begin())) << bytes << " at " << distance;
-            EXPECT_EQ(std::count(to.begin(), begin, kOther), begin - to.begin());
-            EXPECT_EQ(std::count(end, to.end(), kOther), to.end() - end);
+            EXPECT_EQ(std::count(to.begin(), begin, kUntouched), begin - to.begin());
+            EXPECT_EQ(std::count(end, to.end(), kUntouched), to.end() - end);
         }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the printed name of each element type and operation is read as this type or operation.
+// Goal: parse_type() and parse_op() read the names that name_of() returns, and reject other names.
+// Types have the sizes of the C++ types.
 #include "base/element_types.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ TEST(ElementTypes, OperationsAreParsedBack) {
     }
 }
 
-TEST(ElementTypes, ErrorsForUnknownNamesListTheKnownOnes) {
+TEST(ElementTypes, ErrorsForUnknownNamesListTheKnownNames) {
     const auto type = parse_type("doubel");
     ASSERT_FALSE(type.ok());
     EXPECT_EQ(type.failure().status, Status::argument);

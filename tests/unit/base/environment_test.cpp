@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: settings are read from an environment as the table of variables defines. Errors name bad
-// values, and the first setting in which two ranks differ.
+// values and the first setting in which two ranks differ.
 // Method: handmade environments; the table is compared with its own texts and the guide.
 #include "base/environment.hpp"
 
@@ -18,12 +18,13 @@
 namespace weft::base {
 namespace {
 
-constexpr std::array<std::string_view, 2> kCalls{"gossip", "neighbor_gossip"};
+/// Invented collectives. WEFT_GOSSIP forces the algorithm of the first one.
+constexpr std::array<std::string_view, 2> kCollectives{"gossip", "neighbor_gossip"};
 
 Result<Settings> read(std::initializer_list<const char*> entries) {
     std::vector<const char*> environment(entries);
     environment.push_back(nullptr);
-    return read_settings(environment.data(), kCalls);
+    return read_settings(environment.data(), kCollectives);
 }
 
 Settings settings_of(std::initializer_list<const char*> entries) {
@@ -33,7 +34,8 @@ Settings settings_of(std::initializer_list<const char*> entries) {
 }
 
 TEST(Environment, UnsetVariablesGiveTheDefaultsOfTheTable) {
-    for (const Settings& settings : {*read_settings(nullptr, kCalls), settings_of({"HOME=/"})})
+    for (const Settings& settings :
+         {*read_settings(nullptr, kCollectives), settings_of({"HOME=/"})})
         for (const Variable& variable : variables())
             EXPECT_EQ(variable.print(settings), variable.fallback) << variable.name;
 }
@@ -100,7 +102,7 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.trace, "here");
     EXPECT_EQ(settings.trace_events, 1024U);
     EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
-    EXPECT_EQ(settings.given.size(), variables().size() + 1);
+    EXPECT_EQ(settings.given.size(), variables().size() + 1);  // WEFT_GOSSIP is not in the table
     EXPECT_TRUE(settings.unknown.empty());
 }
 
@@ -156,6 +158,7 @@ TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultApplies) {
         std::vector<std::string>{"WEFT_LOG=loud: expected warn, info or trace; warn is used"});
 }
 
+/// The agreement text has the settings that must be equal on all ranks.
 TEST(Environment, AgreementIgnoresSpellingOrderAndPerRankSettings) {
     const std::string plain = agreement_text(Settings{});
     EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=512", "WEFT_BANK_BYTES=2048K"})), plain);
@@ -190,6 +193,7 @@ TEST(Environment, AgreementAndDifferenceCoverEveryAgreedSetting) {
     }
     const auto agreed = std::count_if(variables().begin(), variables().end(),
                                       [](const Variable& variable) { return variable.agreed; });
+    // Two more texts: the defaults, and WEFT_GOSSIP, which is not in the table.
     EXPECT_EQ(texts.size(), static_cast<std::size_t>(agreed) + 2)
         << "each agreed variable needs a case";
 }
@@ -216,7 +220,7 @@ std::string markdown_table() {
     return text;
 }
 
-/// Position of the table in the page.
+/// Position of the table in the page, in bytes.
 struct Part {
     std::size_t begin = 0;
     std::size_t end = 0;
