@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20'261'122;
 
-/// The owner's request that its peer read, and write if `access` permits, in shared memory.
+/// The owner's request that its peer read the exposed bytes, and replace them if `access` is write.
+/// It is in memory that both processes share.
 struct Request {
     std::atomic<int> asked;     ///< round of the latest request
     std::atomic<int> answered;  ///< round of the latest answer
@@ -29,8 +30,8 @@ struct Request {
     std::uint64_t bytes;
     Access access;
     int salt;   ///< selects the pattern of contents; the peer writes salt + 1
-    bool last;  ///< the peer ends
-    std::atomic<std::uint64_t> wrong;  ///< number of the peer's errors
+    bool last;  ///< the peer ends instead of reading
+    std::atomic<std::uint64_t> wrong;  ///< number of the peer's failed or wrong reads and writes
 };
 
 class LocalPeer {
@@ -94,11 +95,11 @@ class Owner {
         fill(data, bytes, salt);
         const Access access = random_.chance(1, 2) ? Access::read : Access::write;
         const auto exposure = direct_.expose(data, bytes, access);
-        ask(exposure, salt, round);
-        const int found = access == Access::write ? salt + 1 : salt;
-        if (differs(exposure.alias, bytes, found) != bytes) complain("the owner's view", round);
+        send_request(exposure, salt, round);
+        const int expected = access == Access::write ? salt + 1 : salt;
+        if (differs(exposure.alias, bytes, expected) != bytes) complain("the owner's view", round);
         direct_.conceal(exposure);
-        if (differs(data, bytes, found) != bytes) complain("the buffer", round);
+        if (differs(data, bytes, expected) != bytes) complain("the buffer", round);
         if (start > 0 && differs(buffer.data, start, salt + 7) != start)
             complain("memory before the buffer", round);
         for (std::size_t i = start + bytes; i < buffer.bytes; ++i)
@@ -126,6 +127,7 @@ class Owner {
             std::free(buffer.data);
     }
 
+    /// In 6 of 20 cases, frees, replaces, clears or extends the buffer, or forks.
     void abuse(Buffer& buffer) {
         switch (random_.below(20)) {
             case 0:
@@ -182,7 +184,8 @@ class Owner {
         static_cast<void>(status_of(child));
     }
 
-    void ask(const base::Exposure& exposure, int salt, int round) {
+    /// Sends a request and waits for the answer.
+    void send_request(const base::Exposure& exposure, int salt, int round) {
         request_.reach = exposure.reach;
         request_.bytes = exposure.bytes;
         request_.access = exposure.access;
@@ -215,7 +218,7 @@ TEST_P(Abuse, EveryByteIsRight) {
         rank.fence();
         DirectMemory direct({.peers = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
                              .mode = GetParam(),
-                             .limits = {.ranges_max = 6}});
+                             .limits = {.ranges_max = 6}});  // for 10 buffers
         if (rank.rank() == 1) {
             LocalPeer(request, direct).serve(rank);
             rank.require(request.wrong.load() == 0, "the peer read wrong bytes");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the owner and local peers see equal bytes of an adopted (remapped) buffer, for every offset
-// in its page and every part, and no other bytes change. A remapped range is released when its
-// memory is freed. The number and size of ranges are limited.
+// Goal: the owner and local peers see equal bytes of an adopted (remapped) buffer at every offset
+// within a page and in every part of the buffer, and no other bytes change. A remapped range is
+// released when its memory is freed. The number and size of ranges are limited.
 // Method: a process that is its own peer, so that a test can check the owner's and the peer's view.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -136,14 +136,15 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     adopt(direct, pages.at(), 40 * kPage);
 }
 
-TEST_F(Adopted, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
+TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     DirectMemory direct(own_peer(DirectMode::automatic));
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
     const AdoptionPrices prices;
-    const std::uint64_t price = prices.of_adoption(256, 1, 256, 0);
-    const std::uint64_t use = prices.of_copies({1, 256 * kPage});
-    const std::uint64_t copied = (price + use - 1) / use - 1;  // number of uses before adoption
+    // 256 small pages, which one peer maps; one copy of the buffer.
+    const std::uint64_t price_ns = prices.of_adoption(256, 1, 256, 0);
+    const std::uint64_t use_ns = prices.of_copies({1, 256 * kPage});
+    const std::uint64_t copied = (price_ns + use_ns - 1) / use_ns - 1;  // uses before adoption
     for (std::uint64_t i = 0; i <= copied; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
         EXPECT_EQ(exposure.reach.way, i < copied ? AccessMethod::copied : AccessMethod::adopted)
@@ -173,9 +174,9 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     }
 }
 
-TEST_F(Adopted, GivenPricesDecideWhenABufferIsAdopted) {
+TEST_F(Adopted, ConfiguredPricesDecideWhenABufferIsAdopted) {
     std::vector<std::unique_ptr<Pages>> kept;  // so that each case has new addresses
-    // `uses`: the use that adopts; 0: none.
+    // `uses`: the number of the use that adopts the buffer; 0: no use does.
     for (const auto& [copy_ns, uses] :
          {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {
         DirectMemory direct(own_peer(DirectMode::automatic, {.prices = {.adopt_ns = 200'000,
@@ -225,8 +226,8 @@ TEST_F(Adopted, NewMappingsAreNeverReachedThroughTheOldRange) {
     EXPECT_GE(direct.adoption_counters().lost, 19U);
 }
 
-// The control of the previous test: without the query of the kernel before each use.
-TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotAsked) {
+/// Shows that the previous test detects a missing query of the kernel before each use.
+TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotQueried) {
     in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.ask_before_use = false}));
         const Pages pages(16);
@@ -236,7 +237,7 @@ TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotAsked) {
         fill(pages.at(), pages.bytes(), 2);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
-            << "the previous test would pass without the query";
+            << "the previous test would pass without the query of the kernel";
         direct.conceal(exposure);
     });
 }
@@ -248,6 +249,7 @@ std::uint64_t object_bytes(const base::FileDescriptor& copy) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
+/// One in 64 uses rechecks the next entry of the table of ranges, so 64 * 300 uses recheck each.
 TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
     DirectMemory direct(own_peer());
     const Pages kept(16);
@@ -352,7 +354,7 @@ TEST_F(Adopted, BuffersStayRemappedAfterTheEnd) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
 }
 
-int allocations = 0;
+int allocations = 0;  ///< calls of `operator new` below
 
 TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
     DirectMemory direct(own_peer());

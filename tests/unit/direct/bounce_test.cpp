@@ -25,7 +25,7 @@ TEST(BounceArea, TheLowestFreePieceIsTaken) {
     EXPECT_EQ(area.take(2 * kPage), second + kPage);
     area.give_back(first);
     EXPECT_EQ(area.take(kPage), first);
-    area.give_back(memory.at() + 7 * kPage);  // no piece starts there
+    area.give_back(memory.at() + 7 * kPage);  // has no effect: no piece starts at this address
     EXPECT_EQ(area.take(1), nullptr);
     BounceArea many({memory.at(), memory.bytes()});
     for (std::size_t i = 0; i < BounceArea::kPieces; ++i) EXPECT_NE(many.take(1), nullptr);
@@ -75,8 +75,8 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     direct.conceal(again);
 }
 
-/// An owner need not wait until peers have read a copy if the area has room for another
-/// copy of this size.
+/// An owner may change its buffer while peers read the copy, if the area has room for another copy
+/// of this size.
 TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
     DirectMemory direct(options());
     const auto expose = [&](std::uint64_t bytes, Access access) {
@@ -120,6 +120,7 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
         direct.conceal(exposure);
         return exposure.reach.way;
     };
+    // base::Copies: number, bytes in total, number of peers that copy at the same time.
     EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), AccessMethod::bounced);
     EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), AccessMethod::copied);
     EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), AccessMethod::copied)
@@ -147,7 +148,7 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
               AccessMethod::copied);
 }
 
-/// Peers that do not know of a failure may still write to the copy. So the copy is not copied
+/// Peers that have not detected the failure may still write to the copy. Therefore it is not copied
 /// back, and its memory is not used again.
 TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     DirectMemory direct(options());
@@ -164,13 +165,13 @@ TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     direct.conceal(next);
 }
 
-TEST_F(Bounced, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
+TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     DirectMemory direct(options());
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const AdoptionPrices prices;
-    const std::uint64_t use = prices.of_bounce(16 * kPage, Access::read);
-    const std::uint64_t price = prices.of_adoption(16, 1, 16, 0);
-    const std::uint64_t uses = (price + use - 1) / use;
+    const std::uint64_t use_ns = prices.of_bounce(16 * kPage, Access::read);
+    const std::uint64_t price_ns = prices.of_adoption(16, 1, 16, 0);  // 16 pages, mapped by a peer
+    const std::uint64_t uses = (price_ns + use_ns - 1) / use_ns;
     for (std::uint64_t i = 1; i <= uses; ++i) {
         const auto exposure =
             direct.expose(buffer_.at(), 16 * kPage, Access::read, for_peers(3, 16 * kPage));

@@ -15,7 +15,7 @@ namespace weft::link::testing {
 namespace {
 
 /// Memory that the two ranks share.
-struct Shown {
+struct SharedBlocks {
     pid_t pids[2];            ///< by rank
     base::Reach reach[2];     ///< by rank: its exposed block
     std::byte segment[4096];  ///< of rank 0
@@ -24,15 +24,15 @@ struct Shown {
 class Copied : public ::testing::Test {
   protected:
     DirectOptions options(ForkedRank& rank) {
-        shown_->pids[rank.rank()] = ::getpid();
+        shared_->pids[rank.rank()] = ::getpid();
         rank.fence();
-        DirectOptions options{.peers = {{shown_->pids[0], nullptr}, {shown_->pids[1], nullptr}}};
-        options.peers[0].segment = shown_->segment;
-        if (rank.rank() == 0) options.segment = shown_->segment;
+        DirectOptions options{.peers = {{shared_->pids[0], nullptr}, {shared_->pids[1], nullptr}}};
+        options.peers[0].segment = shared_->segment;
+        if (rank.rank() == 0) options.segment = shared_->segment;
         return options;
     }
 
-    test::SharedObject<Shown> shown_;
+    test::SharedObject<SharedBlocks> shared_;
 };
 
 std::vector<std::byte> numbered(std::size_t bytes) {
@@ -51,7 +51,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
             rank.require(
                 exposure.reach.way == AccessMethod::copied && exposure.alias == buffer.data(),
                 "the first use of a buffer is not copied by the kernel");
-            shown_->reach[0] = exposure.reach.at(1);
+            shared_->reach[0] = exposure.reach.at(1);
             rank.fence();
             rank.fence();
             direct.conceal(exposure);
@@ -60,7 +60,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
             rank.require(buffer == expected, "the peer's bytes are missing");
         } else {
             rank.fence();
-            const base::Reach reach = shown_->reach[0];
+            const base::Reach reach = shared_->reach[0];
             rank.require(direct.map(0, reach) == nullptr,
                          "map() returned a pointer to memory of another process");
             std::vector<std::byte> found(kBytes - 1);
@@ -85,7 +85,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
         DirectMemory direct(options(rank));
         auto buffer = numbered(kBytes);
         if (rank.rank() == 0) {
-            shown_->reach[0] = direct.expose(buffer.data(), kBytes, Access::write).reach;
+            shared_->reach[0] = direct.expose(buffer.data(), kBytes, Access::write).reach;
             rank.fence();
             rank.fence();
             auto expected = numbered(kBytes);
@@ -94,7 +94,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
             return;
         }
         rank.fence();
-        const std::uint64_t there = shown_->reach[0].address;
+        const std::uint64_t there = shared_->reach[0].address;
         std::vector<std::byte> memory(kBytes + 2 * kPage);
         const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
         for (const std::size_t distance : {0U, 16U, 31U, 48U, 4080U}) {
@@ -121,19 +121,19 @@ TEST_F(Copied, ABlockOfTheSegmentIsReachedThroughItsMapping) {
     expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         if (rank.rank() == 0) {
-            const auto whole = direct.expose(shown_->segment, 4096, Access::read);
-            const auto inner = direct.expose(shown_->segment + 100, 200, Access::read);
+            const auto whole = direct.expose(shared_->segment, 4096, Access::read);
+            const auto inner = direct.expose(shared_->segment + 100, 200, Access::read);
             rank.require(whole.reach.way == AccessMethod::segment &&
                              inner.reach.way == AccessMethod::segment,
-                         "a block of the segment is not exposed as such");
-            const auto across = direct.expose(shown_->segment + 100, 4000, Access::read);
+                         "a block of the segment is not exposed as part of it");
+            const auto across = direct.expose(shared_->segment + 100, 4000, Access::read);
             rank.require(across.reach.way == AccessMethod::copied,
                          "a buffer that ends after the segment is exposed as part of it");
-            shown_->reach[0] = inner.reach.at(5);
+            shared_->reach[0] = inner.reach.at(5);
             rank.fence();
         } else {
             rank.fence();
-            rank.require(direct.map(0, shown_->reach[0]) == shown_->segment + 105,
+            rank.require(direct.map(0, shared_->reach[0]) == shared_->segment + 105,
                          "map() returned a wrong address");
         }
     });
@@ -144,30 +144,30 @@ TEST_F(Copied, MemoryThatTheKernelCannotReachIsRefused) {
         DirectMemory direct(options(rank));
         const Pages pages(2);
         ::munmap(pages.at() + kPage, kPage);
-        shown_->reach[rank.rank()] = direct.expose(pages.at(), pages.bytes(), Access::write).reach;
+        shared_->reach[rank.rank()] = direct.expose(pages.at(), pages.bytes(), Access::write).reach;
         rank.fence();
         const Rank peer = 1 - rank.rank();
         std::vector<std::byte> here(2 * kPage);
-        const std::uint64_t there = shown_->reach[peer].address;
+        const std::uint64_t there = shared_->reach[peer].address;
         rank.require(direct.read(peer, there, here.data(), kPage), "could not read a mapped page");
         rank.require(!direct.read(peer, there, here.data(), 2 * kPage), "read an unmapped page");
         rank.require(!direct.write(peer, there, here.data(), 2 * kPage),
                      "wrote to an unmapped page");
         rank.fence();
     });
-    DirectMemory alone({.peers = {DirectPeer{}}});
+    DirectMemory without_process({.peers = {DirectPeer{}}});
     std::byte byte{};
-    EXPECT_FALSE(alone.read(0, reinterpret_cast<std::uintptr_t>(&byte), &byte, 1));
+    EXPECT_FALSE(without_process.read(0, reinterpret_cast<std::uintptr_t>(&byte), &byte, 1));
 }
 
 TEST_F(Copied, TheProbeComparesTheBytesItReads) {
     expect_ranks(2, [&](ForkedRank& rank) {
         const auto peers = options(rank).peers;
         std::uint64_t secret = 1000 + static_cast<std::uint64_t>(rank.rank());
-        shown_->reach[rank.rank()].address = reinterpret_cast<std::uintptr_t>(&secret);
+        shared_->reach[rank.rank()].address = reinterpret_cast<std::uintptr_t>(&secret);
         rank.fence();
         const Rank peer = 1 - rank.rank();
-        const auto* there = reinterpret_cast<const void*>(shown_->reach[peer].address);
+        const auto* there = reinterpret_cast<const void*>(shared_->reach[peer].address);
         const std::uint64_t theirs = 1000 + static_cast<std::uint64_t>(peer);
         const pid_t pid = peers[static_cast<std::size_t>(peer)].pid;
         rank.require(DirectMemory::can_copy(pid, there, theirs), "refused the expected number");

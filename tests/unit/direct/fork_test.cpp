@@ -18,9 +18,10 @@ extern char** environ;
 namespace weft::link::testing {
 namespace {
 
-/// A barrier of a process and its child.
+/// Barrier of a process and its child.
 class Meeting {
   public:
+    /// Waits until the other process also calls meet(), but at most 20 seconds.
     void meet() {
         arrived_->fetch_add(1);
         met_ += 2;
@@ -34,7 +35,7 @@ class Meeting {
 
   private:
     test::SharedObject<std::atomic<int>> arrived_;
-    int met_ = 0;
+    int met_ = 0;  ///< value of `arrived_` when both processes have called meet()
 };
 
 TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
@@ -76,7 +77,7 @@ TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
     const std::size_t count = pages.bytes() / 8;
-    std::atomic<int> state{0};  // 0: no writes, 1: may write, 2: ends
+    std::atomic<int> state{0};  // 0: the thread must not write, 1: may write, 2: must end
     std::atomic<bool> writing{false};
     std::atomic<std::uint64_t> lost{0};
     std::thread writer([&] {

@@ -28,7 +28,7 @@ void (*before_a_fork)() = nullptr;
         nullptr, nullptr);
 }
 
-const Pages* advised = nullptr;
+const Pages* advised = nullptr;  ///< adopted memory that the handlers below read and change
 
 void free_a_page_and_fork() {
     before_a_fork = nullptr;
@@ -94,9 +94,9 @@ TEST_F(Adopted, PagesAreKeptUntilAChildHasCopiedThem) {
 }
 
 volatile sig_atomic_t forks = 0;
-volatile sig_atomic_t wrong = 0;
+volatile sig_atomic_t wrong = 0;  ///< number of children with wrong contents
 
-/// The child compares its memory, then writes to it. Its parent must not see the writes.
+/// Forks a child that compares its memory, then writes to it. The parent must not see the writes.
 void fork_in_a_signal_handler(int /*signal*/) {
     const pid_t child = ::fork();
     if (child == 0) {

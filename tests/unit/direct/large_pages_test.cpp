@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: large pages are tried as long as the kernel makes them quickly. Method: the test passes the
-// times that the kernel has supposedly taken.
+// Goal: large pages are tried as long as the kernel makes them quickly. Method: the test reports
+// invented attempts: whether the kernel made the page, and the time that it took.
 #include <gtest/gtest.h>
 
 #include "link/direct/remapped_range.hpp"
@@ -8,11 +8,11 @@
 namespace weft::link {
 namespace {
 
-TEST(LargePages, LargePagesAreAvoidedForAWhileAfterASlowOne) {
+TEST(LargePages, EachSlowOrFailedAttemptDoublesThePause) {
     using std::chrono::milliseconds;
     LargePages large;
     if (!large.expected()) GTEST_SKIP() << "large pages are switched off on this system";
-    // Returns the number of buffers until large pages are tried again.
+    // Returns the number of large pages that are left out until one is tried again.
     const auto skipped = [&] {
         int times = 0;
         while (!large.worth_trying()) ++times;

@@ -116,7 +116,7 @@ class FullMap {
     ~FullMap() { ::munmap(at_, bytes_); }
     [[nodiscard]] bool is_full() const { return used_ + 2 * kPage <= bytes_; }
     /// Merges three mappings, so that the process may make two more.
-    void free_one() {
+    void allow_two_more() {
         used_ -= 2 * kPage;
         ::mprotect(at_ + used_, kPage, PROT_READ);
     }
@@ -131,7 +131,7 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
     std::size_t mappings_max = 0;
     std::ifstream("/proc/sys/vm/max_map_count") >> mappings_max;
     if (mappings_max > 300'000)
-        GTEST_SKIP() << "the system permits " << mappings_max << " mappings";
+        GTEST_SKIP() << "the system permits " << mappings_max << " mappings, too many to make";
     in_child([&] {
         DirectMemory direct(own_peer());
         const Pages known(16);
@@ -143,7 +143,7 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
         ASSERT_TRUE(full.is_full());
         int adopted = 0;
         // A buffer in the middle of a mapping needs two more mappings, and its window one or two.
-        for (int free = 0; free < 12; ++free, full.free_one(), full.free_one()) {
+        for (int free = 0; free < 12; ++free, full.allow_two_more(), full.allow_two_more()) {
             const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
             adopted += exposure.reach.way == AccessMethod::adopted ? 1 : 0;
             direct.conceal(exposure);
@@ -169,8 +169,8 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
 }
 
 TEST_F(Adopted, GuardPagesAreKept) {
-    constexpr int kInstall = 102;
-    constexpr int kRemove = 103;
+    constexpr int kInstall = 102;  // MADV_GUARD_INSTALL, which old headers lack
+    constexpr int kRemove = 103;   // MADV_GUARD_REMOVE
     const Pages other(4);
     if (::madvise(other.at(), kPage, kInstall) != 0)
         GTEST_SKIP() << "this kernel has no guard pages";
@@ -193,7 +193,7 @@ TEST_F(Adopted, GuardPagesAreKept) {
 }
 
 TEST_F(Adopted, MemoryWithANumaPolicyIsNotMoved) {
-    const unsigned long first_node = 1;
+    const unsigned long first_node = 1;  // set of nodes as a bit mask
     const Pages bound(16);
     if (bind_memory(bound, &first_node, 0) != 0)
         GTEST_SKIP() << "no memory policies here: " << std::strerror(errno);
@@ -240,7 +240,7 @@ TEST_F(Adopted, MemoryOfAFailedCallIsRevokedFromLocalPeers) {
             direct.withdraw(exposure);
         else
             direct.conceal(exposure);
-        std::memset(seen, 0x77, pages.bytes());  // a peer that does not know of the failure
+        std::memset(seen, 0x77, pages.bytes());  // by a peer that has not detected the failure
         const std::size_t at = differs(pages.at(), pages.bytes(), 1);
         EXPECT_EQ(at, failed ? pages.bytes() : 0)
             << (failed ? "after a failure" : "without a failure");

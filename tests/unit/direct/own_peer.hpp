@@ -74,12 +74,13 @@ inline int mappings_with(const char* text) {
         count += line.find(text) != std::string::npos ? 1 : 0;
     return count;
 }
+/// Returns true if the page is mapped as shared, as pages of adopted memory are.
 inline bool is_shared(const std::byte* at) {
     AddressQuery query;
     Mapping mapping;
     return query.find(reinterpret_cast<std::uintptr_t>(at), mapping) && mapping.shared;
 }
-/// Returns a value from a file in /proc/self, in KiB.
+/// Returns a value from a file in /proc/self, in KiB; 0 if the file has no line with the name.
 inline std::uint64_t kib_of(const char* file, const std::string& name) {
     std::ifstream status(std::string("/proc/self/") + file);
     for (std::string line; std::getline(status, line);)

@@ -39,7 +39,8 @@ struct Object {
     base::Reach reach;
 };
 
-std::uint32_t number_at(const std::byte* start) {
+/// Returns the generation in an object's first word; 0 for nullptr, an object that is not mapped.
+std::uint32_t generation_at(const std::byte* start) {
     return start == nullptr ? 0 : *reinterpret_cast<const std::uint32_t*>(start);
 }
 
@@ -62,13 +63,13 @@ TEST(PeerWindows, AnObjectIsMappedOnceForEachGeneration) {
             const Object object(7);
             number = object.file.number();
             first = windows.find(3, ::getpid(), object.reach, kBytes);
-            EXPECT_EQ(number_at(first), 7U);
+            EXPECT_EQ(generation_at(first), 7U);
             EXPECT_EQ(windows.find(3, ::getpid(), object.reach, kBytes), first);
             EXPECT_EQ(windows.counters().mapped, 1U);
         }
         const Object next(8);
         ASSERT_EQ(next.file.number(), number) << "the test needs the same descriptor";
-        EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach, kBytes)), 8U);
+        EXPECT_EQ(generation_at(windows.find(3, ::getpid(), next.reach, kBytes)), 8U);
         EXPECT_EQ(windows.counters().mapped, 2U);
         EXPECT_EQ(testing::mappings_with("weft-adopted"), before + 1);
     }
@@ -110,7 +111,7 @@ TEST(PeerWindows, PagesAreMappedWithTheBlocksThatNeedThem) {
 
 TEST(PeerWindows, AnObjectThatDiffersFromItsDescriptionIsNotMapped) {
     PeerWindows windows;
-    Rank peer = 0;
+    Rank peer = 0;  // a new one for each call, as a peer's refusal is kept
     const auto maps = [&](base::Reach reach) {
         return windows.find(peer++, ::getpid(), reach, kBytes) != nullptr;
     };
@@ -143,7 +144,7 @@ TEST(PeerWindows, ARefusalIsKeptUntilTheNextGeneration) {
     EXPECT_EQ(windows.find(0, ::getpid(), wrong, kBytes), nullptr);
     EXPECT_EQ(windows.find(0, ::getpid(), wrong, kBytes), nullptr);
     EXPECT_EQ(windows.counters().refused, 1U);
-    EXPECT_EQ(number_at(windows.find(0, ::getpid(), object.reach, kBytes)), 7U);
+    EXPECT_EQ(generation_at(windows.find(0, ::getpid(), object.reach, kBytes)), 7U);
 }
 
 TEST(PeerWindows, TheLeastRecentlyUsedObjectIsEvicted) {
@@ -166,7 +167,7 @@ TEST(PeerWindows, TheLeastRecentlyUsedObjectIsEvicted) {
         EXPECT_EQ(find(peer), starts[static_cast<std::size_t>(peer)]);
     EXPECT_EQ(windows.counters().mapped, 1U + PeerWindows::kWindowsMax);
     while (find(1) == nullptr) ASSERT_LT(++copied, 60);
-    EXPECT_EQ(number_at(find(1)), 7U);
+    EXPECT_EQ(generation_at(find(1)), 7U);
     EXPECT_EQ(windows.counters().mapped, 2U + PeerWindows::kWindowsMax);
     EXPECT_EQ(windows.counters().passed_over, static_cast<std::uint64_t>(copied));
 }
