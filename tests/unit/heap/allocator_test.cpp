@@ -26,7 +26,7 @@ std::uint64_t allocate(HeapAllocator& heap, HeapRequest request) {
     return offset;
 }
 
-/// A random sequence of allocations and frees. Each is checked against the live blocks.
+/// A random sequence of allocations and frees. Each allocation is compared with the live blocks.
 class Sequence {
   public:
     explicit Sequence(std::uint64_t seed) : random_(seed), heap_(kRange) {}
@@ -174,6 +174,7 @@ TEST(HeapAllocator, OffsetsAreAlignedAndTheRangeIsRoundedToGranules) {
     EXPECT_EQ(allocate(heap, {10, 4096}), 4096U);
     EXPECT_EQ(allocate(heap, {10, 1}), 256U);
     EXPECT_EQ(heap.statistics().bytes_used, 256U);
+    // No whole granule of 64 bytes is in the range.
     EXPECT_EQ(HeapAllocator({10, 60}).statistics().bytes_total, 0U);
     EXPECT_EQ(HeapAllocator({10, 60}).find({0}, 0), kNoOffset);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: no call gets a buffer of an earlier call, and the memory in use is bounded.
-// Method: addresses of the buffers of several supplies are compared. mincore() tells whether old
+// Method: addresses of the buffers of several supplies are compared. mincore() shows whether old
 // buffers still have memory.
 #include "tools/measure/fresh_buffers.hpp"
 
@@ -24,12 +24,12 @@ TEST(FreshBuffers, NoCallGetsABufferOfAnotherCall) {
         for (std::uint64_t call = 0; call < calls; ++call) {
             buffers.next();
             const auto begin = reinterpret_cast<std::uintptr_t>(buffers.data());
-            EXPECT_EQ(begin % 4096, 64U);
+            EXPECT_EQ(begin % 4096, 64U) << "a buffer begins 64 bytes after the start of a page";
             for (auto page = begin / 4096; page <= (begin + kBytes - 1) / 4096; ++page)
                 EXPECT_TRUE(pages.insert(page).second);
         }
     }
-    EXPECT_EQ(pages.size(), 11U * 3U);
+    EXPECT_EQ(pages.size(), 11U * 3U) << "11 calls, 3 pages each";
 }
 
 TEST(FreshBuffers, OldBuffersHaveNoMemory) {
@@ -56,7 +56,7 @@ TEST(FreshBuffers, AllBuffersAreFilledAndSuppliesAreBounded) {
     buffers.next();
     buffers.next();
     EXPECT_EQ(buffers.data()[99], std::byte{7});
-    EXPECT_EQ(FreshBuffers(1 << 20).calls_max(), 63U) << "64 MiB of pages";
+    EXPECT_EQ(FreshBuffers(1 << 20).calls_max(), 63U) << "the limit is 64 MiB of pages";
     EXPECT_EQ(FreshBuffers(std::size_t{1} << 30).calls_max(), 1U);
 }
 

@@ -15,7 +15,7 @@ namespace {
 /// One of two ranks. The other rank is slower by the factor `slower` in all timed parts.
 struct FakeSubject {
     std::uint64_t clock_ns = 0;
-    std::uint64_t align_ns = 5000;  // cost of align()
+    std::uint64_t align_ns = 5000;  // time of align(), which synchronizes the ranks
     double slower = 1;
     std::function<std::uint64_t(std::uint64_t call)> cost_ns = [](std::uint64_t) { return 100; };
     std::uint64_t wrong_batch = 0;  // batch whose check fails; 0: none
@@ -164,21 +164,21 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
     }
 }
 
-/// A subject that needs a new supply (of buffers) after at most `most` calls.
+/// A subject that needs a new supply (of buffers) after at most `supply_max` calls.
 struct SuppliedSubject : FakeSubject {
-    std::uint64_t most = 4;
-    std::uint64_t left = 0;
+    std::uint64_t supply_max = 4;
+    std::uint64_t calls_left = 0;  // until the next supply
     std::uint64_t supplies = 0;
 
-    std::uint64_t calls_max() const { return most; }
+    std::uint64_t calls_max() const { return supply_max; }
     void supply(std::uint64_t supplied) {
         clock_ns += 1'000'000;
-        EXPECT_LE(supplied, most);
-        left = supplied;
+        EXPECT_LE(supplied, supply_max);
+        calls_left = supplied;
         ++supplies;
     }
     void call() {
-        ASSERT_GT(left--, 0U) << "a call without a supply";
+        ASSERT_GT(calls_left--, 0U) << "a call without a supply";
         FakeSubject::call();
     }
 };
@@ -188,7 +188,7 @@ TEST(Measuring, SuppliesAreNotTimed) {
     const auto given = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
     EXPECT_EQ(given.iterations, 43U);
     EXPECT_EQ(given.call_us.count, 11U) << "one batch for each supply";
-    EXPECT_EQ(subject.supplies, 3U + 11U);
+    EXPECT_EQ(subject.supplies, 3U + 11U) << "for 10 calls of the warm-up and 43 timed calls";
     EXPECT_DOUBLE_EQ(given.call_us.max, 0.1);
     const auto filled = measure(subject, {.seconds = 0.2, .batches = 5});
     EXPECT_EQ(filled.iterations, 20U);

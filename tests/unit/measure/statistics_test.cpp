@@ -26,7 +26,7 @@ TEST(Statistics, SamplesKeepTheirOrder) {
     EXPECT_EQ(samples, (std::vector{3.0, 1.0, 2.0}));
 }
 
-TEST(Statistics, APercentileIsTheSmallestSampleWithEnoughBelow) {
+TEST(Statistics, APercentileIsTheSmallestSampleNotExceededByThatShare) {
     base::Random random(11);
     for (std::size_t count = 1; count < 60; ++count) {
         std::vector<double> samples;

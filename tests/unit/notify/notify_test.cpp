@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a notify strategy is chosen only if both the provider's profile and its grant permit it.
-// The profile's order of preference is kept, and refusals name the reason. The table in
-// docs/one-sided.md agrees with the profiles.
+// Goal: a notify strategy is chosen only if the provider's profile promises what it needs and the
+// grant has the features. The profile's order of preference is kept, and refusals name the reason.
+// The table in docs/one-sided.md agrees with the profiles.
 // Method: profiles and grants are built attribute by attribute; the page is read and compared.
 #include "link/fabric/notify.hpp"
 
@@ -18,8 +18,8 @@
 namespace weft::link {
 namespace {
 
-/// Returns a grant of all features that strategies need.
-Grant generous() {
+/// Returns a grant (features that libfabric offers on an endpoint) of all that strategies need.
+Grant full_grant() {
     Grant grant;
     grant.immediate_bytes = grant.key_bytes = 8;
     grant.fence = grant.counters = true;
@@ -28,7 +28,7 @@ Grant generous() {
 }
 
 /// Returns a profile that promises everything.
-Profile trusted() {
+Profile full_profile() {
     Profile profile{.provider = "recorded"};
     for (Promise* promise : {&profile.cells, &profile.immediate, &profile.delivery, &profile.fence,
                              &profile.ordered, &profile.counter})
@@ -50,13 +50,14 @@ std::string refusal_of(const Profile& profile, const Grant& grant, std::optional
 
 TEST(Notify, AnUnknownProviderGetsImmediates) {
     const Profile unknown{.provider = "recorded"};
-    EXPECT_EQ(plan_of(unknown, generous(), {}), (NotifyPlan{Notify::immediate, Notify::immediate}));
+    EXPECT_EQ(plan_of(unknown, full_grant(), {}),
+              (NotifyPlan{Notify::immediate, Notify::immediate}));
     for (const Notify notify :
          {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered, Notify::counter}) {
-        const std::string refusal = refusal_of(unknown, generous(), notify);
+        const std::string refusal = refusal_of(unknown, full_grant(), notify);
         EXPECT_NE(refusal.find(fmt::format("WEFT_NOTIFY={}", name_of(notify))), std::string::npos);
         EXPECT_NE(refusal.find("\"recorded\""), std::string::npos) << refusal;
-        EXPECT_NE(refusal.find(judge_notify(notify, unknown, generous()).why), std::string::npos);
+        EXPECT_NE(refusal.find(judge_notify(notify, unknown, full_grant()).why), std::string::npos);
         EXPECT_NE(refusal.find("it promises: immediate"), std::string::npos) << refusal;
     }
 }
@@ -64,69 +65,69 @@ TEST(Notify, AnUnknownProviderGetsImmediates) {
 TEST(Notify, AForcedStrategyIsUsedForAllPayloads) {
     for (const Notify notify :
          {Notify::immediate, Notify::delivery, Notify::fence, Notify::ordered, Notify::counter})
-        EXPECT_EQ(plan_of(trusted(), generous(), notify), (NotifyPlan{notify, notify}));
+        EXPECT_EQ(plan_of(full_profile(), full_grant(), notify), (NotifyPlan{notify, notify}));
 }
 
 TEST(Notify, ForcedCellsLeaveLargePayloadsToThePreference) {
     constexpr Notify kOrdered[] = {Notify::ordered};
-    Profile profile = trusted();
-    EXPECT_EQ(plan_of(profile, generous(), Notify::cells),
+    Profile profile = full_profile();
+    EXPECT_EQ(plan_of(profile, full_grant(), Notify::cells),
               (NotifyPlan{Notify::cells, Notify::immediate}));
     profile.preference = kOrdered;
-    EXPECT_EQ(plan_of(profile, generous(), Notify::cells),
+    EXPECT_EQ(plan_of(profile, full_grant(), Notify::cells),
               (NotifyPlan{Notify::cells, Notify::ordered}));
 }
 
 TEST(Notify, TheFirstPromisedPreferenceIsChosen) {
     constexpr Notify kOrder[] = {Notify::cells, Notify::fence, Notify::delivery};
-    Profile profile = trusted();
+    Profile profile = full_profile();
     profile.preference = kOrder;
-    EXPECT_EQ(plan_of(profile, generous(), {}), (NotifyPlan{Notify::fence, Notify::fence}));
+    EXPECT_EQ(plan_of(profile, full_grant(), {}), (NotifyPlan{Notify::fence, Notify::fence}));
     profile.prefers_cells = true;
-    EXPECT_EQ(plan_of(profile, generous(), {}), (NotifyPlan{Notify::cells, Notify::fence}));
+    EXPECT_EQ(plan_of(profile, full_grant(), {}), (NotifyPlan{Notify::cells, Notify::fence}));
     profile.cells = {false, "no"};
-    Grant grant = generous();
+    Grant grant = full_grant();
     grant.fence = false;
     EXPECT_EQ(plan_of(profile, grant, {}), (NotifyPlan{Notify::delivery, Notify::delivery}));
 }
 
 TEST(Notify, StrategiesWithoutTheirGrantsAreNotPromised) {
-    Grant grant = generous();
+    Grant grant = full_grant();
     grant.immediate_bytes = 2;
-    EXPECT_NE(judge_notify(Notify::immediate, trusted(), grant).why.find("cq_data_size"),
+    EXPECT_NE(judge_notify(Notify::immediate, full_profile(), grant).why.find("cq_data_size"),
               std::string::npos);
-    EXPECT_EQ(plan_of(trusted(), grant, {}), (NotifyPlan{Notify::ordered, Notify::ordered}));
+    EXPECT_EQ(plan_of(full_profile(), grant, {}), (NotifyPlan{Notify::ordered, Notify::ordered}));
     grant.delivery = false;
     for (const Notify notify : {Notify::delivery, Notify::fence}) {
-        const Verdict verdict = judge_notify(notify, trusted(), grant);
+        const Verdict verdict = judge_notify(notify, full_profile(), grant);
         EXPECT_FALSE(verdict.promised);
         EXPECT_NE(verdict.why.find("FI_DELIVERY_COMPLETE"), std::string::npos) << verdict.why;
     }
     grant.fence = false;
-    EXPECT_NE(judge_notify(Notify::fence, trusted(), grant).why.find("FI_FENCE"),
+    EXPECT_NE(judge_notify(Notify::fence, full_profile(), grant).why.find("FI_FENCE"),
               std::string::npos);
 }
 
 TEST(Notify, AFenceRequiresDeliveryCompletions) {
-    Profile profile = trusted();
+    Profile profile = full_profile();
     profile.delivery = {false, "completions precede delivery"};
-    EXPECT_FALSE(judge_notify(Notify::fence, profile, generous()).promised);
-    EXPECT_FALSE(judge_notify(Notify::counter, profile, generous()).promised);
+    EXPECT_FALSE(judge_notify(Notify::fence, profile, full_grant()).promised);
+    EXPECT_FALSE(judge_notify(Notify::counter, profile, full_grant()).promised);
 }
 
 TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
     Profile profile{.provider = "recorded"};
     profile.immediate = {false, "it is switched off"};
-    const std::string refusal = refusal_of(profile, generous(), {});
+    const std::string refusal = refusal_of(profile, full_grant(), {});
     EXPECT_NE(refusal.find("it is switched off"), std::string::npos) << refusal;
     profile.cells = {true, "words are whole"};
-    EXPECT_FALSE(choose_notify(profile, generous(), {}));  // no strategy for large payloads
+    EXPECT_FALSE(choose_notify(profile, full_grant(), {}));  // cells do not carry large payloads
 }
 
 TEST(Completion, OrderIsPreferredToImmediatesAndDelivery) {
     using base::RemoteCompletion;
-    Profile profile = trusted();
-    Grant grant = generous();
+    Profile profile = full_profile();
+    Grant grant = full_grant();
     EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::ordered);
     profile.ordered.holds = false;
     EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::counted);
@@ -143,7 +144,8 @@ TEST(Completion, AForcedStrategyDeterminesTheCompletion) {
           {Notify::fence, RemoteCompletion::delivered},
           {Notify::counter, RemoteCompletion::delivered},
           {Notify::cells, RemoteCompletion::ordered}})
-        EXPECT_EQ(choose_completion(trusted(), generous(), forced), completion) << name_of(forced);
+        EXPECT_EQ(choose_completion(full_profile(), full_grant(), forced), completion)
+            << name_of(forced);
 }
 
 TEST(Notify, PlansHaveATextForm) {
@@ -164,7 +166,7 @@ std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-/// Returns the page's "yes" or "no" by provider and strategy.
+/// Returns the page's "yes" or "no" by provider (with backquotes) and strategy.
 std::map<std::string, std::map<std::string, std::string>> table_of_the_page() {
     std::ifstream page(SOURCE_FOLDER "/docs/one-sided.md");
     std::map<std::string, std::map<std::string, std::string>> table;
@@ -190,7 +192,7 @@ TEST(NotifyTable, TheManualAgreesWithTheProfiles) {
         const std::string name = fmt::format("`{}`", profile->provider);
         ASSERT_TRUE(table.contains(name)) << "docs/one-sided.md has no row for " << name;
         for (const Notify notify : kNotifies) {
-            const bool promised = judge_notify(notify, *profile, generous()).promised;
+            const bool promised = judge_notify(notify, *profile, full_grant()).promised;
             const auto& row = table.at(name);
             const std::string strategy(name_of(notify));
             ASSERT_TRUE(row.contains(strategy)) << name << ": no column " << strategy;

@@ -20,7 +20,7 @@ using Values = std::vector<std::int64_t>;
 
 constexpr Rank kSize = 3;
 constexpr Rank kRoot = 1;
-constexpr std::size_t kCount = 2;
+constexpr std::size_t kCount = 2;  ///< elements of a block; v-collectives have 1, 2 and 3
 
 CallFacts facts_of(Collective collective, const oracle::Samples& samples, Op op) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(collective);
@@ -34,15 +34,15 @@ CallFacts facts_of(Collective collective, const oracle::Samples& samples, Op op)
             }};
 }
 
-const oracle::Samples& words() {
+const oracle::Samples& int64_samples() {
     return oracle::samples_of(Type::int64);
 }
 
-/// Returns a block of a rank's input. Units number the blocks of a buffer.
+/// Returns a block of a rank's input in batch 5, which the tests use. Units number the blocks.
 Values inputs(Rank rank, std::uint32_t unit, std::size_t count) {
     Values values(count);
-    words().write(reinterpret_cast<std::byte*>(values.data()),
-                  {.rank = rank, .unit = unit, .count = count, .batch = 5});
+    int64_samples().write(reinterpret_cast<std::byte*>(values.data()),
+                          {.rank = rank, .unit = unit, .count = count, .batch = 5});
     return values;
 }
 /// Returns the sum of the inputs of ranks `first` to `last`.
@@ -98,7 +98,7 @@ class OracleTest : public testing::TestWithParam<collectives::CollectiveTraits> 
 
 TEST_P(OracleTest, ResultsComputedByHandAreAccepted) {
     const Collective collective = GetParam().collective;
-    Trial trial(facts_of(collective, words(), Op::sum), kSize - 1, {});
+    Trial trial(facts_of(collective, int64_samples(), Op::sum), kSize - 1, {});
     trial.prepare(5);
     const Values result = result_at_last_rank(collective);
     const Call call = trial.call();
@@ -113,7 +113,7 @@ TEST_P(OracleTest, EveryChangedByteIsDetected) {
     const Collective collective = GetParam().collective;
     const Values result = result_at_last_rank(collective);
     if (result.empty()) return;
-    Trial trial(facts_of(collective, words(), Op::sum), kSize - 1, {.shift = 1});
+    Trial trial(facts_of(collective, int64_samples(), Op::sum), kSize - 1, {.shift = 1});
     trial.prepare(5);
     const Call call = trial.call();
     std::memcpy(call.out, result.data(), result.size() * sizeof result[0]);
@@ -132,6 +132,7 @@ TEST_P(OracleTest, EveryChangedByteIsDetected) {
     }
 }
 
+// All collectives but the first, the barrier, which has no result.
 INSTANTIATE_TEST_SUITE_P(Collectives, OracleTest,
                          testing::ValuesIn(collectives::kCollectives.begin() + 1,
                                            collectives::kCollectives.end()),
@@ -140,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Collectives, OracleTest,
 TEST(OracleTest, OnlyTheRootHasAResult) {
     for (const Collective collective :
          {Collective::reduce, Collective::gather, Collective::gatherv}) {
-        const CallFacts facts = facts_of(collective, words(), Op::sum);
+        const CallFacts facts = facts_of(collective, int64_samples(), Op::sum);
         EXPECT_TRUE(oracle::Oracle(facts, 2).output().empty());
         const oracle::Oracle root(facts, kRoot);
         const Values gathered =
@@ -151,7 +152,8 @@ TEST(OracleTest, OnlyTheRootHasAResult) {
             collective == Collective::gatherv);
         EXPECT_EQ(last, collective == Collective::reduce ? 0U : 2U);
     }
-    EXPECT_TRUE(oracle::Oracle(facts_of(Collective::exscan, words(), Op::sum), 0).output().empty());
+    EXPECT_TRUE(
+        oracle::Oracle(facts_of(Collective::exscan, int64_samples(), Op::sum), 0).output().empty());
 }
 
 TEST(OracleTest, TheOrderOfOperandsMatters) {
@@ -177,7 +179,7 @@ TEST(OracleTest, TheOrderOfOperandsMatters) {
 /// A change of a gap is detected.
 TEST(OracleTest, SeparateOrReversedBlocksKeepTheirGaps) {
     for (const Spacing spacing : {Spacing::gaps, Spacing::backwards}) {
-        Trial trial(facts_of(Collective::allgatherv, words(), Op::sum), 0,
+        Trial trial(facts_of(Collective::allgatherv, int64_samples(), Op::sum), 0,
                     {.in_place = true, .out_spacing = spacing});
         trial.prepare(5);
         const Call call = trial.call();

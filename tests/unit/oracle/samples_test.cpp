@@ -21,6 +21,7 @@ std::vector<std::byte> inputs(const Samples& samples, Rank rank, std::uint64_t b
     return bytes;
 }
 
+/// Returns an operation that is defined for the type.
 Op an_operation_of(Type type) {
     if (type >= Type::float_int) return Op::minloc;
     return type == Type::boolean ? Op::lxor : Op::prod;
@@ -108,7 +109,7 @@ TEST(SamplesTest, PaddingIsIgnored) {
     const Samples& samples = samples_of(Type::double_int);
     auto left = inputs(samples, 1, 1);
     auto right = left;
-    right[13] = std::byte{0x77};
+    right[13] = std::byte{0x77};  // a double and an int take 12 of 16 bytes
     EXPECT_TRUE(samples.equal(left.data(), right.data(), kCount));
 }
 
