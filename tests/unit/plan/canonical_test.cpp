@@ -16,7 +16,7 @@ namespace {
 TEST(BlockIndex, TheIndexAgreesWithASearch) {
     base::Random random(7);
     std::size_t found_again = 0;
-    for (const std::uint64_t kinds : {20, 200, 5000}) {
+    for (const std::uint64_t kinds : {20, 200, 5000}) {  // number of different blocks
         BlockIndex index;
         std::vector<Block> indexed;
         std::vector<Block> searched;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fingerprints and symbolic execution accept and reject equal programs, except for races.
-// Method: both checkers run known algorithms, unchanged and with single mistakes, also if programs
-// are discarded and generated again while their rank waits. Handwritten faults have known errors.
+// Goal: fingerprints and symbolic execution give equal verdicts, except on programs with races.
+// Method: both check known algorithms, unchanged and with single mistakes, also if programs are
+// discarded while their rank waits, and generated again. Handwritten faults have known errors.
 #include "tests/support/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Fingerprint, OrderIsCheckedOnRequest) {
         FingerprintInput input = input_of(doubling, contract);
         input.ordered = ordered;
         EXPECT_TRUE(verify_by_fingerprints(input).valid);
-        const auto ring = test::ring(5);  // combines blocks from different ranks on
+        const auto ring = test::ring(5);  // begins each block at another rank: not in rank order
         input = input_of(ring, contract);
         input.ordered = ordered;
         EXPECT_EQ(verify_by_fingerprints(input).valid, !ordered);
@@ -65,7 +65,7 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
     EXPECT_TRUE(found.valid) << found.error;
 }
 
-/// Mistakes of these kinds lead to a wrong result or an endless wait, not to a race.
+/// Mistakes of the five kinds below lead to a wrong result or an endless wait, not to a race.
 TEST(Fingerprint, FingerprintsAndSymbolicExecutionFindTheSameMistakes) {
     using enum test::MutationKind;
     int wrong = 0;

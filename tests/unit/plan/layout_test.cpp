@@ -48,10 +48,10 @@ TEST(Layout, ALayoutAgreesWithItsTable) {
     base::Random random(17);
     for (int trial = 0; trial < 400; ++trial) {
         std::vector<Rank> node_of;
-        const bool dealt = random.chance(1, 2);
+        const bool equal_nodes = random.chance(1, 2);
         const std::uint64_t nodes = 1 + random.below(6);
         for (std::uint64_t node = 0; node < nodes; ++node)
-            node_of.insert(node_of.end(), dealt ? 3 : 1 + random.below(4),
+            node_of.insert(node_of.end(), equal_nodes ? 3 : 1 + random.below(4),
                            static_cast<Rank>(7 * node % 11));
         if (trial % 3 == 0)
             for (Rank& node : node_of) node = static_cast<Rank>(random.below(nodes));
@@ -59,13 +59,13 @@ TEST(Layout, ALayoutAgreesWithItsTable) {
     }
 }
 
-TEST(Layout, ALayoutOfEqualNodesIsOneNumber) {
+TEST(Layout, RanksPerNodeDetermineALayoutOfEqualNodes) {
     for (Rank size = 1; size <= 20; ++size) {
-        for (Rank each = 1; each <= size; ++each) {
+        for (Rank per_node = 1; per_node <= size; ++per_node) {
             std::vector<Rank> node_of;
-            for (Rank rank = 0; rank < size; ++rank) node_of.push_back(rank / each);
-            expect_agrees(Layout(size, each), node_of);
-            EXPECT_EQ(Layout::of(node_of), Layout(size, each));
+            for (Rank rank = 0; rank < size; ++rank) node_of.push_back(rank / per_node);
+            expect_agrees(Layout(size, per_node), node_of);
+            EXPECT_EQ(Layout::of(node_of), Layout(size, per_node));
         }
     }
     const Layout large(1'000'000'000, 64);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a mistake in a valid set of programs changes the verifier's verdict or counts.
-// Method: thousands of single mutations of known algorithms. The test prints mutations that change
-// nothing; only mutations without an effect may do so.
+// Method: thousands of single mutations of known algorithms. The test prints the mutations that
+// change nothing, and accepts only removed flushes and swapped operands among them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -49,7 +49,8 @@ TEST(Mutation, EachMutationChangesTheVerdictOrAFact) {
 }
 
 TEST(Mutation, EachKindOfMutationIsDetected) {
-    const auto found = [](const test::Sample& sample, test::MutationKind kind) {
+    // Returns true if every mutation of the kind is detected.
+    const auto detected = [](const test::Sample& sample, test::MutationKind kind) {
         int changed = 0;
         int tried = 0;
         const Verdict original = judge(sample, sample.programs);
@@ -63,16 +64,17 @@ TEST(Mutation, EachKindOfMutationIsDetected) {
         return changed == tried;
     };
     using enum test::MutationKind;
+    // Doubling, all-to-all, ring, chain, tree, barrier.
     const std::vector<test::Sample> all = test::samples();
     for (const auto kind : {drop_put, duplicate_put, retarget_put, drop_wait, swap_operands})
-        EXPECT_TRUE(found(all[0], kind)) << static_cast<int>(kind);
-    EXPECT_TRUE(found(all[0], drop_flush));
-    EXPECT_TRUE(found(all[0], reuse_slot));
-    EXPECT_TRUE(found(all[1], swap_operands));
-    EXPECT_TRUE(found(all[3], one_copy));
-    EXPECT_TRUE(found(all[3], drop_signal));
-    EXPECT_TRUE(found(all[4], one_copy));
-    EXPECT_TRUE(found(all[5], drop_signal));
+        EXPECT_TRUE(detected(all[0], kind)) << static_cast<int>(kind);
+    EXPECT_TRUE(detected(all[0], drop_flush));
+    EXPECT_TRUE(detected(all[0], reuse_slot));
+    EXPECT_TRUE(detected(all[1], swap_operands));
+    EXPECT_TRUE(detected(all[3], one_copy));
+    EXPECT_TRUE(detected(all[3], drop_signal));
+    EXPECT_TRUE(detected(all[4], one_copy));
+    EXPECT_TRUE(detected(all[5], drop_signal));
 }
 
 }  // namespace

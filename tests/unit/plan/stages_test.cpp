@@ -16,7 +16,8 @@ namespace weft::plan {
 namespace {
 
 TEST(Numbering, OuterAndInnerNumbersAreInverse) {
-    // The last rank of each of four triples and three more; and two of every five ranks from 1 on.
+    // `last`: the last rank of each of four triples, then ranks 12 to 14. `pairs`: two of every
+    // five ranks, from rank 1 on.
     const Numbering last{.count = 7,
                          .runs = {{.first = 2, .count = 4, .pitch = 3},
                                   {.first = 12, .count = 3, .width = 3, .pitch = 3}}};
@@ -124,7 +125,7 @@ TEST(Stages, StagesAreConvertedToPrograms) {
     EXPECT_EQ(verdict.messages, 6U);
 }
 
-TEST(Stages, ShiftsSignalLaterRanksAndWaitForEarlierOnes) {
+TEST(Stages, ShiftsSignalLaterRanksAndWaitForEarlierRanks) {
     Stages stages = begin_stages({.size = 7});
     stages.add(ShiftStage{.reach = 2, .radix = 3});
     EXPECT_EQ(stages.header.slots, 3U);

@@ -34,9 +34,9 @@ TEST(Text, BuiltProgramsAreReadBackEqual) {
           test::dissemination_barrier(6), test::recursive_doubling(1)}) {
         expect_round_trip(programs);
         for (const Program& program : programs) {
-            const auto alone = parse_programs(to_text(program));
-            ASSERT_TRUE(alone.ok());
-            EXPECT_EQ(alone->front(), program);
+            const auto single = parse_programs(to_text(program));
+            ASSERT_TRUE(single.ok());
+            EXPECT_EQ(single->front(), program);
         }
     }
 }
@@ -81,12 +81,12 @@ TEST(Text, EveryFormOfStepAndBlockIsReadBackEqual) {
     const Block four[] = {slot(1, 0), slot(1, 2), scratch(0, 0), scratch(0, 2)};
     build.copy(two, std::span(four).first(2));
     Program program = std::move(build).finish();
-    // The builder has no call for a reduction whose operands are lists,
+    // A reduction whose operands are lists; the builder has no call for it.
     const BlockList to = intern_blocks(program.blocks, two);
     const BlockList from = intern_blocks(program.blocks, four);
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 2, .target = to, .source = from});
-    // nor for a reduction with several lists of targets.
+    // A reduction with several lists of targets; the builder has no call for it, either.
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 1, .target = from, .source = to});
     program.lanes.back().count += 2;

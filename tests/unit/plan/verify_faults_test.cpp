@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier finds each kind of fault, and its message names rank, step and reason.
-// Method: small sets of programs in text form, each with one fault. Some rows without an error are
-// valid variants.
+// Method: small sets of programs in text form, each with one fault. Rows without an error are valid
+// variants.
 #include <gtest/gtest.h>
 
 #include "plan/schedule/step.hpp"
@@ -12,6 +12,7 @@
 namespace weft::plan {
 namespace {
 
+/// Returns the verifier's error; empty if the programs are valid.
 std::string error_of(const std::vector<Program>& programs, const Contract* contract = nullptr,
                      std::uint64_t elements = 60) {
     const Verdict verdict =
@@ -28,8 +29,8 @@ std::string error_of(const char* text, const Contract* contract = nullptr,
 struct Fault {
     const char* name;
     const char* programs;
-    const char* error;  ///< empty: no error
-    std::uint64_t elements = 60;
+    const char* error;            ///< empty: no error
+    std::uint64_t elements = 60;  ///< elements of a buffer
 };
 
 const Fault kFaults[] = {
@@ -132,7 +133,7 @@ const Fault kFaults[] = {
     {"lanes that race", "rank 0; lane; copy scratch 0 = input; lane; copy output = scratch 0",
      "rank 0 step 1 (copy output[0+1] = scratch 0[0+1]) reads scratch 0[0] of rank 0 while rank "
      "0 step 0 may be using it (nothing orders the two)"},
-    {"lanes that race",
+    {"lanes that a signal orders",
      "rank 0; lane; copy scratch 0 = input; signal to 0 slot 0; lane; wait from 0 slot 0; copy "
      "output = scratch 0",
      ""},
@@ -208,7 +209,7 @@ const Fault kFaults[] = {
     {"one block as two targets", "rank 0; reduce output, output = input, input",
      "rank 0 step 0 (reduce output[0+1], output[0+1] = input[0+1], input[0+1]) writes output[0] "
      "of rank 0 twice"},
-    {"a target that is also read elsewhere",
+    {"a target that is one of the operands",
      "rank 0; units 2; copy output = input; "
      "reduce scratch 0[0], output[1] = output[0], output[1], output[0]",
      ""},
@@ -371,7 +372,7 @@ TEST(VerifyFaults, StepsOutsideLanesAndInvalidBlocksAreRefused) {
 }
 
 TEST(VerifyFaults, AccessOutsideARanksPartIsRefused) {
-    // Rank 0 has the whole output; rank 1 has only input unit 1.
+    // Rank 0 has input unit 0 and the whole output; rank 1 has only input unit 1.
     const Contract contract{.collective = "gather",
                             .input =
                                 [](const Program& header) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: programs of thousands of ranks are verified fast. A missing or doubled contribution of one
-// rank is found, in rank order and out of order. The test prints the time.
+// rank is detected, with operands in rank order and out of order. The test prints the time.
 // Method: recursive doubling on 4,096 ranks, unchanged and with one faulty reduction.
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(VerifyLarge, AReductionOutOfRankOrderIsValidButUnordered) {
     EXPECT_FALSE(verdict.bit_identical);
 }
 
-TEST(VerifyLarge, AMissingContributionIsFound) {
+TEST(VerifyLarge, AMissingContributionIsDetected) {
     for (auto programs : {test::recursive_doubling(kRanks), own_first()}) {
         spoil(programs, {output()});
         const Verdict verdict = judge(programs);
@@ -81,7 +81,7 @@ TEST(VerifyLarge, AMissingContributionIsFound) {
     }
 }
 
-TEST(VerifyLarge, ADoubledContributionIsFound) {
+TEST(VerifyLarge, ADoubledContributionIsDetected) {
     for (auto programs : {test::recursive_doubling(kRanks), own_first()}) {
         spoil(programs, {output(), slot(11), slot(0)});
         const Verdict verdict = judge(programs);
@@ -94,7 +94,7 @@ TEST(VerifyLarge, ADoubledContributionIsFound) {
     }
 }
 
-TEST(VerifyLarge, AMissingSynchronizationIsFound) {
+TEST(VerifyLarge, AMissingSynchronizationIsDetected) {
     std::vector<Program> programs = test::dissemination_barrier(kRanks);
     const Contract contract = test::barrier_contract();
     EXPECT_TRUE(verify({.programs = programs, .contract = &contract}).valid);
@@ -106,6 +106,7 @@ TEST(VerifyLarge, AMissingSynchronizationIsFound) {
               "rank 0 may end before rank 1 has started, but the contract is synchronizing");
 }
 
+/// Values counts contributions by random weights (each_once_by_weight) or exactly (each_once).
 TEST(VerifyValues, WeightsAgreeWithExactCounts) {
     Values values(8, 3);
     const Expectation middle{.unit = 0, .first_rank = 2, .last_rank = 5, .source_unit = 1};
