@@ -97,7 +97,7 @@ TEST(Kernels, AllInstructionSetsGiveEqualBits) {
     for_c_types([](auto element) { check_same_on_all_sets<decltype(element)>(); });
 }
 
-TEST(SelectIsa, AutoSelectsTheBestAndNamesAreObeyed) {
+TEST(SelectIsa, AutoSelectsTheLastRunnableSetAndNamesAreObeyed) {
     const auto names = runnable_isas();
     ASSERT_FALSE(names.empty());
     EXPECT_EQ(select_isa("").value().name(), names.back());

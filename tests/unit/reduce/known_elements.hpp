@@ -58,6 +58,7 @@ F extreme(Op op, F a, F b) {
     return (a < b) == (op == Op::min) ? a : b;
 }
 
+/// Returns the result of a logical or bitwise operation on truth values.
 inline bool truth(Op op, bool a, bool b) {
     if (op == Op::land || op == Op::band) return a && b;
     if (op == Op::lor || op == Op::bor) return a || b;
@@ -109,7 +110,7 @@ struct Known<F> {
         if (op == Op::min || op == Op::max) return extreme(op, left, right);
         return truth(op, left != 0, right != 0) ? F{1} : F{0};
     }
-    static void write(F value, std::byte* to) {
+    static void write(F value, std::byte* to) {  // a long double has 10 bytes, then padding
         std::memcpy(to, &value, std::numeric_limits<F>::digits == 64 ? 10 : sizeof value);
     }
     static bool any_nan(Op op, F value) {
@@ -148,7 +149,8 @@ struct Known<bool> {
     static bool is_nan(bool) { return false; }
 };
 
-/// Widths and limits of the two kinds of 16-bit floats.
+/// A 16-bit float's number of fraction bits, exponent of the smallest normal element, and the power
+/// of two above the largest element.
 template <class T>
 struct Parts;
 template <>

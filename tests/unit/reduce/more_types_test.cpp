@@ -83,7 +83,7 @@ void check_conversions() {
     }
 }
 
-TEST(MoreTypes, SixteenBitFloatsConvertToTheNearest) {
+TEST(MoreTypes, SixteenBitFloatsConvertToTheNearestElement) {
     check_conversions<Float16>();
     check_conversions<BFloat16>();
 }

@@ -123,7 +123,7 @@ void check_matrices(std::size_t elements) {
             for (int alias = -1; alias < static_cast<int>(operands); ++alias) {
                 Calls calls;
                 const UserOperation user{&multiply<N>, &calls, false, sizeof(M)};
-                const auto targets = static_cast<std::size_t>(alias + 2);
+                const auto targets = static_cast<std::size_t>(alias + 2);  // 1 to operands + 1
                 Case state(operands, elements * sizeof(M), shift, alias, targets);
                 std::vector<M> expected(elements);
                 for (std::size_t k = 0; k < operands; ++k)
@@ -149,7 +149,7 @@ TEST(ReduceMany, UserOperationsKeepTheOrderOfRanks) {
     check_matrices<2>(127);
     check_matrices<2>(128);
     check_matrices<2>(1000);
-    check_matrices<3>(200);  // 72 bytes: a tile is not a whole number of lines
+    check_matrices<3>(200);  // elements of 72 bytes: a tile is not a whole number of lines
 }
 
 TEST(ReduceMany, UserElementsMayBeLargerThanATile) {

@@ -135,7 +135,7 @@ TEST(ReducePass, EveryTypeAndOperationIsRightOnEveryInstructionSet) {
                           ValueIndex<double, int>, ValueIndex<std::int16_t, int>>());
 }
 
-TEST(ReducePass, MoreOperandsAndTargetsThanOfOnePassAreRight) {
+TEST(ReducePass, MoreOperandsAndTargetsThanOnePassHandlesAreRight) {
     const ReduceTable table = select_isa("auto").value();
     std::mt19937_64 random(7);
     for (const std::size_t operands : {1, 2, 15, 16, 17, 31, 32, 64})

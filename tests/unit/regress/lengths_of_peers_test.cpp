@@ -24,7 +24,7 @@ using Bytes = std::vector<std::byte>;
 /// Calls `read` with each prefix of the record, and with changes of each byte. Returns the number
 /// of records that `read` accepted.
 template <class Read>
-int damaged(const Bytes& record, Read read) {
+int count_accepted(const Bytes& record, Read read) {
     int accepted = 0;
     for (std::size_t bytes = 0; bytes < record.size(); ++bytes) {
         const Bytes beginning(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(bytes));
@@ -57,8 +57,8 @@ TEST(LengthsOfPeers, MappingCardsAreChecked) {
     EXPECT_EQ(whole->copy_error, 13);
     EXPECT_FALSE(mapping_card_from(record, 4, 5).ok()) << "the card of another rank";
     EXPECT_FALSE(mapping_card_from(record, 3, 4).ok()) << "a rank beyond the job";
-    const int accepted =
-        damaged(record, [](const Bytes& bytes) { return mapping_card_from(bytes, 3, 5).ok(); });
+    const int accepted = count_accepted(
+        record, [](const Bytes& bytes) { return mapping_card_from(bytes, 3, 5).ok(); });
     EXPECT_LT(accepted, 5 * static_cast<int>(record.size()));
     Bytes longer = record;
     for (std::size_t byte = 0; byte < 8; ++byte) longer[byte] = std::byte{0xff};
@@ -72,8 +72,8 @@ TEST(LengthsOfPeers, BusinessCardsAreChecked) {
     const auto whole = business_card_from(record, 0);
     ASSERT_TRUE(whole.ok()) << whole.failure().text;
     EXPECT_EQ(whole->settings, "A=1\n");
-    const int accepted =
-        damaged(record, [](const Bytes& bytes) { return business_card_from(bytes, 0).ok(); });
+    const int accepted = count_accepted(
+        record, [](const Bytes& bytes) { return business_card_from(bytes, 0).ok(); });
     EXPECT_GT(accepted, 0) << "a changed text of settings is valid";
 }
 
@@ -81,20 +81,20 @@ TEST(LengthsOfPeers, MemoryCardsAreChecked) {
     const SegmentLayout layout(2, base::Settings{});
     const std::uint64_t heap = layout.heap;
     const std::uint64_t end = layout.bytes;
-    constexpr std::uint64_t kMost = ~std::uint64_t{0};
+    constexpr std::uint64_t kMax = ~std::uint64_t{0};
     const auto passes = [&](const MemoryCard& card) { return check(card, 1, layout).ok(); };
     EXPECT_TRUE(passes({}));
     EXPECT_TRUE(passes({.bytes = 8, .address = 4096, .number = 1}));
     EXPECT_TRUE(passes({.bytes = end - heap, .segment_end = end}));
     EXPECT_TRUE(passes({.bytes = 8, .region_base = 4096, .region_bytes = 8}));
-    EXPECT_FALSE(passes({.bytes = kMost, .address = 0})) << "longer than any memory";
-    EXPECT_FALSE(passes({.bytes = 4096, .address = kMost - 8})) << "beyond the last address";
+    EXPECT_FALSE(passes({.bytes = kMax, .address = 0})) << "longer than any memory";
+    EXPECT_FALSE(passes({.bytes = 4096, .address = kMax - 8})) << "beyond the last address";
     EXPECT_FALSE(passes({.bytes = 8, .segment_end = end + 8})) << "beyond the segment";
     EXPECT_FALSE(passes({.bytes = 16, .segment_end = heap + 8})) << "before the heap";
     EXPECT_FALSE(passes({.bytes = 16, .segment_end = 8})) << "before the segment";
     EXPECT_FALSE(passes({.bytes = 16, .region_base = 4096, .region_bytes = 8})) << "a short region";
-    EXPECT_FALSE(passes({.bytes = 8, .region_base = kMost, .region_bytes = 8}));
-    EXPECT_FALSE(passes({.bytes = 8, .number = kMost}));
+    EXPECT_FALSE(passes({.bytes = 8, .region_base = kMax, .region_bytes = 8}));
+    EXPECT_FALSE(passes({.bytes = 8, .number = kMax}));
     EXPECT_FALSE(passes({.fault = static_cast<MemoryFault>(6)})) << "unknown fault";
     const auto refused = check({.bytes = 16, .segment_end = 8}, 1, layout);
     ASSERT_FALSE(refused.ok());
@@ -110,16 +110,16 @@ TEST(LengthsOfPeers, TracesAreChecked) {
     recorder.add(call, {.begin_ns = call.begun_ns, .end_ns = call.begun_ns + 5, .key = 9});
     recorder.end(call, 0, 17);
     const std::string packed = packed_trace(recorder);
-    TraceContext about{.nodes = {0}, .clocks = {}};
-    about.clocks[0].ahead_ns = about.clocks[1].ahead_ns = {0};
+    TraceContext context{.nodes = {0}, .clocks = {}};
+    context.clocks[0].ahead_ns = context.clocks[1].ahead_ns = {0};
     const auto written = [&](const Bytes& bytes) {
         const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return write_trace(folder, {text}, about).ok();
+        return write_trace(folder, {text}, context).ok();
     };
     const auto* const begin = reinterpret_cast<const std::byte*>(packed.data());
     const Bytes record(begin, begin + packed.size());
     EXPECT_TRUE(written(record));
-    const int accepted = damaged(record, written);
+    const int accepted = count_accepted(record, written);
     EXPECT_LT(accepted, 3 * static_cast<int>(record.size()));
     EXPECT_GT(accepted, 0) << "a changed time is valid";
     std::filesystem::remove_all(folder);

@@ -22,7 +22,7 @@ TEST(PlacesInTuning, KeysOfAnObjectAreNotListIndices) {
     }
 }
 
-/// A key up to the length of the text was accepted, and made this number of choices.
+/// Before the fix, a key up to the length of the text was accepted and made as many choices.
 TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
     const std::string text = fmt::format(
         R"({{"schema": "weft-tuning-1", "choices": {{"900000": {{"algorithm": "ring"}}}}{}}})",
@@ -32,7 +32,7 @@ TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
     EXPECT_EQ(tuning.failure().text, "choices: '900000' is not an index of the list");
 }
 
-/// Each value of a list stored a copy of the list's key. Such a file was refused, too.
+/// Before the fix, each value of a list stored a copy of the list's key, so long keys were refused.
 TEST(PlacesInTuning, LongKeysAreIgnored) {
     const std::string text =
         fmt::format(R"({{"{}": [1, 2, 3], "schema": "weft-tuning-1"}})", std::string(1 << 20, 'k'));

@@ -90,8 +90,8 @@ TEST(SizesInText, LargeGeneratedProgramsAreReadBack) {
     }
 }
 
-/// Runs `weft` with a limit of its address space; expects status 2 and this first line. Sanitizers
-/// reserve more address space, so with a sanitizer there is no limit.
+/// Runs `weft` with at most `kilobytes` KiB of address space; expects status 2 and this first line.
+/// With a sanitizer, which reserves more address space, sets no limit.
 void expect_refusal(const std::string& arguments, const std::string& line,
                     int kilobytes = 4'000'000) {
     const std::string limit = test::kSanitized ? "" : fmt::format("ulimit -v {}; ", kilobytes);

@@ -12,7 +12,7 @@ namespace weft::run {
 /// Counts writes and requests. The other rank never answers.
 class CountingWire : public fuzz::HostileWire {
   public:
-    std::uint64_t transfers = 0;  ///< number counted so far
+    std::uint64_t transfers = 0;  ///< number of transfers that are counted as written
     std::uint64_t per_write = 1;  ///< transfers that each write counts as
     int requests = 0;             ///< number sent
 
@@ -56,14 +56,14 @@ class WrappedCounts : public testing::Test {
     std::vector<std::byte> data_ = std::vector<std::byte>(100);
 };
 
-TEST_F(WrappedCounts, ACountThatWrapsToZeroIsNotTakenForNoTransfers) {
+TEST_F(WrappedCounts, ACountThatWrapsToZeroIsNotMistakenForNoTransfers) {
     wire_.per_write = std::uint64_t{1} << 32;
     ASSERT_TRUE(put());
     EXPECT_FALSE(calls_.quiet()) << "no transfer is known to be delivered";
     EXPECT_EQ(wire_.requests, 1) << "the peer must get a request";
 }
 
-TEST_F(WrappedCounts, CountsAreSettledBeforeTheyOverflowARequest) {
+TEST_F(WrappedCounts, APutSendsARequestBeforeTheCountExceeds32Bits) {
     wire_.per_write = (std::uint64_t{1} << 31) + 1;
     ASSERT_TRUE(put());
     EXPECT_EQ(wire_.requests, 0);

@@ -81,7 +81,7 @@ TEST(Blocks, ExtentsAreSortedAndMerged) {
     EXPECT_TRUE(extents_of({.counts = counts, .displacements = close}, "in", 4, true).ok());
 }
 
-TEST(Blocks, OverlapsBetweenBlocksAreFound) {
+TEST(Blocks, OverlapsBetweenBlocksAreDetected) {
     std::array<std::byte, 64> memory{};
     const std::byte* const at = memory.data();
     EXPECT_FALSE(overlap(at, {{0, 4}, {8, 4}}, at, {{4, 4}, {12, 4}}));
@@ -129,7 +129,7 @@ TEST(PlansWithCounts, PlansAreFoundByTheirCounts) {
     EXPECT_EQ(*cache.find(call), *first);
 }
 
-TEST(PlansWithCounts, UnusedPlansAreDropped) {
+TEST(PlansWithCounts, UnusedPlansAreEvicted) {
     PlanCache cache = cache_of(0, 2);
     Words counts{1, 1};
     const Call call{.collective = Collective::reduce_scatterv, .in_blocks = {.counts = counts}};
@@ -171,8 +171,8 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
 }
 
 TEST(PlansWithCounts, RanksWithDifferentCountsMakeMatchingAlltoallvPlans) {
-    const Words three{3, 0, 9};  // of rank 1, which sends 3 elements to rank 0
-    const Words other{0, 0, 1};  // of rank 0, which expects none of rank 1
+    const Words three{3, 0, 9};  // counts of rank 1, which sends 3 elements to rank 0
+    const Words other{0, 0, 1};  // counts of rank 0, which expects no element from rank 1
     PlanCache first = cache_of(1, 3);
     PlanCache second = cache_of(0, 3);
     const auto one = first.find(Call::alltoallv(nullptr, {three}, nullptr, {other}, Type::float64));

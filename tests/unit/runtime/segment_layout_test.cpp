@@ -53,16 +53,16 @@ base::BankClass banks_of(const base::RegionShape& shape, std::string_view collec
 TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
     const base::RegionShape shape = SegmentLayout(4, {}).shape;
     EXPECT_EQ(banks_of(shape, "broadcast", 48).banks, 0U);
-    std::uint32_t more = shape.banks;
+    std::uint32_t banks_before = shape.banks;  // for the next shorter payload
     for (const std::uint64_t bytes : {1U << 10, 4U << 10, 16U << 10, 64U << 10, 256U << 10}) {
         const base::BankClass found = banks_of(shape, "broadcast", bytes);
         EXPECT_GE(found.bytes, bytes);
-        EXPECT_LE(found.banks, more) << bytes;
+        EXPECT_LE(found.banks, banks_before) << bytes;
         EXPECT_LE(found.all(), (found.banks > SegmentLayout::kBulkBanks ? 5 : 8) * kMebibyte)
             << bytes;
-        more = found.banks;
+        banks_before = found.banks;
     }
-    EXPECT_EQ(more, SegmentLayout::kBulkBanks);
+    EXPECT_EQ(banks_before, SegmentLayout::kBulkBanks);
     EXPECT_GT(banks_of(shape, "broadcast", 1024).banks, banks_of(shape, "broadcast", 4096).banks);
     for (const std::uint64_t bytes : {1U << 10, 16U << 10})
         EXPECT_EQ(banks_of(shape, "allreduce", bytes).banks,
@@ -96,8 +96,8 @@ TEST(SegmentLayout, PublishedPayloadsUseBanksThatFitPayloadAndSlots) {
         EXPECT_LT(bound->bulk_class, base::kSmallClasses) << bytes;
     }
     // Large banks have room for both, but there are few large banks, so a long call puts.
-    const BindOptions long_ones{.elements = 12 << 10, .element_bytes = 1, .shape = shape};
-    EXPECT_FALSE(may_publish(*program, long_ones, true));
+    const BindOptions long_call{.elements = 12 << 10, .element_bytes = 1, .shape = shape};
+    EXPECT_FALSE(may_publish(*program, long_call, true));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: segments_needed() computes the number of segments of a call from one generated program.
-// Method: every algorithm of the registry, on several layouts. Programs of two segments and of more
-// must give equal numbers; a program of one segment gives this number, or less if its blocks are
-// sent together. For direct delivery, the sizes at which a call no longer fits as a whole.
+// Method: every algorithm of the registry, on several layouts. Programs of two, three and eight
+// segments must give equal numbers; a program of one segment gives this number, or less if its
+// blocks are sent together. For direct delivery: sizes up to which a call fits as a whole.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
@@ -137,7 +137,7 @@ TEST(DirectDeliverySegments, ARingIsDeliveredDirectlyIfABankHoldsItsReductions) 
     EXPECT_GT(segments_needed(*slots, 1, options), 1U);
 }
 
-TEST(DirectDeliverySegments, BuffersThatCannotBeDeliveredDirectlyAreNoCandidates) {
+TEST(DirectDeliverySegments, DirectDeliveryIsNoCandidateIfABankIsTooSmall) {
     plan::Machine machine = machine_over("net");
     machine.node_of = {0, 1, 2, 3};
     const auto offered = [&](std::uint64_t bytes) {

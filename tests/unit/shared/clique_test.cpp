@@ -61,7 +61,7 @@ TEST(Clique, AllRanksDivideRandomGraphsEqually) {
                 if (other == rank || random.chance(4, 5)) verdict.mapped.push_back(other);
             verdicts.push_back(verdict);
         }
-        const auto has = [&](Rank a, Rank b) {
+        const auto has_mapped = [&](Rank a, Rank b) {
             const auto& mapped = verdicts[static_cast<std::size_t>(a)].mapped;
             return std::find(mapped.begin(), mapped.end(), b) != mapped.end();
         };
@@ -71,7 +71,7 @@ TEST(Clique, AllRanksDivideRandomGraphsEqually) {
             for (const Rank member : group.ranks) {
                 ASSERT_EQ(clique(verdicts, member).ranks, group.ranks) << "seed " << seed;
                 for (const Rank other : group.ranks)
-                    ASSERT_TRUE(has(member, other)) << "seed " << seed;
+                    ASSERT_TRUE(has_mapped(member, other)) << "seed " << seed;
             }
             std::vector<MapVerdict> shuffled = verdicts;
             std::shuffle(shuffled.begin(), shuffled.end(), random);
@@ -80,7 +80,7 @@ TEST(Clique, AllRanksDivideRandomGraphsEqually) {
     }
 }
 
-TEST(MapVerdict, AVerdictIsReadBackAndInvalidOnesAreRefused) {
+TEST(MapVerdict, AVerdictIsReadBackAndInvalidVerdictsAreRefused) {
     const MapVerdict verdict = verdict_of(4, {1, 4, 9}, 0x2000'0000'0000);
     const std::vector<std::byte> bytes = verdict.to_bytes();
     EXPECT_EQ(MapVerdict::from_bytes(bytes).value(), verdict);

@@ -62,6 +62,7 @@ class ForkedRank {
         ::_exit(1);
     }
 
+    /// Waits for the condition. Ends this rank if another rank has failed.
     template <class Condition>
     void wait_until(Condition condition) {
         while (!condition()) {
@@ -70,6 +71,7 @@ class ForkedRank {
         }
     }
 
+    /// Waits until all ranks have called it.
     void fence() {
         ++fences_;
         board_.arrived.fetch_add(1);
@@ -120,7 +122,7 @@ class ForkedRank {
         NodeMap map;
         NodeGroup group;
     };
-    /// Creates a segment, exchanges cards, maps the other segments and settles the group.
+    /// Creates a segment, exchanges cards, maps the other segments and keeps those of the group.
     /// `before_open` may change the cards.
     Node map_node(SegmentOptions of_segment, NodeMapOptions of_map = {},
                   const std::function<void(std::vector<SegmentCard>&)>& before_open = nullptr) {

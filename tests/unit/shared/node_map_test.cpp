@@ -22,7 +22,7 @@ using testing::expect_ranks;
 using testing::ForkedRank;
 
 constexpr std::uint64_t kBytes = std::uint64_t{8} << 20;
-constexpr std::size_t kAt = 5 << 20;  // near the middle of a segment
+constexpr std::size_t kAt = 5 << 20;  // offset near the middle of a segment
 
 /// Returns true if equal addresses are possible. They are not under the thread sanitizer, which
 /// reserves the necessary ranges.

@@ -41,7 +41,7 @@ TEST(Segment, ASegmentIsSparseSealedAndHoldsItsNonce) {
     EXPECT_EQ(segment.card().pid, ::getpid());
 }
 
-TEST(Segment, SizesAreWholePagesAndInvalidOnesAreRefused) {
+TEST(Segment, SizesAreWholePagesAndInvalidSizesAreRefused) {
     EXPECT_EQ(create(kSegmentHeaderBytes + 1).bytes(), 8192U);
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, ~std::uint64_t{0}}) {
         const auto refused = Segment::create({.bytes = bytes, .node = 0});
@@ -71,8 +71,8 @@ TEST(SegmentCard, ACardIsReadBack) {
     EXPECT_NE(refused.failure().text.find("kind"), std::string::npos);
 }
 
-/// Opens a map with a changed card of a peer, which must not be mapped. Returns the reported
-/// problem.
+/// Opens a map with a changed card of rank 1, whose segment must not be mapped. Returns the
+/// reported problem.
 std::string problem_with(const Segment& mine, const SegmentCard& forged) {
     const SegmentCard cards[] = {mine.card(), forged};
     const auto map = NodeMap::open(mine, cards, 0);

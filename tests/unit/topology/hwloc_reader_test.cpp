@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the reader returns the cores that the kernel lets this process use.
+// Goal: the reader returns the cores that this process may use.
 // Method: comparison with the affinity mask, whole and reduced to one processor.
 #include "topology/hwloc_reader.hpp"
 

@@ -70,10 +70,10 @@ class SleepTest : public testing::Test {
 };
 
 TEST_F(SleepTest, AnIdleWaitSleeps) {
-    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong)) << "before it has begun";
+    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong)) << "before the wait";
     wait_long();
     EXPECT_TRUE(wire_.waiter().sleeps_after(kLong));
-    EXPECT_FALSE(wire_.waiter().sleeps_after(1)) << "another wait, which has only begun";
+    EXPECT_FALSE(wire_.waiter().sleeps_after(1)) << "in another wait, which has just begun";
 }
 
 TEST_F(SleepTest, AnArrivalEndsTheSleep) {

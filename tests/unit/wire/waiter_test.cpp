@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: waits pause between polls if pauses end waits, else yield, and adapt when that changes.
-// Method: waits for events after a given number of polls, or at the first yield.
+// Goal: a wait pauses between polls if earlier waits ended during pauses, and otherwise yields.
+// Method: waits that end after a given number of polls, or at the first yield.
 #include "link/wire/waiter.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace weft::link {
 namespace {
 
-constexpr unsigned kMost = 4096;
+constexpr unsigned kPausesMax = 4096;
 
 /// Waits for an event that occurs after `polls` failed polls. Returns the number of pauses.
 unsigned wait_for(SpinLimit& limit, unsigned polls) {
@@ -27,34 +27,34 @@ unsigned wait_for_neighbor(SpinLimit& limit) {
 }
 
 TEST(SpinLimit, FirstWaitsPauseUpToTheMaximum) {
-    SpinLimit limit(kMost);
-    EXPECT_EQ(wait_for(limit, 3 * kMost), kMost - 1);
+    SpinLimit limit(kPausesMax);
+    EXPECT_EQ(wait_for(limit, 3 * kPausesMax), kPausesMax - 1);
 }
 
 TEST(SpinLimit, PausesStopIfYieldsEndTheWaits) {
-    SpinLimit limit(kMost);
+    SpinLimit limit(kPausesMax);
     unsigned pauses = 0;
     for (int wait = 0; wait < 100; ++wait) pauses += wait_for_neighbor(limit);
-    EXPECT_LT(pauses, 2 * kMost);
+    EXPECT_LT(pauses, 2 * kPausesMax);
     EXPECT_EQ(limit.usual(), 1U);
     EXPECT_EQ(wait_for_neighbor(limit), 0U);
 }
 
 TEST(SpinLimit, PausesAreTriedAgainPeriodically) {
-    SpinLimit limit(kMost);
+    SpinLimit limit(kPausesMax);
     for (int wait = 0; wait < 100; ++wait) wait_for_neighbor(limit);
     unsigned trials = 0;
     for (unsigned wait = 0; wait < 10 * SpinLimit::kTrialEvery; ++wait)
-        trials += wait_for_neighbor(limit) == kMost - 1 ? 1 : 0;
+        trials += wait_for_neighbor(limit) == kPausesMax - 1 ? 1 : 0;
     EXPECT_EQ(trials, 10U);
     EXPECT_EQ(limit.usual(), 1U);
 }
 
-TEST(SpinLimit, PausesResumeOnceTheyHelp) {
-    SpinLimit limit(kMost);
+TEST(SpinLimit, PausesResumeWhenTheyEndWaits) {
+    SpinLimit limit(kPausesMax);
     for (int wait = 0; wait < 100; ++wait) wait_for_neighbor(limit);
     for (unsigned wait = 0; wait <= SpinLimit::kTrialEvery + 1; ++wait) wait_for(limit, 40);
-    EXPECT_EQ(limit.usual(), kMost);
+    EXPECT_EQ(limit.usual(), kPausesMax);
 }
 
 /// Waits until a yield in which the scheduler ran another process for `ns`. Returns the number of
@@ -66,27 +66,27 @@ unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
 }
 
 TEST(SpinLimit, LongYieldsDoNotIndicateALocalPeer) {
-    SpinLimit limit(kMost);
+    SpinLimit limit(kPausesMax);
     for (int wait = 0; wait < 100; ++wait) wait_with_yield(limit, SpinLimit::kForeignYieldNs);
-    EXPECT_EQ(limit.usual(), kMost);
-    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kOversubscribedFactor * kMost - 1);
+    EXPECT_EQ(limit.usual(), kPausesMax);
+    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kOversubscribedFactor * kPausesMax - 1);
 }
 
 TEST(SpinLimit, ShortYieldsEndTheEffectOfALongYield) {
-    SpinLimit limit(kMost);
+    SpinLimit limit(kPausesMax);
     wait_with_yield(limit, SpinLimit::kForeignYieldNs);
     for (unsigned wait = 0; wait < SpinLimit::kOversubscribedWaits + 100; ++wait)
         wait_with_yield(limit, 1000);
     EXPECT_EQ(limit.usual(), 1U);
     EXPECT_EQ(wait_with_yield(limit, 1000), 0U);
     wait_with_yield(limit, SpinLimit::kForeignYieldNs);  // another process has run again
-    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kOversubscribedFactor * kMost - 1);
+    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kOversubscribedFactor * kPausesMax - 1);
 }
 
 TEST(SpinLimit, LongWaitsDoNotChangeTheLimit) {
-    SpinLimit limit(kMost);
-    for (int wait = 0; wait < 100; ++wait) wait_for(limit, 10 * kMost);
-    EXPECT_EQ(limit.usual(), kMost);
+    SpinLimit limit(kPausesMax);
+    for (int wait = 0; wait < 100; ++wait) wait_for(limit, 10 * kPausesMax);
+    EXPECT_EQ(limit.usual(), kPausesMax);
 }
 
 }  // namespace
