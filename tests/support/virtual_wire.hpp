@@ -142,8 +142,8 @@ class VirtualNetwork {
     }
     [[nodiscard]] int copies_error() const noexcept { return options_.profile.copies_error; }
     /// Counts an exposure that withdraw() ends, after a failure.
-    void count_withdrawn() { withdrawn_.fetch_add(1, std::memory_order_relaxed); }
-    [[nodiscard]] int withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
+    void count_revoked() { revoked_.fetch_add(1, std::memory_order_relaxed); }
+    [[nodiscard]] int revoked() const { return revoked_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
 
   private:
@@ -213,7 +213,7 @@ class VirtualNetwork {
     std::uint64_t clock_ = 0;                      ///< progress calls of all ranks
     std::size_t in_flight_ = 0;
     bool moved_ = false;
-    std::atomic<int> withdrawn_{0};
+    std::atomic<int> revoked_{0};
     mutable std::mutex mutex_;
 };
 
@@ -253,7 +253,7 @@ class VirtualWire {
         if (real_) return real_->memory().conceal(exposure);
         network_.conceal_far(exposure.reach.key);
     }
-    void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.count_withdrawn(); }
+    void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.count_revoked(); }
     std::byte* reach(Rank rank, const base::Reach& reach, std::uint64_t) noexcept {
         if (reach.way == base::AccessMethod::segment) return network_.segment(rank) + reach.offset;
         return reach.way == base::AccessMethod::adopted ? address_of(reach) : nullptr;

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::uint32_t kBanks = 4;
 constexpr std::uint64_t kSeeds = 60;
-constexpr std::size_t kSmallClass = 1;
+constexpr std::size_t kSmallClass = 1;  ///< index of the banks that Control::small selects
 
 struct Control {
-    std::uint32_t banks = kBanks;     ///< number in the region; `window` may assume another
+    std::uint32_t banks = kBanks;     ///< number in the region; `window` may assume a different one
     WindowMaker window;               ///< makes the broken rule; empty: the correct rule
     bool lies_synchronizing = false;  ///< calls without data falsely claim to synchronize
     bool small = false;     ///< use the small banks, for payloads that do not fit into a cell
@@ -39,12 +39,12 @@ TeamPlan team_of(const Control& control) {
     return plan;
 }
 
-struct Seen {
+struct ControlOutcome {
     std::vector<Violation> violations;
     bool hung = false;
 };
 
-Seen run_control(const Control& control, std::uint64_t seed) {
+ControlOutcome run_control(const Control& control, std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(4);
     const auto ranks = static_cast<Rank>(3 + random.below(4));
     std::vector<int> nodes;
@@ -103,10 +103,10 @@ TEST(Controls, TheCorrectRuleHasNoViolations) {
         for (const Control& control :
              {Control{}, Control{.banks = 8}, Control{.small = true}, wide,
               Control{.one_node = true}, Control{.small = true, .one_node = true}}) {
-            const Seen seen = run_control(control, seed);
-            ASSERT_TRUE(seen.violations.empty())
-                << "seed " << seed << ": " << to_text(seen.violations.front());
-            ASSERT_FALSE(seen.hung) << "seed " << seed;
+            const ControlOutcome outcome = run_control(control, seed);
+            ASSERT_TRUE(outcome.violations.empty())
+                << "seed " << seed << ": " << to_text(outcome.violations.front());
+            ASSERT_FALSE(outcome.hung) << "seed " << seed;
         }
     }
 }
@@ -136,7 +136,7 @@ TEST(Controls, AWindowOneCallTooLargeIsCaught) {
     expect_caught({.window = greedy, .small = true, .one_node = true}, "greedy window");
 }
 
-TEST(Controls, CreditsGivenTwiceAreCaught) {
+TEST(Controls, CreditsReturnedTwiceAreCaught) {
     const WindowMaker doubling = [] { return std::make_unique<DoublingWindow>(kBanks); };
     expect_caught({.window = doubling, .small = true, .one_node = true}, "doubled credits");
 }
@@ -145,9 +145,10 @@ TEST(Controls, ALostCreditStopsTheTeam) {
     const WindowMaker losing = [] { return std::make_unique<LosingWindow>(kBanks); };
     std::uint64_t hung = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const Seen seen = run_control({.window = losing, .small = true, .one_node = true}, seed);
-        EXPECT_TRUE(seen.violations.empty()) << to_text(seen.violations.front());
-        hung += seen.hung ? 1 : 0;
+        const ControlOutcome outcome =
+            run_control({.window = losing, .small = true, .one_node = true}, seed);
+        EXPECT_TRUE(outcome.violations.empty()) << to_text(outcome.violations.front());
+        hung += outcome.hung ? 1 : 0;
     }
     EXPECT_GT(hung, 0U);
 }

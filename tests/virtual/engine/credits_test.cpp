@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: on one node a long stream of one-way calls needs no barrier, for any order of roots, and
-// gives right results. A rank that waits for a credit reports the wait. A call of the stream in
-// which ranks disagree fails.
+// gives right results. A rank that waits for a credit reports the wait. If ranks disagree about a
+// call of the stream, some call fails.
 // Method: one stream for each pattern of roots, with ranks that pause at random. The bank watch
 // reports every early write.
 #include <gtest/gtest.h>
@@ -81,7 +81,8 @@ void run_stream(const Pattern& pattern, std::uint64_t seed) {
         Script(job, calls, {.seed = seed, .lookahead = 1, .block_percent = 5}).run();
     EXPECT_TRUE(outcome.errors.empty()) << outcome.errors.front();
     for (const run::TeamState* state : team.states)
-        EXPECT_EQ(state->cells->next(), static_cast<run::Epoch>(length())) << "barriers inserted";
+        EXPECT_EQ(state->cells->next(), static_cast<run::Epoch>(length()))
+            << "the team inserted barriers";
 }
 
 TEST(Credits, StreamsWithEveryRootPatternAreRight) {
@@ -146,7 +147,7 @@ TEST(Credits, ARootRunsOneWindowAheadAndReportsItsWait) {
     pair.job.engine(0).release(late);
 }
 
-TEST(Credits, ADisagreementInAStreamIsFound) {
+TEST(Credits, ADisagreementInAStreamIsReported) {
     Pair pair;
     const TeamCall mine = pair.broadcast_from(0);
     const TeamCall theirs = pair.broadcast_from(1);

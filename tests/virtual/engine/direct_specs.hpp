@@ -27,7 +27,7 @@ struct DirectSpec {
 };
 
 /// Returns the algorithms that can put directly into buffers of ranks on other nodes.
-inline std::vector<DirectSpec> landing_specs() {
+inline std::vector<DirectSpec> direct_delivery_specs() {
     std::vector<DirectSpec> list;
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
         const auto& known = algorithm.parameters;
@@ -70,7 +70,7 @@ inline void erase_step(plan::Program& program, std::size_t at) {
 
 /// Runs a random script of `count` calls of all ranks, with any root and size, and buffers inside
 /// and outside the segment. Returns the errors. If `in_order`, half of the calls combine in rank
-/// order. `keeps_memory` is the option of ScriptOptions.
+/// order. `keeps_memory` is passed to ScriptOptions.
 [[nodiscard]] inline std::vector<std::string> errors_of_random_script(
     VirtualJob& job, const VirtualTeam& team, const std::vector<DirectSpec>& specs, bool in_order,
     base::Random& random, std::size_t count, bool keeps_memory = false) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a call about which ranks disagree fails on all ranks within seconds, and each failure names
 // both calls. A rank that never calls is reported; the wait ends only if abort_on_timeout is set.
-// Method: one thread for each rank, on one node, on four, and on two. Some ranks make
-// a different call.
+// Method: one thread for each of four ranks, on one, two and four nodes. Some ranks make a
+// different call.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,10 +24,11 @@ struct Disagreement {
     bool barrier_after = false;  ///< successful ranks continue with a barrier
 };
 
-class Jobs {
+/// A virtual job with one team.
+class OneTeamJob {
   public:
-    explicit Jobs(const std::vector<int>& nodes, run::WatchdogOptions watchdog)
-        : job_(threaded(nodes), std::move(watchdog)) {
+    explicit OneTeamJob(const std::vector<int>& nodes, run::WatchdogOptions watchdog)
+        : job_(threaded_options(nodes), std::move(watchdog)) {
         team_ = &job_.add_team(
             {.shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384}});
     }
@@ -53,20 +54,20 @@ class Jobs {
 };
 
 std::vector<Ending> run_disagreement(const Disagreement& what, const std::vector<int>& nodes) {
-    Jobs jobs(nodes,
-              {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
-    const TeamCall common = bind_call(jobs.job(), jobs.team(), what.common);
+    OneTeamJob setup(
+        nodes, {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
+    const TeamCall common = bind_call(setup.job(), setup.team(), what.common);
     std::map<Rank, TeamCall> others;
     for (const auto& [rank, plan] : what.others)
-        others.emplace(rank, bind_call(jobs.job(), jobs.team(), plan));
-    const TeamCall barrier =
-        bind_call(jobs.job(), jobs.team(), {.collective = "barrier", .algorithm = "dissemination"});
+        others.emplace(rank, bind_call(setup.job(), setup.team(), plan));
+    const TeamCall barrier = bind_call(setup.job(), setup.team(),
+                                       {.collective = "barrier", .algorithm = "dissemination"});
     std::vector<Ending> endings(nodes.size());
-    in_threads(jobs.job(), [&](Rank rank) {
+    in_threads(setup.job(), [&](Rank rank) {
         Ending& ending = endings[static_cast<std::size_t>(rank)];
         const auto other = others.find(rank);
-        ending = jobs.call(other == others.end() ? common : other->second, rank);
-        if (what.barrier_after && ending.status == Status::ok) ending = jobs.call(barrier, rank);
+        ending = setup.call(other == others.end() ? common : other->second, rank);
+        if (what.barrier_after && ending.status == Status::ok) ending = setup.call(barrier, rank);
     });
     return endings;
 }
@@ -102,15 +103,15 @@ TEST(Disagreement, ADifferentCollectiveIsNamedOnAllRanks) {
                         1);
 }
 
-// Rank 0 believes that it is the root, and returns without waiting. Rank 1 waits for rank 0, its
-// parent in the tree of root 2.
-TEST(Disagreement, ARootThatDoesNotWaitIsFoundAtItsNextCall) {
+// Rank 0 broadcasts as the root, so it returns without waiting. Rank 1 waits for rank 0, its parent
+// in the tree of root 2.
+TEST(Disagreement, ARootThatDoesNotWaitIsDetectedAtItsNextCall) {
     expect_named_on_all(
         {.others = {{0, broadcast_from(0)}}, .common = broadcast_from(2), .barrier_after = true},
         0);
 }
 
-TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
+TEST(Disagreement, ACallWithoutDataIsDetectedAtTheNextCall) {
     expect_named_on_all({.others = {{3, sum_of(0)}}, .common = sum_of(2), .barrier_after = true},
                         3);
 }
@@ -120,22 +121,22 @@ TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
 TEST(Disagreement, ReportsGiveTheNumbersOfTheUsersCalls) {
     constexpr int kCalls = 40;
     for (const bool stays_away : {false, true}) {
-        Jobs jobs({0, 1, 2, 3}, {.inquiry_ns = kInquiryNs,
-                                 .timeout_ns = stays_away ? 2'000'000'000 : kDeadlineNs,
-                                 .abort_on_timeout = true});
-        const TeamCall one = bind_call(jobs.job(), jobs.team(), broadcast_from(0));
-        const TeamCall other = bind_call(jobs.job(), jobs.team(), broadcast_from(1));
-        const TeamCall last = bind_call(jobs.job(), jobs.team(), sum_of(1));
+        OneTeamJob setup({0, 1, 2, 3}, {.inquiry_ns = kInquiryNs,
+                                        .timeout_ns = stays_away ? 2'000'000'000 : kDeadlineNs,
+                                        .abort_on_timeout = true});
+        const TeamCall one = bind_call(setup.job(), setup.team(), broadcast_from(0));
+        const TeamCall other = bind_call(setup.job(), setup.team(), broadcast_from(1));
+        const TeamCall last = bind_call(setup.job(), setup.team(), sum_of(1));
         std::vector<Ending> endings(4);
-        in_threads(jobs.job(), [&](Rank rank) {
-            for (int call = 0; call < kCalls; ++call) (void)jobs.call(one, rank);
-            jobs.job().engine(rank).drain();
+        in_threads(setup.job(), [&](Rank rank) {
+            for (int call = 0; call < kCalls; ++call) (void)setup.call(one, rank);
+            setup.job().engine(rank).drain();
             if (rank == 3 && stays_away) return;
             Ending& ending = endings[static_cast<std::size_t>(rank)];
-            ending = jobs.call(rank == 3 ? other : last, rank);
-            if (ending.status == Status::ok) ending = jobs.call(last, rank);
+            ending = setup.call(rank == 3 ? other : last, rank);
+            if (ending.status == Status::ok) ending = setup.call(last, rank);
         });
-        EXPECT_GT(jobs.team().states[0]->cells->next(), kCalls + 1) << "no barrier was inserted";
+        EXPECT_GT(setup.team().states[0]->cells->next(), kCalls + 1) << "no barrier was inserted";
         for (const Ending& ending : endings) {
             if (stays_away && ending.status == Status::ok) continue;
             EXPECT_NE(ending.text.find("call 40 of team 0"), std::string::npos) << ending.text;
@@ -147,17 +148,17 @@ TEST(Disagreement, ReportsGiveTheNumbersOfTheUsersCalls) {
 /// Ranks 0 and 1 make the call `common`, rank 2 makes `other`. First rank 0 signals rank 1 and
 /// returns. Then rank 2 signals rank 1 through the same cell and returns. Rank 1 enters last.
 void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& other) {
-    Jobs jobs({0, 0, 0},
-              {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
-    const TeamCall ours = bind_call(jobs.job(), jobs.team(), common);
-    const TeamCall theirs = bind_call(jobs.job(), jobs.team(), other);
-    std::atomic<int> left = 0;  // number of ranks that have returned: rank 0, then rank 2, rank 1
+    OneTeamJob setup(
+        {0, 0, 0}, {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
+    const TeamCall ours = bind_call(setup.job(), setup.team(), common);
+    const TeamCall theirs = bind_call(setup.job(), setup.team(), other);
+    std::atomic<int> returned = 0;  // number of ranks: first rank 0, then rank 2, last rank 1
     std::vector<Ending> endings(3);
-    in_threads(jobs.job(), [&](Rank rank) {
-        while (left < (rank == 0 ? 0 : rank == 2 ? 1 : 2)) std::this_thread::yield();
-        endings[static_cast<std::size_t>(rank)] = jobs.call(rank == 2 ? theirs : ours, rank);
-        ++left;
-        while (left < 3) jobs.job().engine(rank).poll();
+    in_threads(setup.job(), [&](Rank rank) {
+        while (returned < (rank == 0 ? 0 : rank == 2 ? 1 : 2)) std::this_thread::yield();
+        endings[static_cast<std::size_t>(rank)] = setup.call(rank == 2 ? theirs : ours, rank);
+        ++returned;
+        while (returned < 3) setup.job().engine(rank).poll();
     });
     EXPECT_EQ(endings[0].status, Status::ok) << endings[0].text;
     EXPECT_EQ(endings[2].status, Status::ok) << endings[2].text;
@@ -166,8 +167,8 @@ void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& oth
         << endings[1].text;
 }
 
-// Rank 1 agrees with rank 0, for which it waits; rank 2 has overwritten rank 0's signal. The three
-// cases make the new contents look like the awaited signal, a later one and an old one.
+// Rank 1 agrees with rank 0, for which it waits; rank 2 has overwritten rank 0's signal. In the
+// three cases, the new contents look like the awaited signal, a later signal and an old signal.
 TEST(Disagreement, ASignalOfAnUnexpectedRankIsNamed) {
     expect_overwritten_signal_named(
         {.collective = "exscan", .algorithm = "linear", .elements = 3},
@@ -210,13 +211,13 @@ class Lines {
 TEST(Watchdog, AnAbsentRankIsReportedAndMayEndTheWait) {
     for (const std::vector<int>& nodes : four_rank_layouts()) {
         Lines lines;
-        Jobs jobs(nodes, {.timeout_ns = 300'000'000,
-                          .abort_on_timeout = true,
-                          .report = [&](const std::string& line) { lines.add(line); }});
-        const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+        OneTeamJob setup(nodes, {.timeout_ns = 300'000'000,
+                                 .abort_on_timeout = true,
+                                 .report = [&](const std::string& line) { lines.add(line); }});
+        const TeamCall sum = bind_call(setup.job(), setup.team(), sum_of(1));
         std::vector<Ending> endings(nodes.size());
-        in_threads(jobs.job(), [&](Rank rank) {
-            if (rank != 3) endings[static_cast<std::size_t>(rank)] = jobs.call(sum, rank);
+        in_threads(setup.job(), [&](Rank rank) {
+            if (rank != 3) endings[static_cast<std::size_t>(rank)] = setup.call(sum, rank);
         });
         for (std::size_t rank = 0; rank < 3; ++rank)
             EXPECT_EQ(endings[rank].status, Status::timeout) << endings[rank].text;
@@ -226,15 +227,15 @@ TEST(Watchdog, AnAbsentRankIsReportedAndMayEndTheWait) {
 
 TEST(Watchdog, TheReportHasItsDocumentedForm) {
     Lines lines;
-    Jobs jobs({0, 1, 2, 3}, {.timeout_ns = 2'000'000'000,
-                             .abort_on_timeout = true,
-                             .report = [&](const std::string& line) { lines.add(line); }});
-    const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
-    in_threads(jobs.job(), [&](Rank rank) {
-        for (int call = 0; call < (rank == 3 ? 2 : 3); ++call) (void)jobs.call(sum, rank);
-        if (rank == 3) jobs.job().engine(rank).drain();
+    OneTeamJob setup({0, 1, 2, 3}, {.timeout_ns = 2'000'000'000,
+                                    .abort_on_timeout = true,
+                                    .report = [&](const std::string& line) { lines.add(line); }});
+    const TeamCall sum = bind_call(setup.job(), setup.team(), sum_of(1));
+    in_threads(setup.job(), [&](Rank rank) {
+        for (int call = 0; call < (rank == 3 ? 2 : 3); ++call) (void)setup.call(sum, rank);
+        if (rank == 3) setup.job().engine(rank).drain();
     });
-    // Call number 2 has tick 3. Ranks 2 and 3 exchange first: put, wait.
+    // The call with epoch 2 has tick 3. Ranks 2 and 3 exchange first: step 0 puts, step 1 waits.
     const bool found =
         lines.has("rank 2: allreduce a2,a2 epoch 2 step 1: waiting for rank 3 (have 0, want 3)");
     EXPECT_TRUE(found) << lines.all();
@@ -242,18 +243,18 @@ TEST(Watchdog, TheReportHasItsDocumentedForm) {
 
 TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
     Lines lines;
-    Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 100'000'000,
-                             .report = [&](const std::string& line) { lines.add(line); }});
-    const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+    OneTeamJob setup({0, 0, 1, 1}, {.timeout_ns = 100'000'000,
+                                    .report = [&](const std::string& line) { lines.add(line); }});
+    const TeamCall sum = bind_call(setup.job(), setup.team(), sum_of(1));
     std::vector<Ending> endings(4);
-    in_threads(jobs.job(), [&](Rank rank) {
+    in_threads(setup.job(), [&](Rank rank) {
         if (rank == 3) {
             const std::uint64_t end = base::monotonic_ns() + 20'000'000'000;
             while (lines.all().find("waiting for rank 3") == std::string::npos &&
                    base::monotonic_ns() < end)
                 std::this_thread::yield();
         }
-        endings[static_cast<std::size_t>(rank)] = jobs.call(sum, rank);
+        endings[static_cast<std::size_t>(rank)] = setup.call(sum, rank);
     });
     for (const Ending& ending : endings) EXPECT_EQ(ending.status, Status::ok) << ending.text;
     EXPECT_NE(lines.all().find("waiting for rank 3"), std::string::npos);
@@ -262,18 +263,18 @@ TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
 // Checks only the reports of rank 2: other ranks may begin to wait, and report, sooner.
 TEST(Watchdog, RepeatedReportsOfAWaitGiveOnlyItsDuration) {
     Lines lines;
-    Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 50'000'000,
-                             .report = [&](const std::string& line) { lines.add(line); }});
-    const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+    OneTeamJob setup({0, 0, 1, 1}, {.timeout_ns = 50'000'000,
+                                    .report = [&](const std::string& line) { lines.add(line); }});
+    const TeamCall sum = bind_call(setup.job(), setup.team(), sum_of(1));
     const std::uint64_t start = base::monotonic_ns();
-    in_threads(jobs.job(), [&](Rank rank) {
+    in_threads(setup.job(), [&](Rank rank) {
         if (rank == 3) {
             const std::regex third("rank 2: the same after [0-9]+ s \\(report 3 of this wait\\)");
             while (!std::regex_search(lines.all(), third) &&
                    base::monotonic_ns() < start + 20'000'000'000)
                 std::this_thread::yield();
         }
-        (void)jobs.call(sum, rank);
+        (void)setup.call(sum, rank);
     });
     const std::uint64_t seconds = (base::monotonic_ns() - start) / 1'000'000'000;
     const std::string all = lines.all();
@@ -288,13 +289,13 @@ TEST(Watchdog, RepeatedReportsOfAWaitGiveOnlyItsDuration) {
 }
 
 TEST(Watchdog, ABrokenWireEndsTheWait) {
-    Jobs jobs({0, 1}, {});
-    const TeamCall sum = bind_call(jobs.job(), jobs.team(),
+    OneTeamJob setup({0, 1}, {});
+    const TeamCall sum = bind_call(setup.job(), setup.team(),
                                    {.collective = "allreduce", .algorithm = "a2", .elements = 1});
-    jobs.job().network().break_wire(0, {Status::peer, "rank 1 died"});
+    setup.job().network().break_wire(0, {Status::peer, "rank 1 died"});
     Ending ending;
-    in_threads(jobs.job(), [&](Rank rank) {
-        if (rank == 0) ending = jobs.call(sum, rank);
+    in_threads(setup.job(), [&](Rank rank) {
+        if (rank == 0) ending = setup.call(sum, rank);
     });
     EXPECT_EQ(ending.status, Status::peer);
     EXPECT_EQ(ending.text, "rank 1 died");

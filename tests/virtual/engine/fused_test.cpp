@@ -17,10 +17,11 @@ namespace {
 
 enum class Form : std::uint8_t { stepped, fused, mixed };
 
+/// Calls of a job.
 struct Plans {
     Rank ranks = 2;
     std::vector<CallPlan> calls;
-    std::vector<std::size_t> order;  ///< indices into `calls`
+    std::vector<std::size_t> order;  ///< indices into `calls`: the calls that each rank makes
     std::uint64_t seed = 1;
 };
 
@@ -114,7 +115,7 @@ void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
                          .root = 0});
         plans.push_back(
             {.collective = "alltoall", .algorithm = "direct", .elements = elements * blocks});
-        // In these, the value that a rank forwards differs from its result.
+        // In the next two, the value that a rank forwards differs from its result.
         plans.push_back({.collective = "exscan",
                          .algorithm = "linear",
                          .elements = elements,

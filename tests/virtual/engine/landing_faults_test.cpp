@@ -26,8 +26,8 @@ constexpr std::uint64_t kElements = 240;
 void run_correct_programs(VirtualJob& job, base::Random& random, std::size_t count) {
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 32768}});
-    for (const std::string& error :
-         errors_of_random_script(job, team, landing_specs(), false, random, count))
+    for (const std::string& error : errors_of_random_script(job, team, direct_delivery_specs(),
+                                                            /*in_order=*/false, random, count))
         ADD_FAILURE() << "seed " << job.network().seed() << ": " << error;
 }
 
@@ -142,7 +142,7 @@ constexpr Fault kFaults[] = {
 TEST(DirectDeliveryFaults, RefusedProgramsGiveWrongResults) {
     for (const Fault& fault : kFaults) {
         int planted = 0;
-        for (const DirectSpec& spec : landing_specs()) {
+        for (const DirectSpec& spec : direct_delivery_specs()) {
             Programs programs = programs_of(spec, 4, kElements);
             if (!fault.plant(programs)) continue;
             ++planted;

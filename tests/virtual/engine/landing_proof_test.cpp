@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: with direct delivery no rank copies from a slot, puts before it knows the address, or
-// returns or uses its memory before the payload has arrived.
-// Method: the verifier checks programs for many team sizes, and the test looks for steps that read
-// slots. Then each wait is removed, and all write flags of exposures; the verifier must object.
+// Goal: with direct delivery no rank copies from a slot, or puts before it has received the target
+// address. No rank returns or uses its memory before the payload has arrived.
+// Method: the verifier checks programs for many team sizes, and the test looks for copies that read
+// slots. Then each wait is removed, and all write flags of exposures; the verifier must reject.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@
 namespace weft::collectives {
 namespace {
 
+using test::direct_delivery_specs;
 using test::DirectSpec;
 using test::erase_step;
 using test::generate_all;
-using test::landing_specs;
 using test::programs_of;
 using test::verdict_on;
 
@@ -37,7 +37,7 @@ bool reads_slots(const Program& program, const Step& step) {
 }
 
 TEST(DirectDeliveryProof, TheProgramsAreRight) {
-    for (const DirectSpec& spec : landing_specs()) {
+    for (const DirectSpec& spec : direct_delivery_specs()) {
         const AlgorithmSpec parsed = *parse_spec(spec.text);
         for (Rank size = 1; size <= 9; ++size) {
             for (Rank root = 0; root < (is_rooted(spec.collective) ? size : 1); ++root) {
@@ -62,8 +62,8 @@ TEST(DirectDeliveryProof, TheProgramsAreRight) {
 }
 
 TEST(DirectDeliveryProof, NoDataIsCopiedFromSlots) {
-    EXPECT_GE(landing_specs().size(), 7U);
-    for (const DirectSpec& spec : landing_specs()) {
+    EXPECT_GE(direct_delivery_specs().size(), 7U);
+    for (const DirectSpec& spec : direct_delivery_specs()) {
         for (const Rank size : {2, 3, 4, 8}) {
             for (const Program& program : programs_of(spec, size, kElements)) {
                 SCOPED_TRACE(fmt::format("{} {} of {}", spec.collective, spec.text, size));
@@ -83,7 +83,7 @@ TEST(DirectDeliveryProof, NoDataIsCopiedFromSlots) {
 /// Without one of its waits, a rank puts too early or returns too early.
 TEST(DirectDeliveryProof, AMissingWaitIsRefused) {
     int refused = 0;
-    for (const DirectSpec& spec : landing_specs()) {
+    for (const DirectSpec& spec : direct_delivery_specs()) {
         for (const Rank size : {2, 4, 5}) {
             const auto programs = programs_of(spec, size, kElements);
             ASSERT_EQ(error_of(spec, programs), "") << spec.text;
@@ -102,7 +102,7 @@ TEST(DirectDeliveryProof, AMissingWaitIsRefused) {
 }
 
 TEST(DirectDeliveryProof, APutIntoMemoryExposedForReadingIsRefused) {
-    for (const DirectSpec& spec : landing_specs()) {
+    for (const DirectSpec& spec : direct_delivery_specs()) {
         auto programs = programs_of(spec, 4, kElements);
         for (Program& program : programs)
             for (Step& step : program.steps)

@@ -31,7 +31,7 @@ constexpr std::uint64_t kElements = 24;
 
 // --- correct programs ----------------------------------------------------------------------------
 
-constexpr std::size_t kCalls = 400;
+constexpr std::size_t kCalls = 400;  ///< calls of a script
 
 /// Runs one random script of mapped calls. Returns its errors.
 std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile profile) {
@@ -186,18 +186,19 @@ TEST(MappedFaults, RefusedProgramsGiveWrongResults) {
                              : 1;
             }
         }
-        RecordProperty(fault.name, fmt::format("{} of {} go wrong", wrong, planted));
+        RecordProperty(fault.name, fmt::format("{} of {} give wrong results", wrong, planted));
         EXPECT_GT(planted, 3) << fault.name;
-        EXPECT_GE(wrong * 10, planted * 9) << fault.name << ": " << wrong << " of " << planted;
+        EXPECT_GE(wrong * 10, planted * 9)
+            << fault.name << ": only " << wrong << " of " << planted << " give wrong results";
     }
 }
 
 // --- failures of a peer or the kernel ------------------------------------------------------------
 
-/// Runs one allreduce of four ranks in threads. Returns each rank's ending, and the number of
-/// exposures that the failed call revoked in `withdrawn`.
-std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn) {
-    VirtualOptions options = threaded({0, 0, 0, 0});
+/// Runs one allreduce of four ranks in threads. Returns each rank's ending. Sets `revoked` to the
+/// number of exposures that the failed call revoked.
+std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& revoked) {
+    VirtualOptions options = threaded_options({0, 0, 0, 0});
     options.profile = profile;
     options.profile.threads = true;
     VirtualJob job(options,
@@ -220,7 +221,7 @@ std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn)
                         call.reducer))
             endings[at] = {engine.failure().status, engine.failure().text};
     });
-    withdrawn = job.network().withdrawn();
+    revoked = job.network().revoked();
     return endings;
 }
 
@@ -232,27 +233,27 @@ void expect_all_named(const std::vector<Ending>& endings, const std::string& tex
 }
 
 TEST(MappedFaults, ACopyRefusedToOneRankEndsTheCallOnAll) {
-    int withdrawn = 0;
-    const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, withdrawn);
+    int revoked = 0;
+    const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, revoked);
     expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
     expect_all_named(endings, "Operation not permitted");
-    EXPECT_GE(withdrawn, 4) << "each rank must revoke its exposed buffers";
+    EXPECT_GE(revoked, 4) << "each rank must revoke its exposed buffers";
 }
 
 /// The delay lets the launcher see and report the peer's exit first.
 TEST(MappedFaults, AnExitedPeerIsReportedWithADelay) {
-    int withdrawn = 0;
+    int revoked = 0;
     const auto start = std::chrono::steady_clock::now();
     const auto endings = end_of_a_call(
-        {.copied_percent = 100, .copies_refused_by = 2, .copies_error = ESRCH}, withdrawn);
+        {.copied_percent = 100, .copies_refused_by = 2, .copies_error = ESRCH}, revoked);
     EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(950));
     expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
     expect_all_named(endings, "No such process");
 }
 
 TEST(MappedFaults, ABlockOutsideItsOwnersMemoryIsRefused) {
-    int withdrawn = 0;
-    const auto endings = end_of_a_call({.copied_percent = 0, .exposes_outside = 1}, withdrawn);
+    int revoked = 0;
+    const auto endings = end_of_a_call({.copied_percent = 0, .exposes_outside = 1}, revoked);
     expect_all_named(endings, "rank 1 exposed a block that is not in its memory");
 }
 

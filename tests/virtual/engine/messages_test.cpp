@@ -19,7 +19,7 @@ class Talkers {
         std::uint32_t depth = 0;   ///< generations of messages that follow from this one
         std::uint32_t bytes = 0;   ///< length of the filler, which repeats the number's lowest byte
     };
-    static constexpr std::uint32_t kNested = 3;
+    static constexpr std::uint32_t kNested = 3;  ///< depth of the messages that the test starts
     static constexpr std::size_t kChildren = 2;  ///< messages that each handler sends
 
     Talkers(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
@@ -37,6 +37,7 @@ class Talkers {
 
     [[nodiscard]] Rank size() const { return network_.size(); }
     [[nodiscard]] std::uint64_t handled() const { return handled_; }
+    /// Returns a description of the last wrong message; empty if no message was wrong.
     [[nodiscard]] const std::string& wrong() const { return wrong_; }
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
@@ -139,8 +140,8 @@ TEST(Messages, MessagesAreHandledOnceAndInOrderOverEveryFabric) {
     }
 }
 
-/// Trees of messages that send further messages, between all pairs in parallel: many more than a
-/// ring holds. Half a million in the long form.
+/// Trees of messages whose handlers send further messages, between all pairs in parallel: many more
+/// messages than a ring has slots. Half a million messages in the long form.
 TEST(Messages, NestedMessagesBetweenAllPairsComplete) {
     const std::uint64_t trees = full_mode() ? 1 << 10 : 1 << 3;
     for (const FabricSetting& setting : {ordered_cells(), counted()}) {
@@ -148,7 +149,7 @@ TEST(Messages, NestedMessagesBetweenAllPairsComplete) {
         for (std::uint64_t i = 0; i < trees; ++i) talkers.start(8);
         ASSERT_TRUE(talkers.drive()) << talkers.handled() << " of " << talkers.sent();
         EXPECT_EQ(talkers.wrong(), "");
-        EXPECT_EQ(talkers.handled(), trees * 511);  // 2^9 - 1 messages each
+        EXPECT_EQ(talkers.handled(), trees * 511);  // 2^9 - 1 messages in each tree
         EXPECT_GT(talkers.queued_max(), run::MessageArea::kSlots) << "no sender lacked credits";
     }
 }

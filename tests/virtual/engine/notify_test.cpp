@@ -102,6 +102,7 @@ void expect_caught(const Pair& pair) {
     ADD_FAILURE() << to_text(pair.plan) << ": " << kControlSeeds << " seeds show no early flag";
 }
 
+/// Returns the conduct of a fabric that keeps only this promise.
 FabricConduct keeping(bool FabricConduct::*promise) {
     FabricConduct conduct = kNoPromises;
     conduct.*promise = true;

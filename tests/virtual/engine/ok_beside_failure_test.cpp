@@ -31,9 +31,10 @@ struct Endings {
     std::array<std::vector<std::uint64_t>, kRanks> output;
 };
 
-/// Runs a reduce and a barrier. Rank `late` calls the barrier some time after the others.
+/// Runs a reduce, whose operation throws at the root if `throws`, then a barrier. Rank `late` calls
+/// the barrier 30 ms after the other ranks.
 Endings reduce_and_barrier(const std::vector<int>& nodes, bool throws, Rank late) {
-    VirtualJob job(threaded(nodes),
+    VirtualJob job(threaded_options(nodes),
                    {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384}});

@@ -23,8 +23,8 @@ static_assert(run::Network<link::Wire>);
 /// The call that orders a flag after its data.
 enum class Order : std::uint8_t { fence, quiet, nothing, signal };
 
-/// A ring: each rank puts data and a flag to the next, and checks the data of its predecessor. The
-/// checker puts a credit back, after which the next round may overwrite the data.
+/// A ring: each rank puts data and a flag to the next rank, and checks the data of its predecessor.
+/// Then it puts a credit back, so that the next round may overwrite the data.
 /// run() returns a description of the first error, or an empty text.
 class Ring {
   public:
@@ -140,7 +140,7 @@ TEST(OneSided, AFenceOrdersPuts) {
          {counted(), delivered(), ordered(), ordered_cells(), counted_torn()})
         expect_right(setting, Order::fence);
 }
-TEST(OneSided, AQuietMeansDelivery) {
+TEST(OneSided, AQuietWaitsForDelivery) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), counted_torn(), with_signals()})
         expect_right(setting, Order::quiet);
@@ -179,7 +179,8 @@ TEST(OneSided, SignalsFollowTheirData) {
 }
 
 TEST(OneSided, EncodedSignalsAreDecodedExactly) {
-    // Too large an offset to encode: payloads count words from the heap's start.
+    // An offset too large to encode, so payloads count words from the heap's start. kWithFew can
+    // also encode the first 64 words from offset 4096 on.
     constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;
     constexpr run::SignalWords kFromHeap{.heap = kBegin};
     constexpr run::SignalWords kWithFew{.few = 4096, .few_count = 64, .heap = kBegin};
@@ -187,9 +188,9 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
     for (const unsigned bits : run::onesided::kPayloadWordBits) {
         const std::uint64_t last = kBegin + (std::uint64_t{8} << bits) - 8;
-        const std::uint64_t most = (std::uint64_t{1} << (kPayloadSharedBits - bits)) - 1;
-        for (const bool adds : {false, true}) signals.push_back({last, most, adds});
-        EXPECT_FALSE(run::onesided::payload_of({last, most + 1, false}, kFromHeap)) << bits;
+        const std::uint64_t value_max = (std::uint64_t{1} << (kPayloadSharedBits - bits)) - 1;
+        for (const bool adds : {false, true}) signals.push_back({last, value_max, adds});
+        EXPECT_FALSE(run::onesided::payload_of({last, value_max + 1, false}, kFromHeap)) << bits;
     }
     for (const run::Signal& signal : signals) {
         const auto payload = run::onesided::payload_of(signal, kFromHeap);

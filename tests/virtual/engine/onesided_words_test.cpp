@@ -92,6 +92,7 @@ TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
             const Rank peer = ranks.size() - 1;
             std::vector<std::uint64_t> sent(200), got(200);
             std::iota(sent.begin(), sent.end(), 1000);
+            // Strides of target and source in bytes; bytes of a block; number of blocks.
             const run::Strided out{-24, 16, std::size_t{8} << seed % 2, 20};
             ASSERT_TRUE(ranks[0].put_strided(peer, ranks.place(0, peer, kData + 100),
                                              reinterpret_cast<const std::byte*>(sent.data()), out));
@@ -148,14 +149,14 @@ TEST(OneSided, AQuietThatTimedOutCanBeRepeated) {
     }
 }
 
-/// An operation without a result gets no reply, so its origin does not wait. With a result the
-/// origin waits for the peer each time.
+/// An operation without a result gets no reply, so its origin does not wait. The origin of an
+/// operation with a result waits for the peer.
 TEST(OneSided, AtomicOperationsWithoutResultDoNotWait) {
     for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {
         Ranks ranks(setting, {0, 1}, 11);
         for (std::uint64_t i = 0; i < 10; ++i)
             ASSERT_TRUE(ranks[0].apply(1, {RequestKind::add, 8, ranks.at(kCounter), 3}));
-        const std::uint64_t without = ranks.steps();
+        const std::uint64_t steps_without_results = ranks.steps();
         ASSERT_TRUE(ranks[0].quiet());
         EXPECT_EQ(ranks.word(1, kCounter), 30U);
         const std::uint64_t before = ranks.steps();
@@ -163,7 +164,7 @@ TEST(OneSided, AtomicOperationsWithoutResultDoNotWait) {
         for (std::uint64_t i = 0; i < 10; ++i)
             ASSERT_TRUE(ranks[0].change(1, {RequestKind::add, 8, ranks.at(kCounter), 3}, old));
         EXPECT_EQ(old, 57U);
-        EXPECT_LT(4 * without, ranks.steps() - before);
+        EXPECT_LT(4 * steps_without_results, ranks.steps() - before);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a progress thread advances calls that its rank has started, while the rank is busy
-// elsewhere, and shares the engine with the rank's own calls without a data race.
+// Goal: a progress thread advances calls that its rank has started, while the rank executes other
+// code, and shares the engine with the rank's own calls without a data race.
 // Method: one thread and one progress thread for each rank, on an adversarial virtual wire of two
 // nodes. The thread sanitizer reports a missing lock.
 #include "run/execute/progress_thread.hpp"
@@ -58,7 +58,7 @@ struct RankCall {
     }
 };
 
-/// In each round, starts two calls and makes a blocking one. Asks for the end of the started calls
+/// In each round, starts two calls and makes a blocking call. Then waits for the started calls
 /// without driving the engine. Returns the first error, or an empty text.
 std::string make_rounds(TwoNodes& ranks, const std::deque<TeamCall>& calls, Rank rank) {
     VirtualEngine& engine = ranks.job.engine(rank);
@@ -126,9 +126,10 @@ TEST(ProgressThread, TheThreadSharesTheEngineAndCompletesStartedCalls) {
     EXPECT_EQ(wrong, std::vector<std::string>(4));
 }
 
-/// Lets ranks 1 to 3 drive a call that rank 0 has only started; if `helped`, rank 0 has a progress
-/// thread. Returns the polls of each until the call ended at rank 0, or nothing after `polls_max`.
-std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t polls_max) {
+/// Polls a call on ranks 1 to 3, which rank 0 has only started; if `has_thread`, rank 0 has a
+/// progress thread. Returns the number of polls of each rank until the call has ended at rank 0, or
+/// nothing after `polls_max` polls.
+std::optional<std::uint64_t> polls_until_rank0_ends(bool has_thread, std::uint64_t polls_max) {
     TwoNodes ranks;
     const TeamCall call = bind_call(
         ranks.job, ranks.team, {.collective = "allreduce", .algorithm = "a2,a2", .elements = 1});
@@ -140,7 +141,7 @@ std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t p
                                                 mine.registers(), call.reducer);
     }
     std::unique_ptr<Helper> helper;
-    if (helped) helper = std::make_unique<Helper>(ranks.job.engine(0));
+    if (has_thread) helper = std::make_unique<Helper>(ranks.job.engine(0));
     for (std::uint64_t polls = 0; polls < polls_max; ++polls) {
         if (ranks.job.engine(0).ended(*made[0].op)) {
             EXPECT_EQ(check_output(call, made[0].occurrence, 0, made[0].output.data()), "");
@@ -153,11 +154,11 @@ std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t p
 }
 
 TEST(ProgressThread, AStartedCallProgressesWhileItsRankIsBusy) {
-    EXPECT_TRUE(polls_until_rank0_ends(true, 100'000'000).has_value());
+    EXPECT_TRUE(polls_until_rank0_ends(/*has_thread=*/true, 100'000'000).has_value());
 }
 
 TEST(ProgressThread, AStartedCallDoesNotProgressWithoutTheThread) {  // the negative control
-    EXPECT_FALSE(polls_until_rank0_ends(false, 20'000).has_value());
+    EXPECT_FALSE(polls_until_rank0_ends(/*has_thread=*/false, 20'000).has_value());
 }
 
 TEST(FifoLock, RepeatedTriesDoNotStarveAWaiter) {

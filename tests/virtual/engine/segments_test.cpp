@@ -84,7 +84,7 @@ TEST(Segments, NeedTheirCredits) {
         if (!exchange.has_credits) continue;
         ++changed;
         expect_wrong(exchange, [](plan::Program& program) {
-            // In the first segment no credit is awaited, so a wait with the largest lag never is.
+            // A wait is skipped in the first `lag` segments, so this change skips all waits.
             for (plan::Step& step : program.steps)
                 if (step.kind == plan::StepKind::wait && step.lag != 0)
                     step.lag = static_cast<std::uint16_t>(program.segments);

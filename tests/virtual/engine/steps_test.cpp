@@ -24,9 +24,9 @@ using plan::Program;
 struct HandMade {
     plan::Contract contract;
     std::function<Program(Rank rank, Rank size)> generate;
-    std::function<bool(const std::vector<int>& nodes)>
-        fits;  ///< returns true for layouts that it may run on
-    std::vector<std::uint64_t> elements;
+    /// Returns true if the programs may run on these nodes of the ranks.
+    std::function<bool(const std::vector<int>& nodes)> fits;
+    std::vector<std::uint64_t> elements;  ///< sizes to test; empty: see elements_of()
 };
 
 bool everywhere(const std::vector<int>&) {
@@ -46,7 +46,7 @@ Program header(const char* name, Rank rank, Rank size, std::uint32_t units) {
     return program;
 }
 
-/// Returns a contract of a collective that only copies. `one` gives each output unit's source.
+/// Returns a contract of a collective that only copies. `one` returns an output unit's source.
 plan::Contract copies(
     const char* name,
     std::function<plan::Expectation(Rank rank, Rank size, std::uint32_t unit)> one) {
@@ -178,7 +178,8 @@ void write_scan(Builder& builder, Rank from, Rank to, std::uint32_t number, std:
     builder.end_loop();
 }
 
-/// Two lanes, each a pipelined scan: ascending over the first units, descending over the others.
+/// Two lanes, each a pipelined scan: in rank order over the first half of the units, in reverse
+/// order over the second half.
 HandMade two_scans(std::uint32_t segments) {
     return {
         .contract = copies("two_scans",
@@ -195,9 +196,9 @@ HandMade two_scans(std::uint32_t segments) {
                 Builder builder(std::move(start));
                 const Rank below = rank == 0 ? plan::kNoRank : rank - 1;
                 const Rank above = rank == size - 1 ? plan::kNoRank : rank + 1;
-                write_scan(builder, below, above, 0, 0, true);
+                write_scan(builder, below, above, 0, 0, /*ascending=*/true);
                 builder.begin_lane();
-                write_scan(builder, above, below, 2, segments, false);
+                write_scan(builder, above, below, 2, segments, /*ascending=*/false);
                 builder.reserve_slots(4);
                 builder.reserve_slot_units(1);
                 return std::move(builder).finish();
@@ -371,8 +372,8 @@ std::vector<HandMade> all_hand_made() {
 
 std::vector<std::uint64_t> elements_of(const HandMade& made, Rank size) {
     if (!made.elements.empty()) return made.elements;
-    const auto cells = static_cast<std::uint64_t>(3 * size);
-    return {cells, 2 * cells, 5 * cells};
+    const auto units = static_cast<std::uint64_t>(3 * size);
+    return {units, 2 * units, 5 * units};
 }
 
 std::vector<Program> programs_of(const HandMade& made, Rank size) {

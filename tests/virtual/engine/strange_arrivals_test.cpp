@@ -17,9 +17,10 @@ namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t kCellsEnd = kSegmentBytes / 2;
-constexpr std::uint64_t kLines = kCellsEnd / sizeof(base::Cell);
+constexpr std::uint64_t kCellsEnd = kSegmentBytes / 2;  ///< offset after the last cell
+constexpr std::uint64_t kCells = kCellsEnd / sizeof(base::Cell);
 
+/// A port that returns the given immediates.
 class StrangePort final : public link::FabricPort {
   public:
     StrangePort(link::FabricFacts facts, const std::deque<std::uint64_t>& immediates)
@@ -87,13 +88,13 @@ class Arrivals {
 };
 
 /// Returns the immediate of a cell (of rank and batch for kind 3); link::Arrival lists the kinds.
-std::uint64_t immediate(std::uint64_t line, std::uint64_t kind) {
-    return line << 2 | kind;
+std::uint64_t immediate(std::uint64_t cell, std::uint64_t kind) {
+    return cell << 2 | kind;
 }
 
 TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
-    EXPECT_FALSE(Arrivals({immediate(kLines - 1, 0)}).failed()) << "the last cell";
-    EXPECT_TRUE(Arrivals({immediate(kLines, 0)}).failed());
+    EXPECT_FALSE(Arrivals({immediate(kCells - 1, 0)}).failed()) << "the last cell";
+    EXPECT_TRUE(Arrivals({immediate(kCells, 0)}).failed());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).failed());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).failed());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).failed());

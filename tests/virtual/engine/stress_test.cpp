@@ -32,13 +32,13 @@ struct Trial {
 };
 
 /// Totals over trials.
-struct Done {
+struct Totals {
     std::uint64_t made = 0;       ///< number of calls made
     std::size_t outstanding = 0;  ///< maximum number of a rank's calls in flight
 };
 
 /// Runs one random script. Updates the totals.
-void run_trial(const Trial& trial, Done& totals) {
+void run_trial(const Trial& trial, Totals& totals) {
     base::Random random = base::Random(trial.seed).stream(3);
     const auto ranks = static_cast<Rank>(2 + random.below(8));
     VirtualJob job({.segment_bytes = 8 << 20,
@@ -75,12 +75,13 @@ void run_trial(const Trial& trial, Done& totals) {
 /// Runs trials from seed `first` on until `operations` calls were made. WEFT_TESTS_SEED
 /// selects a single trial.
 void run_trials(std::uint64_t first, std::uint64_t operations, Trial (*trial_of)(std::uint64_t)) {
-    Done done;
-    if (const auto seed = seed_to_repeat()) return run_trial(trial_of(*seed), done);
-    for (std::uint64_t seed = first; done.made < operations && !testing::Test::HasFailure(); ++seed)
-        run_trial(trial_of(seed), done);
-    testing::Test::RecordProperty("outstanding", static_cast<int>(done.outstanding));
-    EXPECT_GE(done.outstanding, kOutstanding);
+    Totals totals;
+    if (const auto seed = seed_to_repeat()) return run_trial(trial_of(*seed), totals);
+    for (std::uint64_t seed = first; totals.made < operations && !testing::Test::HasFailure();
+         ++seed)
+        run_trial(trial_of(seed), totals);
+    testing::Test::RecordProperty("outstanding", static_cast<int>(totals.outstanding));
+    EXPECT_GE(totals.outstanding, kOutstanding);
 }
 
 TEST(Stress, MixedCallsOnOverlappingTeamsKeepTheBankRule) {

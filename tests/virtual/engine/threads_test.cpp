@@ -2,9 +2,10 @@
 // Goal: threads of one rank make calls in parallel, and a waiting thread lets the other threads
 // continue. This covers collectives of several teams on one engine, and one-sided calls of several
 // threads on each rank.
-// Method: threads share a divided lock, which waits release, on the virtual wire and over the
-// virtual fabric. Each thread writes its own words, checked against a serial model; all threads add
-// to shared words. The thread sanitizer reports a missing lock.
+// Method: threads share a lock of TurnKind::divided, which a waiting thread releases, on the
+// virtual wire and over the virtual fabric. Each thread writes its own words, which are compared
+// with a serial model; all threads add to shared words. The thread sanitizer reports a missing
+// lock.
 // Control: threads whose waits keep the lock make no progress.
 #include <gtest/gtest.h>
 
@@ -35,8 +36,8 @@ constexpr base::RegionShape kShape{.cells = 32, .banks = 8, .bulk_banks = 4, .bu
 
 /// Lets each thread of each rank make calls on the team with the thread's number, one after the
 /// other. Returns the first error of each thread, or an empty text.
-std::vector<std::string> call_at_once(TurnKind turn, std::uint64_t deadline_ns,
-                                      std::size_t rounds) {
+std::vector<std::string> call_in_threads(TurnKind turn, std::uint64_t deadline_ns,
+                                         std::size_t rounds) {
     VirtualJob job({.segment_bytes = 1 << 22,
                     .node_of_rank = {0, 0, 1},
                     .seed = 5,
@@ -81,15 +82,15 @@ std::vector<std::string> call_at_once(TurnKind turn, std::uint64_t deadline_ns,
 }
 
 TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
-    EXPECT_EQ(call_at_once(TurnKind::divided, kDeadlineNs, 60),
+    EXPECT_EQ(call_in_threads(TurnKind::divided, kDeadlineNs, 60),
               std::vector<std::string>(kThreads * 3));
 }
 
-// A wait that keeps the lock blocks a thread whose call the other ranks wait for. If the threads of
-// all ranks call in the same order, nothing blocks; so the test makes several attempts.
+// A wait that keeps the lock blocks the other threads of its rank, for whose calls other ranks may
+// wait. Nothing blocks if the threads of all ranks call in the same order, so the test repeats.
 TEST(Threads, WaitsThatKeepTheLockBlockOtherThreads) {
     for (int attempt = 0; attempt < 20; ++attempt) {
-        const auto errors = call_at_once(TurnKind::shared, 200'000'000, 400);
+        const auto errors = call_in_threads(TurnKind::shared, 200'000'000, 400);
         if (errors != std::vector<std::string>(kThreads * 3)) return;
     }
     ADD_FAILURE() << "no call was blocked by a wait of another thread";
@@ -97,12 +98,13 @@ TEST(Threads, WaitsThatKeepTheLockBlockOtherThreads) {
 
 // --- one-sided calls of one rank -----------------------------------------------------------------
 
-/// Ranks over the virtual fabric, each used by several threads. The fabric has one thread, so all
-/// ranks share one lock.
-class Shared {
+/// Ranks over the virtual fabric, each used by several threads. The fabric permits one thread at a
+/// time, so all ranks share one lock.
+class SharedRanks {
   public:
+    /// Waits of one rank.
     struct Drive {
-        Shared* shared;
+        SharedRanks* shared;
         base::Failure timeout;
 
         template <class Ended, class Waits>
@@ -122,7 +124,7 @@ class Shared {
     };
     using Calls = run::OneSided<link::Wire, Drive>;
 
-    Shared(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
+    SharedRanks(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
         : random_(base::Random(seed).stream(21)),
           network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
           fabric_(fabric_over(network_, setting, seed, random_)) {
@@ -161,8 +163,8 @@ class Shared {
     std::deque<Drive> drives_;
 };
 
-// Words of each rank's heap: a counter that all threads change, and words that one thread of
-// one rank writes.
+// Words of each rank's heap: a counter that all threads change, and kWords words for each thread of
+// each rank, which only that thread writes.
 constexpr std::size_t kSum = 0;
 constexpr std::size_t kWords = 24;
 std::size_t own_word(Rank origin, std::size_t thread, std::size_t number) {
@@ -176,7 +178,7 @@ const std::byte* bytes_of(const std::uint64_t& word) {
 /// One thread's operations, and its model of the words.
 class Worker {
   public:
-    Worker(Shared& shared, Rank rank, std::size_t thread, std::uint64_t seed)
+    Worker(SharedRanks& shared, Rank rank, std::size_t thread, std::uint64_t seed)
         : shared_(shared),
           calls_(shared.calls[static_cast<std::size_t>(rank)]),
           rank_(rank),
@@ -193,10 +195,11 @@ class Worker {
         if (!calls_.quiet(stream_)) fail();
     }
 
-    std::string wrong;
-    std::uint64_t added = 0;
+    std::string wrong;        ///< first error; empty: none
+    std::uint64_t added = 0;  ///< sum of the values added to the counters
 
   private:
+    /// Makes one random operation on a random rank.
     void act() {
         const auto hold = shared_.turn.take();
         const auto peer =
@@ -268,8 +271,8 @@ class Worker {
         wrong = fmt::format("rank {} thread {}: {}", rank_, thread_, shared_.failure(rank_));
     }
 
-    Shared& shared_;
-    Shared::Calls& calls_;
+    SharedRanks& shared_;
+    SharedRanks::Calls& calls_;
     Rank rank_;
     std::size_t thread_;
     base::Random random_;
@@ -278,7 +281,7 @@ class Worker {
 };
 
 void expect_right(const FabricSetting& setting, std::uint64_t seed) {
-    Shared shared(setting, {0, 1, 1}, seed);
+    SharedRanks shared(setting, {0, 1, 1}, seed);
     std::deque<Worker> workers;
     for (Rank rank = 0; rank < shared.size(); ++rank)
         for (std::size_t thread = 0; thread < kThreads; ++thread)

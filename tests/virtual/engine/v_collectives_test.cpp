@@ -79,7 +79,7 @@ class VCollectiveScript {
     bool turn(Rank rank) {
         std::size_t& made = made_[static_cast<std::size_t>(rank)];
         if (made == calls_.size() || random_.chance(1, 3)) return false;
-        // Some ranks run far ahead; others wait for each call.
+        // A rank has 1 to 5 calls in flight.
         const auto& before = [&](std::size_t call) -> const run::Operation& {
             return *calls_[call][static_cast<std::size_t>(rank)].op;
         };
@@ -127,8 +127,8 @@ TEST(VCollective, EachRankReceivesTheDataOfItsPeers) {
 /// Runs a call in which the sent counts differ from the expected counts. Ranks on which the call
 /// succeeds continue with a barrier. Returns each rank's ending.
 std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountMatrix& sends,
-                                     const CountMatrix& awaits) {
-    VirtualJob job(threaded(nodes),
+                                     const CountMatrix& expects) {
+    VirtualJob job(threaded_options(nodes),
                    {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
     const auto size = static_cast<Rank>(nodes.size());
     const base::RegionShape shape = exchange_shape(size, 8);
@@ -138,7 +138,7 @@ std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountM
     std::deque<ExchangeSide> sides;
     for (Rank rank = 0; rank < size; ++rank)
         sides.push_back(
-            exchange_side(0, rank, sends, awaits, shape, {.nodes = nodes, .least = 1000}));
+            exchange_side(0, rank, sends, expects, shape, {.nodes = nodes, .least = 1000}));
     std::vector<Ending> endings(nodes.size());
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);
@@ -150,15 +150,15 @@ std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountM
     return endings;
 }
 
-void expect_named(Rank from, Rank to, std::uint64_t sent, std::uint64_t awaited) {
+void expect_named(Rank from, Rank to, std::uint64_t sent, std::uint64_t expected) {
     CountMatrix sends{4, std::vector<std::uint64_t>(16, 3)};
-    CountMatrix awaits = sends;
+    CountMatrix expects = sends;
     sends.at(from, to) = sent;
-    awaits.at(from, to) = awaited;
+    expects.at(from, to) = expected;
     expect_all_fail(
-        [&](const std::vector<int>& nodes) { return run_disagreement(nodes, sends, awaits); },
+        [&](const std::vector<int>& nodes) { return run_disagreement(nodes, sends, expects); },
         {fmt::format("rank {} sends {} elements to rank {}, which expects {}", from, sent, to,
-                     awaited)});
+                     expected)});
 }
 
 TEST(VCollectiveDisagreement, ADifferentCountIsNamedOnAllRanks) {
