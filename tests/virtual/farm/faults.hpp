@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// faults.hpp - faults that can be planted into a scenario, to show that the farm finds them.
+// faults.hpp - faults that can be planted into a scenario, to show that the farm detects them.
 //
 // Idea     A fault represents a mistake in one room: a wrong bank rule, an engine with a
 //          missing wait, a team that uses memory of another team, a request that overtakes its
@@ -41,8 +41,8 @@ enum class Fault : std::uint8_t {
 
 struct FaultEntry {
     Fault fault;
-    std::string_view room;
-    std::string_view name;
+    std::string_view room;  ///< where the mistake would be
+    std::string_view name;  ///< value of --controls
     std::string_view what;
 };
 

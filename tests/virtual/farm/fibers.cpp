@@ -17,7 +17,7 @@ void Fibers::add(std::function<void()> body) {
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = &scheduler_;
     const auto self = reinterpret_cast<std::uintptr_t>(&fiber);
-    // makecontext() passes arguments of type int.
+    // makecontext() passes arguments of type int, so the address is passed in two halves.
     makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Fibers::enter), 2,
                 static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
 }

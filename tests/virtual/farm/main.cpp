@@ -2,7 +2,7 @@
 // main.cpp - weft_farm: runs scenarios, prints a line for each, and shortens failing scenarios.
 //
 // Idea     Runs seeds until the limit of seeds or minutes. --fault plants a fault into each
-//          scenario; --controls plants each fault, and fails unless some seed finds it.
+//          scenario; --controls plants each fault, and fails unless some seed detects it.
 // Next     docs/reliability.md for the runs so far; scenario.hpp for the scenario of a seed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,13 +25,13 @@ constexpr std::size_t kShortMax = 12;         ///< acts that may remain after sh
 
 struct Options {
     std::uint64_t seeds = 100;
-    double minutes = 0;  ///< 0: the number of seeds limits the run
-    std::uint64_t seed = 1;
-    std::size_t acts = 100;
+    double minutes = 0;      ///< 0: the number of seeds limits the run
+    std::uint64_t seed = 1;  ///< first seed
+    std::size_t acts = 100;  ///< number of acts of a scenario
     std::uint64_t schedule = 0;
-    std::vector<std::size_t> calls;  ///< empty: all
+    std::vector<std::size_t> calls;  ///< indices of the acts to run; empty: all
     Fault fault = Fault::none;
-    std::vector<Fault> controls;
+    std::vector<Fault> controls;  ///< faults that --controls plants; empty: all
     bool twice = false;
     bool quiet = false;
 };
@@ -46,7 +46,7 @@ constexpr const char* kUsage =
     "  --schedule, --calls   repeat a failure as printed\n"
     "  --twice     run each seed twice and expect the same trace\n"
     "  --fault     plant this fault; --fault list: print the names\n"
-    "  --controls  plant each fault, or each named one: it must be found within\n"
+    "  --controls  plant each fault, or each of NAMES: it must be detected within\n"
     "              200 seeds and shortened to 12 calls\n";
 
 void print_failing(const Scenario& scenario, const Failing& failing, const Options& options) {
@@ -62,6 +62,7 @@ void print_failing(const Scenario& scenario, const Failing& failing, const Optio
     std::fflush(stdout);
 }
 
+/// Returns the indices of all acts.
 std::vector<std::size_t> whole(const Scenario& scenario) {
     std::vector<std::size_t> all(scenario.acts.size());
     std::iota(all.begin(), all.end(), 0);
@@ -70,33 +71,33 @@ std::vector<std::size_t> whole(const Scenario& scenario) {
 
 /// Runs seeds with this fault until one fails, and shortens its scenario. Returns false if no seed
 /// fails or too many acts remain.
-bool find_fault(const FaultEntry& entry, const Options& options) {
+bool detect_fault(const FaultEntry& entry, const Options& options) {
     for (std::uint64_t seed = options.seed; seed < options.seed + kControlSeeds; ++seed) {
         const Scenario scenario = draw_scenario(seed, entry.fault, options.acts);
         Report report = run_in_child(scenario, whole(scenario), 0);
         if (report.wrong.empty()) continue;
         const Failing failing = shrink(scenario, {whole(scenario), 0, std::move(report.wrong)});
-        fmt::print("{}: {} ({}): found at seed {}\n", entry.room, entry.name, entry.what, seed);
+        fmt::print("{}: {} ({}): detected at seed {}\n", entry.room, entry.name, entry.what, seed);
         print_failing(scenario, failing, options);
         return failing.part.size() <= kShortMax;
     }
-    fmt::print("{}: {}: NOT FOUND within {} seeds\n", entry.room, entry.name, kControlSeeds);
+    fmt::print("{}: {}: NOT DETECTED within {} seeds\n", entry.room, entry.name, kControlSeeds);
     return false;
 }
 
 int run_controls(const Options& options) {
     int missed = 0;
     for (const FaultEntry& entry : kFaults) {
-        const bool asked =
+        const bool selected =
             options.controls.empty() ||
             std::ranges::find(options.controls, entry.fault) != options.controls.end();
-        if (asked && !find_fault(entry, options)) ++missed;
+        if (selected && !detect_fault(entry, options)) ++missed;
     }
     fmt::print("{} faults missed\n", missed);
     return missed == 0 ? 0 : 1;
 }
 
-/// Returns false if the seed failed.
+/// Runs a seed and adds its number of operations to `operations`. Returns false if it failed.
 bool run_seed(std::uint64_t seed, const Options& options, std::uint64_t& operations) {
     const Scenario scenario = draw_scenario(seed, options.fault, options.acts);
     const std::vector<std::size_t> part = options.calls.empty() ? whole(scenario) : options.calls;
@@ -141,6 +142,7 @@ bool read(std::string_view text, Number& number) {
     return error == std::errc{} && end == text.data() + text.size();
 }
 
+/// Calls visit() for each entry of a list with commas. Returns false when a call returns false.
 template <class Visit>
 bool each_of(std::string_view list, Visit visit) {
     while (true) {

@@ -91,8 +91,8 @@ void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
         return;
     }
     issue(call, registers, reducer);
-    const std::size_t most = 1 + random_.below(24);
-    while (open_.size() > most) finish(*open_[random_.below(open_.size())]);
+    const std::size_t open_max = 1 + random_.below(24);
+    while (open_.size() > open_max) finish(*open_[random_.below(open_.size())]);
 }
 
 RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
@@ -102,12 +102,12 @@ RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uin
     call.number = number;
     call.member = team.team->rank_of(rank_);
     call.program = &team.calls[number].programs[static_cast<std::size_t>(call.member)];
-    give_memory(call, team.calls[number].bytes());
+    allocate_buffers(call, team.calls[number].bytes());
     return call;
 }
 
-/// Returns the persistent call of this number: each time the same memory, after its last start has
-/// ended. After a failure returns a new call, as a peer may still read the memory.
+/// Returns the team's persistent call of this number, which keeps its memory, after its last start
+/// has ended. After a failure, returns a new call, as a peer may still read the memory.
 RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
     if (failed_) return new_call(act, team, number);
     Call*& held = held_[{&team, number}];
@@ -117,7 +117,7 @@ RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::ui
     return *held;
 }
 
-void RankRun::give_memory(Call& call, std::size_t bytes) {
+void RankRun::allocate_buffers(Call& call, std::size_t bytes) {
     const bool in_place = random_.chance(1, 3);
     const std::size_t all = (in_place ? 1 : 2) * bytes + 1;
     if (random_.chance(1, 4)) {
@@ -136,7 +136,7 @@ void RankRun::issue(Call& call, run::Registers registers, const run::Reducer& re
     open_.push_back(&call);
 }
 
-/// Returns true if the call succeeded and its result is still to be judged.
+/// Returns true if the call succeeded and the caller must judge its result.
 bool RankRun::run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer) {
     if (watched(call)) {
         issue(call, registers, reducer);
@@ -164,6 +164,7 @@ void RankRun::finish(Call& call) {
     engine.release(op);
 }
 
+/// Checks the result of a successful call, then overwrites the call's memory.
 void RankRun::judge(Call& call) {
     world_.note_progress();
     if (!call.must_be_right || call.act == kNone) return;
@@ -213,10 +214,11 @@ void RankRun::failed(const Call& call, const base::Failure& failure) {
         call.team->state_of(rank_)->failed = false;
 }
 
+/// Finishes the started calls of a team; nullptr: of all teams.
 void RankRun::finish_all(const LiveTeam* team) {
-    const auto concerned = [&](const Call* call) { return team == nullptr || call->team == team; };
-    for (auto found = std::ranges::find_if(open_, concerned); found != open_.end();
-         found = std::ranges::find_if(open_, concerned))
+    const auto is_of_team = [&](const Call* call) { return team == nullptr || call->team == team; };
+    for (auto found = std::ranges::find_if(open_, is_of_team); found != open_.end();
+         found = std::ranges::find_if(open_, is_of_team))
         finish(**found);
 }
 

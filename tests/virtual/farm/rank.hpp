@@ -23,7 +23,7 @@ namespace weft::farm {
 struct Script {
     std::span<const std::size_t> part;  ///< indices of the acts to perform, ascending
     std::vector<Rank> made_by;          ///< by act: number of members that have made the call
-    std::vector<Rank> failed_before;  ///< by act: members that made it after a failure in its team
+    std::vector<Rank> failed_before;    ///< by act: number of members with an earlier failed call
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
     std::uint64_t operations = 0;  ///< acts performed; a call of a team counts once
 };
@@ -68,7 +68,7 @@ class RankRun {
 
     Call& new_call(std::size_t act, const LiveTeam& team, std::uint32_t number);
     Call& held_call(std::size_t act, const LiveTeam& team, std::uint32_t number);
-    void give_memory(Call& call, std::size_t bytes);
+    void allocate_buffers(Call& call, std::size_t bytes);
     [[nodiscard]] bool watched(const Call& call) const {
         return world_.scenario.watched && call.team->sketch->from_start;
     }
@@ -85,10 +85,10 @@ class RankRun {
     Remote* remote_;  ///< nullptr: no one-sided calls in this scenario
     Rank rank_;
     base::Random random_;
-    std::uint32_t later_team_ = ~std::uint32_t{0};  ///< now in the later teams' region; ~0: none
+    std::uint32_t later_team_ = ~std::uint32_t{0};  ///< this rank's later team; ~0: none
     bool failed_ = false;                           ///< a call has failed
     std::set<const LiveTeam*> failed_teams_;        ///< teams with a failed call
-    bool team0_disagrees_ = false;  ///< or its reduction throws; no teams are made or freed then
+    bool team0_disagrees_ = false;  ///< or a reduction of team 0 throws; stops changes of teams
     std::deque<Call> calls_;
     std::vector<Call*> open_;                                          ///< started, not finished
     std::map<std::pair<const LiveTeam*, std::uint32_t>, Call*> held_;  ///< persistent calls

@@ -50,6 +50,7 @@ Remote::Remote(World& world)
 }
 
 std::uint64_t Remote::offset(Rank origin, std::uint32_t word) const {
+    // Word 0 of a heap is the counter that add() changes.
     return heap_ + (static_cast<std::uint64_t>(origin) * kAllWords + word + 1) * 8;
 }
 
@@ -65,7 +66,7 @@ std::uint64_t Remote::signalled(Rank origin, Rank peer, std::uint64_t round,
                      (static_cast<std::uint64_t>(origin * size_ + peer) << 40));
 }
 
-/// Returns `done`. A call may fail only if a rank has died.
+/// Reports an error if the call failed (`done` is false), but no rank has died. Returns `done`.
 bool Remote::good(bool done, Rank origin, const char* call) {
     world_.note_progress();
     if (!done) has_failed_[static_cast<std::size_t>(origin)] = true;
@@ -115,7 +116,7 @@ void Remote::signal(const Act& act) {
     // The announced words may be overwritten only after the peer has seen the last signal.
     if (target.seen != target.signals) {
         quiet(act.rank);
-        look(act.peer);
+        check_signals(act.peer);
         if (target.seen != target.signals) return;
     }
     const std::uint64_t round = ++target.signals;
@@ -130,15 +131,15 @@ void Remote::signal(const Act& act) {
     if (good(done, act.rank, "put with signal")) std::ranges::fill(source, 0);
 }
 
-void Remote::look(Rank rank) {
+void Remote::check_signals(Rank rank) {
     for (Rank origin = 0; origin < size_; ++origin) {
         Block& from = block(origin, rank);
         if (from.seen == from.signals) continue;
         const std::uint64_t round = word_at(rank, offset(origin, kSignal));
         if (round == from.seen) continue;
         if (round != from.signals) {
-            world_.fail(fmt::format("rank {} sees signal {} of rank {} after {}", rank, round,
-                                    origin, from.seen));
+            world_.fail(fmt::format("rank {} sees signal {} of rank {} after signal {}", rank,
+                                    round, origin, from.seen));
             return;
         }
         from.seen = round;
@@ -160,8 +161,8 @@ void Remote::get(const Act& act) {
         act.words * 8U, run::Return::reusable);
     if (!good(done, act.rank, "get") || has_failed_[static_cast<std::size_t>(act.rank)]) return;
     if (!std::equal(into.begin(), into.end(), target.words.begin() + act.first))
-        world_.fail(fmt::format("rank {} gets wrong words from rank {}: not those that it put",
-                                act.rank, act.peer));
+        world_.fail(fmt::format("rank {} gets other words from rank {} than it has put", act.rank,
+                                act.peer));
 }
 
 void Remote::add(const Act& act) {
@@ -192,7 +193,8 @@ void Remote::quiet(Rank origin) {
         for (std::uint32_t word = 0; word < kBlockWords; ++word)
             if (word_at(peer, offset(origin, word)) != target.words[word])
                 return world_.fail(
-                    fmt::format("after a quiet of rank {}, word {} at rank {} has not the last put",
+                    fmt::format("after a quiet of rank {}, word {} at rank {} is not that of the "
+                                "last put",
                                 origin, word, peer));
         if (word_at(peer, offset(origin, kSignal)) != target.signals)
             return world_.fail(fmt::format("after a quiet of rank {}, its signal is not at rank {}",

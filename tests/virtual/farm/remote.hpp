@@ -24,7 +24,7 @@ class Remote {
     /// Completes all writes of this rank, and checks their contents.
     void quiet(Rank origin);
     /// Checks the signals that the rank can see now.
-    void look(Rank rank);
+    void check_signals(Rank rank);
 
   private:
     using Calls = run::OneSided<link::Wire, test::VirtualEngine>;
@@ -40,8 +40,10 @@ class Remote {
     [[nodiscard]] Block& block(Rank origin, Rank peer) {
         return blocks_[static_cast<std::size_t>(origin * size_ + peer)];
     }
+    /// Returns the offset, in every peer's segment, of a word that the origin writes.
     [[nodiscard]] std::uint64_t offset(Rank origin, std::uint32_t word) const;
     [[nodiscard]] std::uint64_t word_at(Rank peer, std::uint64_t offset);
+    /// Returns the contents of a word that signal number `round` announces.
     [[nodiscard]] std::uint64_t signalled(Rank origin, Rank peer, std::uint64_t round,
                                           std::uint32_t word) const;
     void put(const Act& act, std::size_t number);
@@ -60,7 +62,7 @@ class Remote {
     /// By origin: a call has failed. Its puts may be missing, and the network may
     /// still read their sources.
     std::vector<bool> has_failed_;
-    std::deque<std::vector<std::uint64_t>> sources_;  ///< kept to the end of the run
+    std::deque<std::vector<std::uint64_t>> sources_;  ///< buffers of all calls of the run
 };
 
 }  // namespace weft::farm

@@ -16,7 +16,7 @@ namespace weft::farm {
 
 namespace {
 
-constexpr rlim_t kSecondsMax = 60;  ///< of processor time; longer runs are endless loops
+constexpr rlim_t kSecondsMax = 60;  ///< processor time of a run; a longer run counts as endless
 
 /// Binds the exchanges of the part, for all members.
 void bind_exchanges(World& world, Script& script) {
@@ -56,7 +56,7 @@ Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
     bind_exchanges(world, script);
     std::optional<Remote> remote;
     if (scenario.fabric) remote.emplace(world);
-    if (remote) world.on_pause = [&](Rank rank) { remote->look(rank); };
+    if (remote) world.on_pause = [&](Rank rank) { remote->check_signals(rank); };
     std::deque<RankRun> ranks;
     for (Rank rank = 0; rank < scenario.size(); ++rank) {
         RankRun& one = ranks.emplace_back(world, script, remote ? &*remote : nullptr, rank);

@@ -156,8 +156,8 @@ void draw_team(Random& random, Scenario& scenario, bool from_start) {
                                             scenario, team, cells));
     if (scenario.fault == Fault::false_synchronizing) {
         for (CallSketch& call : team.calls) {
-            const bool bare = call.plan.elements == 0 && call.plan.collective != "barrier";
-            call.plan.lies_synchronizing = bare;
+            const bool without_data = call.plan.elements == 0 && call.plan.collective != "barrier";
+            call.plan.lies_synchronizing = without_data;
         }
     }
     for (TeamSketch& other : scenario.teams)
@@ -280,6 +280,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     while (scenario.acts.size() < acts) scenario.acts.push_back(draw_act(random, scenario));
     if (fault != Fault::none && fault != Fault::forgotten_failure) return scenario;
     constexpr Kind kFailureKinds[] = {Kind::disagree, Kind::kill, Kind::throws};
+    // Index into kFailureKinds; larger numbers mean no failure.
     const std::uint64_t failure_kind = fault == Fault::forgotten_failure ? 2 : random.below(8);
     scenario.inquires = failure_kind == 0 || failure_kind == 2 || random.chance(1, 8);
     if (failure_kind >= std::size(kFailureKinds)) return scenario;

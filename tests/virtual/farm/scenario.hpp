@@ -56,7 +56,7 @@ struct Act {
 /// A collective call.
 struct CallSketch {
     test::CallPlan plan;
-    std::vector<std::uint64_t> counts;  ///< of blocks of different sizes; else empty
+    std::vector<std::uint64_t> counts;  ///< elements of each block; empty: blocks of equal size
 };
 
 struct TeamSketch {
@@ -66,7 +66,7 @@ struct TeamSketch {
     /// The team exists from the start and has its own region. Else acts make and free it, and its
     /// region is shared with the other teams of this kind.
     bool from_start = true;
-    bool late_epochs = false;  ///< the first call's number is shortly before 2^32
+    bool late_epochs = false;  ///< the first call's epoch is shortly before 2^32
     std::vector<CallSketch> calls;
 };
 
@@ -96,7 +96,7 @@ inline constexpr std::uint32_t kSignalWords = 12;
 [[nodiscard]] std::vector<plan::Program> programs_of(const Scenario& scenario,
                                                      const TeamSketch& team,
                                                      const CallSketch& call);
-/// Returns "team 1 (ranks 0 3 2): broadcast binomial of 9 elements, root 1; started".
+/// Returns "team 1 (ranks 0 3 2): broadcast binomial of 9 elements of 8 bytes, root 1, started".
 [[nodiscard]] std::string to_text(const Scenario& scenario, const Act& act);
 /// Returns "6 ranks on nodes 0 0 1 2 1 1, over a fabric".
 [[nodiscard]] std::string to_text(const Scenario& scenario);

@@ -14,8 +14,9 @@
 
 namespace weft::farm {
 
+/// A failing part of a scenario.
 struct Failing {
-    std::vector<std::size_t> part;
+    std::vector<std::size_t> part;  ///< indices of the acts
     std::uint64_t schedule = 0;
     std::string wrong;
 };

@@ -18,8 +18,8 @@ namespace weft::farm {
 namespace {
 
 constexpr std::uint64_t kSwitchesPerSpeed = 700;             ///< switches between changes of speed
-constexpr std::uint64_t kIdleSwitchesMax = 300'000;          ///< without any event
-constexpr std::uint64_t kNoProgressSwitchesMax = 6'000'000;  ///< without progress of any rank
+constexpr std::uint64_t kIdleSwitchesMax = 300'000;          ///< switches without any event
+constexpr std::uint64_t kNoProgressSwitchesMax = 6'000'000;  ///< switches without progress
 constexpr std::uint32_t kBanks = 4;
 constexpr std::uint64_t kInquiryNs = 10'000'000;  ///< of counted time
 constexpr std::uint64_t kNever = std::uint64_t{1} << 62;
@@ -40,10 +40,10 @@ test::WindowMaker maker(std::uint32_t banks) {
 
 }  // namespace
 
-World::World(const Scenario& of, std::uint64_t schedule)
-    : scenario(of), random(base::Random(of.seed).stream(41 + schedule)) {
+World::World(const Scenario& drawn, std::uint64_t schedule)
+    : scenario(drawn), random(base::Random(drawn.seed).stream(41 + schedule)) {
     reset_clock();
-    make_job(base::mix(of.seed ^ base::mix(schedule + 77)));
+    make_job(base::mix(drawn.seed ^ base::mix(schedule + 77)));
     for (const TeamSketch& sketch : scenario.teams)
         if (sketch.from_start) make_team(sketch);
     const Rank size = scenario.size();
@@ -152,8 +152,8 @@ void World::plant(LiveTeam& live) {
     };
     for (test::TeamCall& call : live.calls) {
         if (scenario.fault == Fault::skipped_credit)
-            for (run::BoundProgram& program : call.programs) drop_waits(program, true);
-        if (scenario.fault == Fault::skipped_wait) drop_waits(call.programs[1], false);
+            for (run::BoundProgram& program : call.programs) drop_waits(program, /*credits=*/true);
+        if (scenario.fault == Fault::skipped_wait) drop_waits(call.programs[1], /*credits=*/false);
     }
     if (scenario.fault != Fault::swapped_ranks || live.states.size() < 3 ||
         !live.sketch->from_start)

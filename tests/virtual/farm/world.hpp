@@ -28,7 +28,7 @@ struct LiveTeam {
     test::VirtualTeam own;  ///< used if the team is made later; else empty
     const test::VirtualTeam* team = nullptr;
     std::deque<test::TeamCall> calls;
-    std::vector<run::TeamState*> states;  ///< by team rank; nullptr: does not exist there
+    std::vector<run::TeamState*> states;  ///< by team rank; nullptr: the rank has not made it
 
     [[nodiscard]] run::TeamState* state_of(Rank job_rank) const {
         const Rank member = team->rank_of(job_rank);
@@ -42,7 +42,7 @@ class World {
 
     /// Runs all fibers until they have ended or the first error.
     void run();
-    /// Pauses the running rank, so that others may run.
+    /// Pauses the running rank, so that other ranks may run.
     void pause(Rank rank);
     /// Makes the rank die at one of its later pauses.
     void schedule_death(Rank rank);
@@ -68,8 +68,8 @@ class World {
     std::deque<LiveTeam> teams;
     Fibers fibers;
     std::function<void(Rank)> on_pause;  ///< called before each pause of a rank
-    std::string wrong;
-    std::uint64_t switches = 0;
+    std::string wrong;                   ///< first error; empty: none
+    std::uint64_t switches = 0;          ///< see Report
     std::uint64_t trace = 0;
 
   private:
@@ -77,6 +77,7 @@ class World {
     void make_team(const TeamSketch& sketch);
     void plant(LiveTeam& team);
     [[nodiscard]] test::TeamPlan plan_of(const TeamSketch& sketch) const;
+    /// Returns the rank to run next, at random by speeds_; -1 if no rank can run.
     [[nodiscard]] Rank pick();
     void report_death();
 
@@ -87,7 +88,7 @@ class World {
     std::vector<bool> done_;
     std::vector<bool> dead_;
     std::vector<int> pauses_left_;                  ///< by rank: pauses until its death; < 0: never
-    std::optional<std::uint64_t> report_death_at_;  ///< switch at which wires report it
+    std::optional<std::uint64_t> report_death_at_;  ///< switch at which wires report the death
     Rank dead_rank_ = -1;
     bool expects_death_ = false;
     std::uint64_t progress_count_ = 0;
