@@ -14,12 +14,13 @@ namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kElements = 700;
-constexpr std::byte kLater{0xee};  ///< data that the caller writes to its buffer afterwards
+constexpr std::byte kLater{0xee};  ///< data that the caller writes to its buffer after the failure
 
 void throw_always(const void*, void*, std::size_t, void*) {
     throw std::runtime_error("no");
 }
 
+/// A job of two ranks, and a call that fails on rank 0.
 class Failing {
   public:
     explicit Failing(std::uint64_t seed)

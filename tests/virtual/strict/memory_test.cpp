@@ -21,8 +21,8 @@ using run::SegmentLayout;
 
 constexpr Rank kJobSize = 2304;
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< registered bytes without the used heap
-constexpr int kPolls = 2000;
+constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< registered bytes at most, without the heap
+constexpr int kPolls = 2000;                        ///< polls before a put counts as not delivered
 
 /// A segment in which only touched pages use memory.
 class Sparse {
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Keys, StrictMemoryUse,
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
 TEST(StrictMemory, AWholeSegmentOfManyRanksExceedsAGibibyte) {
-    const TwoRanksOfMany job({}, false);  // no sections
+    const TwoRanksOfMany job({}, /*sections=*/false);
     EXPECT_GT(job.registered_by_each(), std::uint64_t{1} << 30);
 }
 

@@ -68,6 +68,7 @@ int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uin
     if (!provider_chooses) {
         if (strict.demands.key_bytes < 8 && (key >> (8 * strict.demands.key_bytes)) != 0)
             return -FI_EKEYREJECTED;
+        // The limit of cxi's fast path (providers/cxi.cpp).
         if (key >= 100) strict.violation(fmt::format("key {} is too large for the fast path", key));
         for (const StrictRegion* other : strict.regions) {
             if (other->region.key == key && (other->strict == &strict) &&
@@ -153,6 +154,7 @@ std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t add
     return at;
 }
 
+/// Checks that the sources are registered with these descriptors, if the provider demands it.
 void check_sources(StrictFabric& strict, StrictOperation& operation, void** descs) {
     if ((strict.demands.mr_mode & FI_MR_LOCAL) == 0) return;
     for (std::size_t i = 0; i < operation.sources.size(); ++i) {
@@ -177,19 +179,20 @@ bool set_buffers(StrictFabric& strict, StrictOperation& operation, const fi_msg_
         strict.violation("a write with more sources or targets than were granted");
     operation.sources.assign(message.msg_iov, message.msg_iov + message.iov_count);
     for (const iovec& source : operation.sources) operation.bytes += source.iov_len;
-    std::size_t room = 0;
+    std::size_t target_bytes = 0;
     for (std::size_t i = 0; i < message.rma_iov_count; ++i) {
         const fi_rma_iov& place = message.rma_iov[i];
         std::byte* at = target_of(strict, *operation.to, place.addr, place.len, place.key);
         if (at == nullptr) return false;
         operation.targets.push_back({at, place.len});
-        room += place.len;
+        target_bytes += place.len;
     }
-    if (room != operation.bytes)
+    if (target_bytes != operation.bytes)
         strict.violation("a write whose sources and targets differ in length");
     return true;
 }
 
+/// Fills the operation's context with kScribble, and checks that no other operation uses it.
 void claim_context(StrictFabric& strict, StrictOperation& operation) {
     const std::uint64_t mode = strict.demands.mode;
     if ((mode & (FI_CONTEXT | FI_CONTEXT2)) == 0) return;
@@ -240,7 +243,7 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags,
 }
 
 ssize_t write_message(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flags) {
-    return post(endpoint, *message, flags, true);
+    return post(endpoint, *message, flags, /*wants_completion=*/true);
 }
 /// Reads complete only after their data has arrived.
 ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_t peer,
@@ -271,7 +274,7 @@ ssize_t inject_with(fid_ep* endpoint, const void* buffer, std::size_t bytes, std
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov target{address, bytes, key};
     const fi_msg_rma message{&source, nullptr, 1, to, &target, 1, nullptr, data};
-    return post(endpoint, message, FI_INJECT | flags, false);
+    return post(endpoint, message, FI_INJECT | flags, /*wants_completion=*/false);
 }
 ssize_t inject(fid_ep* endpoint, const void* buffer, std::size_t bytes, fi_addr_t to,
                std::uint64_t address, std::uint64_t key) {

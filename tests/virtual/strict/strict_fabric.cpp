@@ -25,8 +25,8 @@ void read_sources(StrictOperation& operation) {
     }
 }
 
-StrictFabric::StrictFabric(const Demands& wanted)
-    : demands(wanted), fid_(new Fid{}), random_(wanted.seed) {
+StrictFabric::StrictFabric(const Demands& chosen)
+    : demands(chosen), fid_(new Fid{}), random_(chosen.seed) {
     set_calls(fid_->fabric);
     fid_->strict = this;
 }

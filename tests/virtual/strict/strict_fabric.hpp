@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_fabric.hpp - a strict libfabric provider in one process, which checks every demand.
+// strict_fabric.hpp - a libfabric provider in one process that checks whether its demands are met.
 //
 // Idea     Hardware demands registered sources, its own keys, contexts that it may write to,
 //          and receives that writes with immediates consume. Portable providers have no
@@ -57,10 +57,11 @@ class StrictFabric {
 
     // Used by the calls of libfabric.
     void violation(const std::string& text);
+    /// Returns the region of this key that peers can reach at the endpoint; nullptr: none.
     [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
     void deliver(StrictOperation& operation);
     /// Return the number of writes, and of reads, that an endpoint has posted. `endpoint` is its
-    /// index in the order of opening. No other operations move data.
+    /// index in the order of opening. The provider has no other operations that move data.
     [[nodiscard]] std::size_t writes_of(std::size_t endpoint) const;
     [[nodiscard]] std::size_t reads_of(std::size_t endpoint) const;
     /// Returns the number of bytes in all regions.

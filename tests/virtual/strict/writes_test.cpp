@@ -27,7 +27,7 @@ constexpr base::RegionShape kShape{.cells = 32,
                                    .bulk_banks = 4,
                                    .bulk_bytes = std::uint64_t{64} << 10,
                                    .small = {{{.banks = 64, .bytes = 16 << 10}}}};
-constexpr std::size_t kVector = 128;  ///< elements of the longer calls: 1 KiB of doubles
+constexpr std::size_t kLongElements = 128;  ///< elements of the longer calls: 1 KiB of doubles
 
 /// Returns a profile with immediates and, if the provider grants them, two targets in a write.
 link::Profile stream_profile() {
@@ -77,7 +77,7 @@ class StrictJob {
         std::deque<std::unique_ptr<link::Port>> ports;
         for (Rank rank = 0; rank < kRanks; ++rank) {
             memory_.emplace_back(kSegmentBytes);
-            vectors_.emplace_back(kVector, 1.0 + rank);
+            buffers_.emplace_back(kLongElements, 1.0 + rank);
             ports.push_back(open(demands, profile, rank));
         }
         for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -92,7 +92,7 @@ class StrictJob {
         for (int i = 0; i < times; ++i) {
             std::vector<run::Operation*> operations;
             for (Rank rank = 0; rank < kRanks; ++rank) {
-                auto* const data = reinterpret_cast<std::byte*>(vectors_[at(rank)].data());
+                auto* const data = reinterpret_cast<std::byte*>(buffers_[at(rank)].data());
                 operations.push_back(&engines_[at(rank)].start(
                     *teams_[at(rank)], call.programs[at(rank)], {data, data}, call.reducer));
             }
@@ -108,7 +108,8 @@ class StrictJob {
             writes[at(rank)] = (writes[at(rank)] + written_by(rank)) / times;
         return writes;
     }
-    [[nodiscard]] double value(Rank rank) const { return vectors_[at(rank)].back(); }
+    /// Returns the last element of a rank's buffer, which only calls of kLongElements change.
+    [[nodiscard]] double value(Rank rank) const { return buffers_[at(rank)].back(); }
     [[nodiscard]] std::string violations() const { return strict_.violations(); }
     [[nodiscard]] std::size_t reads() const {
         std::size_t reads = 0;
@@ -164,7 +165,8 @@ class StrictJob {
                 static_cast<void>(engines_[at(rank)].poll());
                 done = done && operations[at(rank)]->ended();
             }
-            if (Clock::now() > deadline) throw std::runtime_error("late: " + violations());
+            if (Clock::now() > deadline)
+                throw std::runtime_error("a call takes more than 10 s: " + violations());
         }
         for (Rank rank = 0; rank < kRanks; ++rank) {
             if (operations[at(rank)]->state != run::Operation::State::complete)
@@ -176,7 +178,7 @@ class StrictJob {
     StrictFabric strict_;
     BoundCall barrier_;
     std::deque<std::vector<std::byte>> memory_;
-    std::deque<std::vector<double>> vectors_;
+    std::deque<std::vector<double>> buffers_;
     std::deque<link::Wire> wires_;
     std::deque<run::RealEngine> engines_;
     std::vector<run::TeamState*> teams_;
@@ -184,16 +186,15 @@ class StrictJob {
 
 constexpr int kWarmUp = 100;  // first calls also connect ranks and send credits
 constexpr int kAllreduces = 200;
-constexpr int kBroadcasts =
-    16;  // few enough that the bank rule inserts no barrier after the last allreduce
+constexpr int kBroadcasts = 16;  // so few that the bank rule inserts no barrier among them
 
 using Writes = std::vector<double>;
 
 TEST(StrictWrites, AllreduceTakesTwoWritesPerRankAndBroadcastOnePerEdge) {
     StrictJob job({.inject_bytes = 128, .iov_limit = 4}, stream_profile());
     const BoundCall allreduce = bind_call("allreduce", "a2,a2", 1);
-    const BoundCall larger = bind_call("allreduce", "a2,a2", kVector);
-    const BoundCall broadcast = bind_call("broadcast", "binomial", kVector);
+    const BoundCall larger = bind_call("allreduce", "a2,a2", kLongElements);
+    const BoundCall broadcast = bind_call("broadcast", "binomial", kLongElements);
     job.call(allreduce, kWarmUp);
     EXPECT_EQ(job.value(0), 1);  // only the first element is combined
     EXPECT_EQ(job.writes_of(allreduce, kAllreduces), (Writes{2, 2, 2, 2}));
@@ -233,8 +234,8 @@ TEST(StrictMemory, AFailureToPinNamesTheLimit) {
 
 TEST(StrictWrites, TheFlagTakesAWriteOfItsOwnWithOneTarget) {
     StrictJob job({.inject_bytes = 128, .iov_limit = 1}, stream_profile());
-    job.call(bind_call("allreduce", "a2,a2", kVector), kWarmUp);
-    EXPECT_EQ(job.writes_of(bind_call("broadcast", "binomial", kVector), kBroadcasts),
+    job.call(bind_call("allreduce", "a2,a2", kLongElements), kWarmUp);
+    EXPECT_EQ(job.writes_of(bind_call("broadcast", "binomial", kLongElements), kBroadcasts),
               (Writes{4, 0, 2, 0}));
     EXPECT_EQ(job.violations(), "");
 }
