@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: barriers of all schedules synchronize, and dissemination with a radix for each round, too.
-// A sender uses one signal number for all receivers of a round where that is possible.
+// Goal: barriers of all schedules synchronize, and so does dissemination with a radix for each
+// round. A sender uses one signal number for all receivers of a round where possible.
 // Method: the verifier on all schedules for small numbers of ranks; the steps of worked examples.
 #include "collectives/notation/enumerate.hpp"
 #include "plan/schedule/step.hpp"
@@ -29,17 +29,17 @@ TEST(BarrierProof, EveryScheduleSynchronizes) {
 }
 
 TEST(BarrierProof, EachRoundMayHaveItsOwnRadix) {
-    for (const auto& [rounds, covers] :
+    for (const auto& [rounds, size_max] :
          std::vector<std::pair<const char*, int>>{{"a3,a2", 6}, {"a2,a3", 6}, {"a4,a2,a3", 24}}) {
-        for (int size = 1; size <= covers; ++size) {
+        for (int size = 1; size <= size_max; ++size) {
             const auto verdict = prove("barrier", fmt::format("dissemination:rounds=({})", rounds),
                                        {.size = size, .elements = 0});
             EXPECT_TRUE(verdict.valid && verdict.synchronizing) << rounds << ' ' << size;
         }
-        const auto more =
+        const auto too_large =
             generate("barrier", *parse_spec(fmt::format("dissemination:rounds=({})", rounds)),
-                     {.size = covers + 1});
-        EXPECT_FALSE(more.ok());
+                     {.size = size_max + 1});
+        EXPECT_FALSE(too_large.ok());
     }
     for (const char* spec : {"dissemination:k=1,rounds=(a2)", "dissemination:rounds=2",
                              "dissemination:rounds=(c2m2,a2,e2m2)", "dissemination:rounds=(up)"})

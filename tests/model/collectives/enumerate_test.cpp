@@ -28,7 +28,7 @@ std::uint64_t count_visits(Rank size, ScheduleFamily family) {
 TEST(Enumerate, CountsMatchEnumerationAndPublishedSums) {
     std::uint64_t sums[3] = {};
     std::uint64_t up_to_32 = 0;  // schedules of at most 32 ranks
-    std::uint64_t most = 0;      // maximum for one number of ranks
+    std::uint64_t largest = 0;   // maximum for one number of ranks
     for (Rank size = 2; size <= 128; ++size) {
         std::uint64_t here = 0;
         for (const ScheduleFamily family : kFamilies) {
@@ -38,13 +38,13 @@ TEST(Enumerate, CountsMatchEnumerationAndPublishedSums) {
             here += count;
         }
         if (size <= 32) up_to_32 += here;
-        most = std::max(most, here);
+        largest = std::max(largest, here);
     }
     EXPECT_EQ(sums[0], 1441U);
     EXPECT_EQ(sums[1], 253458U);
     EXPECT_EQ(sums[2], 57456U);
     EXPECT_EQ(up_to_32, 5013U);
-    EXPECT_EQ(most, 9229U);
+    EXPECT_EQ(largest, 9229U);
 }
 
 TEST(Enumerate, EveryScheduleIsValidUniqueAndParsedBack) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange_proof.hpp - proofs of v-collectives: the messages of a call, of which each rank knows
-// only its own, and the programs that send them.
+// exchange_proof.hpp - proofs of v-collectives: the messages of a call, and the programs that send
+// them, which are generated on each rank from its own messages only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,11 +32,11 @@ struct Exchange {
     }
     /// Returns the number of units of each block at a rank: enough for its largest message.
     [[nodiscard]] std::uint64_t pieces(Rank rank) const {
-        std::uint64_t most = 1;
+        std::uint64_t units = 1;
         for (const auto* list : {&sent_by(rank), &received_by(rank)})
             for (const Message& message : *list)
-                most = std::max(most, (message.count + piece - 1) / piece);
-        return most;
+                units = std::max(units, (message.count + piece - 1) / piece);
+        return units;
     }
     /// Returns the number of units in a rank's input. The units of its output follow.
     [[nodiscard]] std::uint32_t input_units(Rank rank) const {

@@ -63,7 +63,7 @@ void expect_all(std::string_view collective, const std::string& text, Elements e
     });
 }
 
-// Elements of a buffer: one for each block.
+// Elements of a buffer of n ranks: one for each rank, or the largest power of two up to n.
 inline Count one_a_rank(Count n) {
     return n;
 }

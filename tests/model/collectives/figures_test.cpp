@@ -50,16 +50,18 @@ TEST(BlocksProof, ReduceScattersSendAllButTheOwnBlock) {
 }
 
 TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
+    // Returns the maximum number of blocks that one of p ranks reduces, the first `folded` of which
+    // stand for a pair.
     const auto reduced_max = [](Count p, Count folded) {
-        Count most = 0;
-        for (Count w = 0; w < p; ++w) {
-            Count reduced = w < folded ? p + folded : 0;
+        Count largest = 0;
+        for (Count rank = 0; rank < p; ++rank) {
+            Count reduced = rank < folded ? p + folded : 0;
             for (Count stride = 2; stride <= p; stride *= 2)
-                for (Count like = w % stride; like < p; like += stride)
-                    reduced += like < folded ? 2 : 1;
-            most = std::max(most, reduced);
+                for (Count block = rank % stride; block < p; block += stride)
+                    reduced += block < folded ? 2 : 1;
+            largest = std::max(largest, reduced);
         }
-        return most;
+        return largest;
     };
     expect_all("reduce_scatter", "recursive-halving", one_a_rank, [&](Count n, Count) {
         const Count p = std::bit_floor(n);
@@ -148,8 +150,9 @@ TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
         for (Count block = m; block > 0; block /= 2) {
             if ((n & block) == 0) continue;
             const bool has_smaller = (n & (block - 1)) != 0;
-            const Count sent = 2 * (m - m / block) + (larger != 0 ? m / block : 0) +  // up
-                               (has_smaller ? m / block : 0);                         // and down
+            // Within the block, to the next larger block and to the next smaller block.
+            const Count sent =
+                2 * (m - m / block) + (larger != 0 ? m / block : 0) + (has_smaller ? m / block : 0);
             figures.total += block * sent;
             figures.sent_max = std::max(figures.sent_max, sent);
             figures.reduced_max = std::max(figures.reduced_max, m - (has_smaller ? 0 : m / block));
@@ -204,12 +207,12 @@ TEST(ReduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
         const Count steps = log2_floor(n);
         const Count folds = pairs > 0 ? m / 2 : 0;
         const Count top = root < 2 * pairs ? root / 2 : root - pairs;
-        Count most = 2 * folds;  // elements sent by a rank whose partner represents the pair
+        Count sent_max = 2 * folds;  // by a rank whose partner represents the pair
         for (Count number = 0; number < p; ++number)
-            most =
-                std::max(most, m - m / p + (number < pairs ? m / 2 : 0) + gathered(m, number, top));
+            sent_max = std::max(
+                sent_max, m - m / p + (number < pairs ? m / 2 : 0) + gathered(m, number, top));
         return Figures{halving_rounds(p, pairs, top), p * steps + p - 1 + 3 * pairs,
-                       p * m - m + 3 * pairs * m / 2 + steps * m / 2, most, m - m / p + folds};
+                       p * m - m + 3 * pairs * m / 2 + steps * m / 2, sent_max, m - m / p + folds};
     });
 }
 

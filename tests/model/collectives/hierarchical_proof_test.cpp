@@ -41,8 +41,8 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
 
 /// Expects that a part that uses peers' memory is refused: leaders share no memory, and a block of
 /// an alltoall's part consists of several separate blocks.
-void expect_no_part(const char* collective, const char* key, const std::string& inner,
-                    const char* reason) {
+void expect_refused_part(const char* collective, const char* key, const std::string& inner,
+                         const char* reason) {
     const auto spec = parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
     const auto program = generate(collective, *spec,
                                   {.size = 8,
@@ -71,17 +71,17 @@ TEST(HierarchicalProof, EveryAlgorithmCanBeAPart) {
                                Parts{"alltoall", "alltoall", "alltoall", nullptr},
                                Parts{"scan", "scan", "exscan", "broadcast"},
                                Parts{"exscan", "exscan", "exscan", "broadcast"}}) {
-        for (const auto& [key, of] : {std::pair{"node", parts.node}, std::pair{"net", parts.net},
-                                      std::pair{"down", parts.down}}) {
-            if (of == nullptr) continue;
-            for (const std::string& inner : specs_to_try(of)) {
+        for (const auto& [key, part] : {std::pair{"node", parts.node}, std::pair{"net", parts.net},
+                                        std::pair{"down", parts.down}}) {
+            if (part == nullptr) continue;
+            for (const std::string& inner : specs_to_try(part)) {
                 if (inner == "multiplying") continue;  // needs a schedule
                 const auto spec = parse_spec(inner);
-                if ((*find_algorithm(of, *spec))->properties_of(*spec).direct &&
-                    (key == std::string_view("net") || of == std::string_view("alltoall"))) {
-                    expect_no_part(parts.collective, key, inner,
-                                   key == std::string_view("net") ? "ranks that share a node"
-                                                                  : "stand for several");
+                if ((*find_algorithm(part, *spec))->properties_of(*spec).direct &&
+                    (key == std::string_view("net") || part == std::string_view("alltoall"))) {
+                    expect_refused_part(parts.collective, key, inner,
+                                        key == std::string_view("net") ? "ranks that share a node"
+                                                                       : "stand for several");
                     continue;
                 }
                 EXPECT_GT(prove_with(parts.collective, key, inner), 0)
@@ -246,6 +246,7 @@ TEST(HierarchicalProof, LoopsOfThePartsAreMerged) {
             std::ranges::count(program.steps, plan::StepKind::loop, &plan::Step::kind);
         EXPECT_EQ(loops, 1);
         EXPECT_EQ(program.segments, 4U);
+        // The loop, whose `signal` is its number of steps, has all other steps.
         EXPECT_EQ(program.steps.front().signal + 1, program.steps.size());
     }
 }
@@ -297,18 +298,18 @@ TEST(HierarchicalProof, UnusableRequestsAreRefusedWithTheReason) {
     };
     GenerateRequest other = request;
     other.size = 7;
-    GenerateRequest free = request;
-    free.ordered = false;
+    GenerateRequest unordered = request;
+    unordered.ordered = false;
     for (const Case& c :
          {Case{"hierarchical", request,
                "allreduce hierarchical combines the ranks of a node first"},
           Case{"hierarchical", other, "layout: it has 8 ranks, the team has 7"},
-          Case{"hierarchical:net=(bring)", free,
+          Case{"hierarchical:net=(bring)", unordered,
                "character 19: allreduce has no algorithm 'bring'"},
-          Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", free,
+          Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", unordered,
                "allreduce ring:segments=3 has 3 segments, another part has 2: all go through"},
-          Case{"hierarchical:node=up", free, "character 19: reduce has no algorithm 'up'"},
-          Case{"hierarchical:nodes=(a2)", free,
+          Case{"hierarchical:node=up", unordered, "character 19: reduce has no algorithm 'up'"},
+          Case{"hierarchical:nodes=(a2)", unordered,
                "character 14: hierarchical has no parameter 'nodes'; it has node, net, down, "
                "segments, near"}}) {
         const auto program = generate("allreduce", *parse_spec(c.spec), c.request);

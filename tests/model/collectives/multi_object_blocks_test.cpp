@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: multi-object collectives, in which every rank of a node drives the network, send the
-// messages of their paper for blocks and for long buffers. registry_proof_test.cpp proves results
-// on nodes of every shape.
+// Goal: multi-object collectives, in which every rank of a node communicates over the network, send
+// the messages of their paper for blocks and for long buffers. registry_proof_test.cpp proves
+// results on nodes of every shape.
 // Method: counts of network messages are compared with the paper's figures.
 #include <algorithm>
 
@@ -130,17 +130,17 @@ TEST(MultiObject, EachRankOfANodeCombinesOneChunk) {
 
 // --- long blocks -------------------------------------------------------------------------------
 
-struct Long {
+struct LongCall {
     const char* collective;
     const char* spec;
 };
-constexpr Long kLong[] = {{"allgather", "multi-object-ring"},
-                          {"allgather", "multi-object-bruck"},
-                          {"allreduce", "multi-object-large"},
-                          {"allreduce", "multi-object-small"},
-                          {"scatter", "multi-object"}};
+constexpr LongCall kLongCalls[] = {{"allgather", "multi-object-ring"},
+                                   {"allgather", "multi-object-bruck"},
+                                   {"allreduce", "multi-object-large"},
+                                   {"allreduce", "multi-object-small"},
+                                   {"scatter", "multi-object"}};
 
-std::vector<plan::Program> long_programs(const plan::Layout& layout, const Long& call,
+std::vector<plan::Program> long_programs(const plan::Layout& layout, const LongCall& call,
                                          const std::string& spec) {
     const bool rooted = is_rooted(call.collective);
     return programs_on(layout, call.collective, spec,
@@ -155,7 +155,7 @@ std::size_t mapped_blocks(const plan::Program& program) {
 
 TEST(MultiObject, LongBlocksAreReadByPeersAndNotPutToThem) {
     const plan::Layout layouts[] = {{6, 3}, {7, 3}, {8, 4}, dealt_layout(7, 3)};
-    for (const Long& call : kLong) {
+    for (const LongCall& call : kLongCalls) {
         for (const plan::Layout& layout : layouts) {
             SCOPED_TRACE(
                 fmt::format("{} {} on {} ranks", call.collective, call.spec, layout.size()));
@@ -203,7 +203,7 @@ LocalPuts local_puts(const plan::Layout& layout, const std::vector<plan::Program
 TEST(MultiObject, PayloadsAboveTheThresholdAreNeverPutLocally) {
     const plan::Layout layouts[] = {
         {6, 3}, {20, 4}, {27, 3}, layout_by({3, 1, 4}), dealt_layout(11, 3), dealt_layout(12, 2)};
-    for (const Long& call : kLong) {
+    for (const LongCall& call : kLongCalls) {
         std::uint64_t put = 0;
         for (const plan::Layout& layout : layouts) {
             for (const std::uint64_t each : {16, 60, 128, 342, 512, 1000, 1023, 1024, 1500}) {
@@ -249,7 +249,8 @@ TEST(MultiObject, AScatterCopiesEachLongBlockOnce) {
     const plan::Layout layouts[] = {{18, 2}, {30, 3}, dealt_layout(7, 3)};
     for (const plan::Layout& layout : layouts) {
         std::uint64_t copied = 0;
-        for (const plan::Program& program : long_programs(layout, kLong[4], "multi-object")) {
+        for (const plan::Program& program :
+             long_programs(layout, {"scatter", "multi-object"}, "multi-object")) {
             EXPECT_EQ(program.scratch, 0U);
             for (const plan::Step& step : program.steps)
                 if (step.kind == plan::StepKind::copy) copied += step.source.count;
@@ -260,7 +261,8 @@ TEST(MultiObject, AScatterCopiesEachLongBlockOnce) {
 
 TEST(MultiObject, PortsOfALongAllreduceReadTheInputsOfLocalPeers) {
     const plan::Layout layout(6, 3);
-    for (const plan::Program& program : long_programs(layout, kLong[2], "multi-object-large")) {
+    for (const plan::Program& program :
+         long_programs(layout, {"allreduce", "multi-object-large"}, "multi-object-large")) {
         const auto reduce =
             std::ranges::find(program.steps, plan::StepKind::reduce, &plan::Step::kind);
         ASSERT_NE(reduce, program.steps.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: multi-object collectives, in which every rank of a node drives the network, are right for
-// all numbers of nodes and ranks. They take the rounds and bytes over the network of their paper.
+// Goal: multi-object collectives, in which every rank of a node communicates over the network, are
+// right for all numbers of nodes and ranks, with the network's rounds and bytes of their paper.
 // Method: the verifier; counts of network messages.
 #include <algorithm>
 
@@ -11,6 +11,7 @@
 namespace weft::collectives {
 namespace {
 
+/// Proves an allreduce on `nodes` nodes of `each` ranks, and checks its network traffic.
 void expect_small(Rank nodes, Rank each, const std::string& spec, Rank radix) {
     const plan::Layout layout(nodes * each, each);
     const auto programs = programs_on(layout, "allreduce", spec, {.elements = 1});

@@ -23,9 +23,9 @@ Stages stages_of(const std::vector<Program>& list, const std::vector<std::uint32
             if (step.kind != StepKind::put) continue;
             std::size_t stage = 0;
             while (stage + 1 < firsts.size() && step.signal >= firsts[stage + 1]) ++stage;
-            const bool fresh =
+            const bool is_new =
                 stages[stage].insert(fmt::format("{}->{}", program.rank, step.peer)).second;
-            EXPECT_TRUE(fresh) << program.rank << " puts twice to " << step.peer;
+            EXPECT_TRUE(is_new) << program.rank << " puts twice to " << step.peer;
         }
     }
     return stages;

@@ -25,38 +25,38 @@ struct Case {
     NeighborWay way = NeighborWay::direct;
     std::uint32_t segments = 1;
     std::uint64_t count = 5;  ///< elements of a block
-    Rank node = 0;            ///< ranks that read each other's blocks in place, 0: none
+    Rank node = 0;            ///< ranks of a node, which read blocks in place; 0: no rank does
 };
 
-std::vector<plan::Program> programs_of(const Stencil& stencil, const Case& of) {
+std::vector<plan::Program> programs_of(const Stencil& stencil, const Case& tested) {
     std::vector<plan::Program> programs;
     const auto ranks = static_cast<Rank>(stencil.grid().ranks());
     for (Rank rank = 0; rank < ranks; ++rank) {
         std::vector<bool> mapped;
-        for (Rank peer = 0; peer < ranks && of.node > 0; ++peer)
-            mapped.push_back(peer / of.node == rank / of.node);
+        for (Rank peer = 0; peer < ranks && tested.node > 0; ++peer)
+            mapped.push_back(peer / tested.node == rank / tested.node);
         programs.push_back(generate_neighbors({.stencil = &stencil,
-                                               .data = of.data,
-                                               .way = of.way,
+                                               .data = tested.data,
+                                               .way = tested.way,
                                                .rank = rank,
-                                               .segments = of.segments,
-                                               .elements = of.count * stencil.offsets().size(),
-                                               .mapped = of.node > 0 ? &mapped : nullptr}));
+                                               .segments = tested.segments,
+                                               .elements = tested.count * stencil.offsets().size(),
+                                               .mapped = tested.node > 0 ? &mapped : nullptr}));
     }
     return programs;
 }
 
-plan::Verdict prove(const Stencil& stencil, const Case& of,
+plan::Verdict prove(const Stencil& stencil, const Case& tested,
                     const std::vector<plan::Program>& programs) {
-    const plan::Contract contract = neighbor_contract(stencil, of.data);
+    const plan::Contract contract = neighbor_contract(stencil, tested.data);
     return plan::verify({.programs = programs,
                          .contract = &contract,
-                         .elements = of.count * stencil.offsets().size(),
+                         .elements = tested.count * stencil.offsets().size(),
                          .in_place = false});
 }
 
-plan::Verdict prove(const Stencil& stencil, const Case& of) {
-    return prove(stencil, of, programs_of(stencil, of));
+plan::Verdict prove(const Stencil& stencil, const Case& tested) {
+    return prove(stencil, tested, programs_of(stencil, tested));
 }
 
 Stencil stencil_of(const std::vector<Rank>& extents, std::vector<bool> periodic,
@@ -88,12 +88,12 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
                         stencil_of(extents, periodic_in(extents.size(), bits), offsets);
                     for (const NeighborData data : kData) {
                         for (const NeighborWay way : kWays) {
-                            const Case of{
+                            const Case tested{
                                 .data = data,
                                 .way = way,
                                 .segments = 1U + (bits + static_cast<unsigned>(proven)) % 3,
                                 .node = proven / 4 % 4};
-                            const auto verdict = prove(stencil, of);
+                            const auto verdict = prove(stencil, tested);
                             ASSERT_TRUE(verdict.valid)
                                 << dimensions << " dimensions, grid " << extents.front() << ".., "
                                 << bits << ", reach " << reach << ", way " << static_cast<int>(way)
@@ -122,7 +122,8 @@ TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
                                            box_offsets(figure.dimensions, figure.reach));
         const auto ranks = static_cast<std::uint64_t>(stencil.grid().ranks());
         for (const NeighborData data : kData) {
-            if (ranks > 30 && data == NeighborData::own) continue;  // saves time: equal messages
+            // Saves time; the numbers of messages do not depend on `data`.
+            if (ranks > 30 && data == NeighborData::own) continue;
             const auto direct = prove(stencil, {data, NeighborWay::direct});
             ASSERT_TRUE(direct.valid) << direct.error;
             EXPECT_EQ(direct.messages, ranks * figure.direct);
@@ -190,12 +191,12 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
             extents, periodic_in(extents.size(), static_cast<unsigned>(random.below(8))), offsets);
         for (const NeighborData data : kData) {
             for (const NeighborWay way : kWays) {
-                const Case of{data, way, 1 + static_cast<std::uint32_t>(random.below(3)),
-                              random.below(9), static_cast<Rank>(random.below(4))};
-                const auto programs = programs_of(stencil, of);
-                const auto verdict = prove(stencil, of, programs);
+                const Case tested{data, way, 1 + static_cast<std::uint32_t>(random.below(3)),
+                                  random.below(9), static_cast<Rank>(random.below(4))};
+                const auto programs = programs_of(stencil, tested);
+                const auto verdict = prove(stencil, tested, programs);
                 ASSERT_TRUE(verdict.valid) << trial << ": " << verdict.error;
-                const auto local = prove(stencil, of, on_nodes(programs, 1 + trial % 5));
+                const auto local = prove(stencil, tested, on_nodes(programs, 1 + trial % 5));
                 ASSERT_TRUE(local.valid) << trial << " on nodes: " << local.error;
             }
         }
@@ -205,16 +206,16 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
 TEST(NeighborhoodProof, AMissingOrMisdirectedMessageIsDetected) {
     const Stencil stencil = stencil_of({3, 3}, periodic_in(2, 3), box_offsets(2, 1));
     for (const NeighborWay way : kWays) {
-        const Case of{NeighborData::own, way};
-        auto programs = programs_of(stencil, of);
+        const Case tested{NeighborData::own, way};
+        auto programs = programs_of(stencil, tested);
         for (plan::Step& step : programs[4].steps)
             if (step.kind == plan::StepKind::put && step.signal == 1) step.peer = 0;
-        EXPECT_FALSE(prove(stencil, of, programs).valid);
-        programs = programs_of(stencil, of);
+        EXPECT_FALSE(prove(stencil, tested, programs).valid);
+        programs = programs_of(stencil, tested);
         for (plan::Program& program : programs)  // right ranks, wrong block
             for (plan::Block& block : program.blocks)
                 if (block.buffer == plan::Buffer::input && block.first < 2) block.first ^= 1;
-        EXPECT_FALSE(prove(stencil, of, programs).valid);
+        EXPECT_FALSE(prove(stencil, tested, programs).valid);
     }
 }
 
@@ -247,9 +248,9 @@ std::vector<Message> messages_along(std::span<const Rank> peers,
 /// Returns the largest number of edges to one rank.
 std::uint32_t parallel_edges(std::span<const Rank> peers) {
     std::map<Rank, std::uint32_t> edges;
-    std::uint32_t most = 1;
-    for (const Rank peer : peers) most = std::max(most, ++edges[peer]);
-    return most;
+    std::uint32_t parallel_max = 1;
+    for (const Rank peer : peers) parallel_max = std::max(parallel_max, ++edges[peer]);
+    return parallel_max;
 }
 
 /// A directed graph, which may have parallel edges and edges from a rank to itself. An edge carries
@@ -287,7 +288,7 @@ class Graph {
 
 TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
     base::Random random(12);
-    std::uint32_t most = 1;
+    std::uint32_t parallel_max = 1;
     for (int trial = 0; trial < 200; ++trial) {
         const std::size_t ranks = 1 + random.below(12);
         Graph graph(ranks, 1 + random.below(4));
@@ -300,12 +301,12 @@ TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
             if (source != target) elements += count;
         }
         const Exchange exchange = graph.exchange();
-        most = std::max(most, exchange.parallel);
+        parallel_max = std::max(parallel_max, exchange.parallel);
         const auto verdict = exchange.verify();
         ASSERT_TRUE(verdict.valid) << trial << ": " << verdict.error;
         EXPECT_EQ(verdict.bytes_total, elements * 8);
     }
-    EXPECT_GT(most, 2U);
+    EXPECT_GT(parallel_max, 2U);
 }
 
 TEST(NeighborhoodProof, TwoParallelEdgesInOneSlotAreDetected) {

@@ -98,8 +98,8 @@ inline plan::Verdict proves(std::string_view collective, const std::string& spec
 
 /// Puts and signals to other nodes.
 struct NetworkTraffic {
-    std::uint64_t rounds = 0;          ///< number in the longest chain
-    std::uint64_t messages = 0;        ///< number
+    std::uint64_t rounds = 0;  ///< messages in the longest chain
+    std::uint64_t messages = 0;
     std::vector<std::uint64_t> units;  ///< number of units that each rank sends
 };
 
@@ -109,18 +109,18 @@ inline NetworkTraffic network_traffic(const plan::Layout& layout,
     NetworkTraffic traffic;
     traffic.units.resize(programs.size());
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> raised;
-    struct At {
+    struct LaneState {
         const plan::Program* program;
         std::uint32_t next, end;
     };
-    std::vector<At> lanes;
-    std::vector<std::uint64_t> chain(programs.size());
+    std::vector<LaneState> lanes;
+    std::vector<std::uint64_t> chain(programs.size());  // messages in a rank's longest chain
     for (const plan::Program& program : programs)
         for (const plan::Lane& lane : program.lanes)
             lanes.push_back({&program, lane.first, lane.first + lane.count});
     for (bool moved = true; moved;) {
         moved = false;
-        for (At& at : lanes) {
+        for (LaneState& at : lanes) {
             const Rank rank = at.program->rank;
             std::uint64_t& own = chain[static_cast<std::size_t>(rank)];
             for (; at.next < at.end; ++at.next, moved = true) {
@@ -144,7 +144,7 @@ inline NetworkTraffic network_traffic(const plan::Layout& layout,
             }
         }
     }
-    for (const At& at : lanes) EXPECT_EQ(at.next, at.end);
+    for (const LaneState& at : lanes) EXPECT_EQ(at.next, at.end);
     return traffic;
 }
 

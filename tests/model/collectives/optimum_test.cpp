@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the pruned search finds the cheapest schedule.
 // Method: the search is compared with an enumeration of all schedules of up to 150 ranks, for
-// several ratios of latency to message cost. Larger sizes have the published optima.
+// several ratios of latency to message cost. Some sizes are compared with published optima.
 #include "collectives/notation/optimum.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::int64_t cheapest(Rank size, ScheduleFamily family, const StageCost& cost) {
     return least;
 }
 
-TEST(Optimum, TheCheapestOfAllSchedulesIsFound) {
+TEST(Optimum, TheSearchReturnsTheCheapestOfAllSchedules) {
     for (const StageCost& cost : {kArcher, StageCost{1000, 1000}, StageCost{1000, 100},
                                   StageCost{0, 10}, StageCost{100, 0}}) {
         const OptimumSearch search(150, cost);

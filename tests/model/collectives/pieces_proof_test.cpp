@@ -52,24 +52,24 @@ const Exchange kExchanges[] = {
 };
 
 /// Returns a request for a buffer of `count` elements, or for blocks of `count` elements.
-GenerateRequest request_of(const Exchange& of, Rank size, std::uint32_t segments,
+GenerateRequest request_of(const Exchange& exchange, Rank size, std::uint32_t segments,
                            std::uint64_t count) {
     GenerateRequest request{.size = size,
-                            .root = is_rooted(of.collective) ? size / 2 : plan::kNoRank,
+                            .root = is_rooted(exchange.collective) ? size / 2 : plan::kNoRank,
                             .segments = segments,
-                            .elements = contract(of.collective).vector_elements(size, count)};
-    if (of.nodes) request.layout = plan::Layout(size, 3);
+                            .elements = contract(exchange.collective).vector_elements(size, count)};
+    if (exchange.nodes) request.layout = plan::Layout(size, 3);
     return request;
 }
 
-std::string name_of(const Exchange& of, const GenerateRequest& request) {
-    return fmt::format("{} {} on {} ranks, {} elements in {} segments", of.collective, of.spec,
-                       request.size, request.elements, request.segments);
+std::string name_of(const Exchange& exchange, const GenerateRequest& request) {
+    return fmt::format("{} {} on {} ranks, {} elements in {} segments", exchange.collective,
+                       exchange.spec, request.size, request.elements, request.segments);
 }
 
 /// Returns the programs, or none if the algorithm does not serve this number of ranks.
-std::vector<plan::Program> programs_of(const Exchange& of, const GenerateRequest& request) {
-    return generate_if_served(of.collective, *parse_spec(of.spec), request);
+std::vector<plan::Program> programs_of(const Exchange& exchange, const GenerateRequest& request) {
+    return generate_if_served(exchange.collective, *parse_spec(exchange.spec), request);
 }
 
 /// Expects as many segments in flight as the cells of a team permit, up to the limit.
@@ -84,57 +84,58 @@ void expect_large_window(const plan::Program& program, const std::string& call) 
 }
 
 TEST(PiecesProof, SegmentsInFlightAreRight) {
-    for (const Exchange& of : kExchanges) {
+    for (const Exchange& exchange : kExchanges) {
         int proved = 0;
         int in_flight = 0;
         for (const Rank size : {7, 9, 12, 13, 17})
             for (const std::uint32_t segments : {2U, 3U, 5U, 8U, 16U, 31U}) {
-                const GenerateRequest request = request_of(of, size, segments, 240);
-                const auto programs = programs_of(of, request);
+                const GenerateRequest request = request_of(exchange, size, segments, 240);
+                const auto programs = programs_of(exchange, request);
                 if (programs.empty()) continue;
-                const std::string call = name_of(of, request);
+                const std::string call = name_of(exchange, request);
                 const plan::Program& first = programs.front();
                 expect_large_window(first, call);
                 in_flight += first.window() > 1 ? 1 : 0;
-                const auto verdict = prove(of.collective, programs, request.elements);
+                const auto verdict = prove(exchange.collective, programs, request.elements);
                 EXPECT_TRUE(verdict.valid) << call << ": " << verdict.error;
                 ++proved;
             }
-        EXPECT_GE(proved, 6) << of.spec;
-        EXPECT_GE(in_flight, 5) << of.spec;
+        EXPECT_GE(proved, 6) << exchange.spec;
+        EXPECT_GE(in_flight, 5) << exchange.spec;
     }
 }
 
 TEST(PiecesProof, AnyCountIsRight) {
-    for (const Exchange& of : kExchanges) {
+    for (const Exchange& exchange : kExchanges) {
         for (const Rank size : {1, 2, 11, 12})
             for (const std::uint32_t segments : {2U, 7U, 16U})
                 for (const std::uint64_t count : {0U, 1U, 5U, 97U}) {
-                    const GenerateRequest request = request_of(of, size, segments, count);
-                    const auto programs = programs_of(of, request);
+                    const GenerateRequest request = request_of(exchange, size, segments, count);
+                    const auto programs = programs_of(exchange, request);
                     if (programs.empty()) continue;
-                    const auto verdict = prove(of.collective, programs, request.elements);
-                    EXPECT_TRUE(verdict.valid) << name_of(of, request) << ": " << verdict.error;
+                    const auto verdict = prove(exchange.collective, programs, request.elements);
+                    EXPECT_TRUE(verdict.valid)
+                        << name_of(exchange, request) << ": " << verdict.error;
                 }
     }
 }
 
-/// Expects that the verifier rejects each exchange after a change of all its programs, with this
-/// text in the reason. Exchanges that `change` leaves as they are do not count; returns the number
-/// of the others.
+/// Changes all programs of each exchange. Expects that the verifier rejects the changed exchanges,
+/// with this text in the reason. Returns the number of changed exchanges; change() returns false if
+/// it has left a program as it was.
 int expect_rejected(const std::function<bool(plan::Program&)>& change, std::string_view reason) {
     int rejected = 0;
-    for (const Exchange& of : kExchanges)
+    for (const Exchange& exchange : kExchanges)
         for (const Rank size : {12, 13}) {
-            const GenerateRequest request = request_of(of, size, 31, 240);
-            auto programs = programs_of(of, request);
+            const GenerateRequest request = request_of(exchange, size, 31, 240);
+            auto programs = programs_of(exchange, request);
             bool changed = false;
             for (plan::Program& program : programs) changed = change(program) || changed;
             if (!changed) continue;
-            const auto verdict = prove(of.collective, programs, request.elements);
-            EXPECT_FALSE(verdict.valid) << name_of(of, request);
+            const auto verdict = prove(exchange.collective, programs, request.elements);
+            EXPECT_FALSE(verdict.valid) << name_of(exchange, request);
             EXPECT_NE(verdict.error.find(reason), verdict.error.npos)
-                << name_of(of, request) << ": " << verdict.error;
+                << name_of(exchange, request) << ": " << verdict.error;
             ++rejected;
         }
     return rejected;
@@ -147,7 +148,7 @@ TEST(PiecesProof, ASlotThatIsUsedOneSegmentTooEarlyIsRejected) {
 
 TEST(PiecesProof, HalfTheCopiesOfSlotsAreRejected) {
     const auto change = [](plan::Program& program) {
-        // The rounds that r leaves out need two copies only in small teams.
+        // With omitted rounds (r=1), two copies are necessary only in small teams.
         if (program.algorithm.starts_with("generalized")) return false;
         const bool has_two = program.depth > program.window();
         if (has_two) program.depth = program.window();
@@ -170,7 +171,7 @@ TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {
 
 TEST(PiecesProof, ASignalThatCountsForAnotherSegmentIsRejected) {
     const auto change = [](plan::Program& program) {
-        // The copies of the lanes run each other's segments once more.
+        // Shifts the first segment of each lane, and sets that of the last lane to 0.
         if (program.window() < 2 || program.lanes.empty()) return false;
         for (plan::Lane& lane : program.lanes) lane.start = (lane.start + 1) % program.window();
         program.lanes.back().start = 0;
@@ -179,10 +180,10 @@ TEST(PiecesProof, ASignalThatCountsForAnotherSegmentIsRejected) {
     EXPECT_GE(expect_rejected(change, "does not share the steps"), 40);
 }
 
-TEST(PiecesProof, ACreditOfAnotherLaneIsRejected) {
+TEST(PiecesProof, ACreditThatIsTooEarlyIsRejected) {
     const auto change = [](plan::Program& program) {
         bool changed = false;
-        if (program.collective != "scan") return false;  // nothing else orders its ranks
+        if (program.collective != "scan") return false;  // only a scan needs its credits
         for (plan::Step& step : program.steps)
             if (step.lag != 0) {
                 --step.lag;

@@ -6,7 +6,7 @@
 // segments, and rank order if the algorithm supports it. Calls are separate and in place; if ranks
 // use each other's buffers, also in place on some ranks only. Nodes have every shape, and
 // programs are also checked as rewritten by the runtime. The ordinary run covers up to 13 ranks,
-// the full mode 64. Only "multiplying" is named here: a new algorithm needs no change.
+// the full mode 64. The test names only "multiplying", so a new algorithm needs no change here.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -152,9 +152,9 @@ bool prove_size(SpecProof& proof, Rank size) {
 }
 
 TEST_P(RegistryProof, EverySpecIsRightForEveryCountAndRoot) {
-    const Rank most = test::full_mode() ? 64 : 13;
+    const Rank size_max = test::full_mode() ? 64 : 13;
     for_each_spec([&](const std::string& text, SpecProof& proof) {
-        for (Rank size = 1; size <= most; ++size)
+        for (Rank size = 1; size <= size_max; ++size)
             if (!prove_size(proof, size)) break;
         if (proof.algorithm().name == "multiplying") return;  // its schedules have other tests
         EXPECT_GT(proof.proved(), 0) << text << " was refused for all sizes";
@@ -192,6 +192,7 @@ std::vector<plan::Layout> layouts() {
 
 TEST_P(RegistryProof, NodesOfEveryShapeAreRightOrRefused) {
     const std::vector<plan::Layout> all = layouts();
+    // Each rank has a block for each rank, so the programs are long.
     const bool each_to_each =
         find_collective(GetParam())->contribution == Contribution::owner_own_block;
     for_each_spec([&](const std::string& text, SpecProof& proof) {
@@ -218,9 +219,9 @@ TEST_P(RegistryProof, NodesOfEveryShapeAreRightOrRefused) {
 TEST_P(RegistryProof, PipelinesHaveConstantDescriptors) {
     for_each_spec([&](const std::string& text, SpecProof& proof) {
         const auto& parameters = proof.algorithm().parameters;
-        const bool cuts =
+        const bool has_segments =
             std::ranges::find(parameters, "segments", &Parameter::name) != parameters.end();
-        if (!cuts || text.find("segments") != text.npos) return;
+        if (!has_segments || text.find("segments") != text.npos) return;
         if (delivers_directly(*parse_spec(text))) return;  // such buffers are sent whole
         std::uint64_t descriptors = 0;
         std::uint64_t messages = 0;

@@ -14,7 +14,7 @@
 namespace weft::collectives {
 namespace {
 
-TEST(Registry, EveryEntryIsCompleteAndFound) {
+TEST(Registry, EveryEntryIsCompleteAndFoundByItsName) {
     std::set<std::string> seen;
     for (const Algorithm& algorithm : algorithms()) {
         EXPECT_TRUE(seen.insert(fmt::format("{} {}", algorithm.collective, algorithm.name)).second);
@@ -112,19 +112,19 @@ TEST(Registry, RepeatedBlocksChangeOnlyTheTable) {
                                         .layout = layout};
                 const auto once = generate(collective, *parse_spec(text), request);
                 request.repeats_blocks = true;
-                const auto often = generate(collective, *parse_spec(text), request);
-                ASSERT_EQ(once.ok(), often.ok()) << collective << ' ' << text;
+                const auto with_repeats = generate(collective, *parse_spec(text), request);
+                ASSERT_EQ(once.ok(), with_repeats.ok()) << collective << ' ' << text;
                 if (!once) continue;
-                EXPECT_EQ(plan::canonical(*often), plan::canonical(*once))
+                EXPECT_EQ(plan::canonical(*with_repeats), plan::canonical(*once))
                     << collective << ' ' << text << ", " << layout.size() << " ranks";
-                repeated += often->blocks.size() > once->blocks.size() ? 1 : 0;
+                repeated += with_repeats->blocks.size() > once->blocks.size() ? 1 : 0;
             }
         }
     }
     EXPECT_GT(repeated, 100);
 }
 
-/// If a rank refused a call that others accept, the others would wait for it forever.
+/// If a rank refused a call that other ranks accept, those ranks would wait forever.
 TEST(Registry, RefusalsAreEqualOnAllRanks) {
     int refused = 0;
     int made = 0;

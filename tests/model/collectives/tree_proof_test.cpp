@@ -171,17 +171,17 @@ struct Costs {
 /// Returns the time at which the last rank has the message. Each rank puts to its children in the
 /// order of its steps.
 std::int64_t time_of(const std::vector<plan::Program>& programs, Rank root, Costs costs) {
-    std::map<Rank, std::int64_t> has{{root, 0}};  // arrival times
+    std::map<Rank, std::int64_t> arrivals{{root, 0}};  // time at which each rank has the message
     std::queue<Rank> next{{root}};
     std::int64_t last = 0;
     while (!next.empty()) {
         const Rank rank = next.front();
         next.pop();
-        std::int64_t start = has[rank];
+        std::int64_t start = arrivals[rank];
         last = std::max(last, start);
         for (const plan::Step& step : programs[static_cast<std::size_t>(rank)].steps) {
             if (step.kind != plan::StepKind::put) continue;
-            has[step.peer] = start + 2 * costs.overhead + costs.latency;
+            arrivals[step.peer] = start + 2 * costs.overhead + costs.latency;
             start += std::max(costs.gap, costs.overhead);
             next.push(step.peer);
         }

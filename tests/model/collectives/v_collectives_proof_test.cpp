@@ -95,9 +95,9 @@ TEST(RaggedProof, AWrongNumberOfCountsIsRefused) {
         generate("allgather", *parse_spec("ring"), {.size = 4, .elements = 6, .counts = three});
     ASSERT_FALSE(few.ok());
     EXPECT_EQ(few.failure().text, "counts: 3 given, expected one for each block of allgather");
-    const auto whole = generate("broadcast", *parse_spec("flat"),
-                                {.size = 3, .root = 0, .elements = 6, .counts = three});
-    EXPECT_FALSE(whole.ok());
+    const auto without_blocks = generate("broadcast", *parse_spec("flat"),
+                                         {.size = 3, .root = 0, .elements = 6, .counts = three});
+    EXPECT_FALSE(without_blocks.ok());
 }
 
 /// Element counts by sender and receiver.
@@ -131,11 +131,11 @@ struct Matrix {
 
 Matrix draw_matrix(base::Random& random, int size) {
     Matrix matrix{.size = size, .piece = 1 + random.below(4), .counts = {}};
-    const std::uint64_t most = 1 + random.below(30);
+    const std::uint64_t count_max = 1 + random.below(30);
     for (int from = 0; from < size; ++from) {
         Counts& row = matrix.counts.emplace_back();
         for (int to = 0; to < size; ++to)
-            row.push_back(random.chance(1, 3) ? 0 : random.below(most + 1));
+            row.push_back(random.chance(1, 3) ? 0 : random.below(count_max + 1));
     }
     return matrix;
 }

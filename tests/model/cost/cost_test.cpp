@@ -69,17 +69,17 @@ TEST(Cost, ButterfliesAndBinomialTreesMatchTheirFormulas) {
             EXPECT_EQ(static_cast<double>(butterfly.descriptor_bytes), value(expected, "memory"));
             const Cost tree = cost("broadcast", "binomial",
                                    {.size = size, .root = 0, .elements = bytes}, infiniband());
-            const FormulaResults of_tree = formula("binomial-tree", given);
-            EXPECT_NEAR(tree.time_us(), value(of_tree, "time"), 1e-9);
-            EXPECT_NEAR(tree.dynamic_uj, value(of_tree, "dynamic"), 1e-9);
-            EXPECT_EQ(static_cast<double>(tree.descriptor_bytes), value(of_tree, "memory"));
+            const FormulaResults tree_formula = formula("binomial-tree", given);
+            EXPECT_NEAR(tree.time_us(), value(tree_formula, "time"), 1e-9);
+            EXPECT_NEAR(tree.dynamic_uj, value(tree_formula, "dynamic"), 1e-9);
+            EXPECT_EQ(static_cast<double>(tree.descriptor_bytes), value(tree_formula, "memory"));
         }
     }
 }
 
 TEST(Cost, ReductionsToARootMatchRabenseifnersFormulas) {
-    // Costs in the printed formulas: 1 us for the start, 1 ns for each sent byte, 0.25 ns
-    // for each combined byte.
+    // Costs in the printed formulas: 1 us for each message, 1 ns for each sent byte, 0.25 ns for
+    // each combined byte.
     CostParameters wire{.name = "as printed"};
     wire.wire = {.model = WireModel::loggp,
                  .latency = 1'000'000,
@@ -91,19 +91,19 @@ TEST(Cost, ReductionsToARootMatchRabenseifnersFormulas) {
         const double m = static_cast<double>(bytes);
         const std::vector<FormulaValue> given{{"p", p}, {"bytes", m}};
         const double halving = value(formula("halving", given), "time_reduce");
-        const bool whole = std::has_single_bit(static_cast<std::uint32_t>(size));
+        const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(size));
         for (const Rank root : {0, 1, size / 2, size - 1}) {
             const auto time = [&](const char* spec) {
                 return cost("reduce", spec, {.size = size, .root = root, .elements = bytes}, wire)
                     .time_us();
             };
             EXPECT_LE(time("halving-doubling"), halving + 1e-9) << size << " to " << root;
-            if (whole) {
+            if (power_of_two) {
                 EXPECT_NEAR(time("halving-doubling"), halving, 1e-9) << size;
                 EXPECT_NEAR(time("binary-blocks"), halving, 1e-9) << size;
             }
-            // In the formula, results arrive at the root one after the other; in the model, at
-            // once.
+            // In the formula, results arrive at the root one after the other; in the model, at the
+            // same time.
             const double one_by_one = (p - 2) * (1 + m / p * 0.001);
             EXPECT_NEAR(time("ring"), value(formula("ring", given), "time_reduce") - one_by_one,
                         1e-9)
