@@ -52,8 +52,8 @@ plan::RankedCandidate chosen(const Setting& setting, std::string_view collective
 }
 
 /// Returns the predicted time of the chosen algorithm, or nothing for an unknown collective.
-std::optional<plan::Time> best(const Setting& setting, std::string_view collective,
-                               std::uint64_t bytes) {
+std::optional<plan::Time> best_time(const Setting& setting, std::string_view collective,
+                                    std::uint64_t bytes) {
     if (collectives::find_contract(collective) == nullptr) return std::nullopt;
     return chosen(setting, collective, bytes).predicted;
 }
@@ -65,7 +65,7 @@ TEST(Guidelines, ABarrierTakesNoLongerThanAnAllreduce) {
         // Barriers have only k-ary trees. A binomial tree, e.g. of 11 ranks on nodes of 4, can fit
         // the nodes better.
         if (allreduce.algorithm.starts_with("reduce-broadcast")) continue;
-        EXPECT_LE(best(setting, "barrier", 0), allreduce.predicted) << setting.name;
+        EXPECT_LE(best_time(setting, "barrier", 0), allreduce.predicted) << setting.name;
         ++compared;
     }
     EXPECT_GT(compared, 60);
@@ -93,20 +93,23 @@ TEST(Guidelines, AnAllreduceTakesNoLongerThanReduceAndBroadcast) {
         for (const std::uint64_t bytes : {8U, 4096U, 1U << 20}) {
             // An allreduce cannot yet combine an arbitrary reduce with an arbitrary broadcast, so
             // it may take up to 1.5 times their sum.
-            EXPECT_LE(2 * *best(setting, "allreduce", bytes),
-                      3 * (*best(setting, "reduce", bytes) + *best(setting, "broadcast", bytes)))
+            EXPECT_LE(2 * *best_time(setting, "allreduce", bytes),
+                      3 * (*best_time(setting, "reduce", bytes) +
+                           *best_time(setting, "broadcast", bytes)))
                 << setting.name << ' ' << bytes;
         }
     }
 }
 
-/// Returns a team whose ranks are in blocks on nodes or, if `dealt`, round-robin over the nodes.
-Setting setting_of(Rank ranks, Rank nodes, bool dealt) {
-    Setting setting{fmt::format("{} ranks on {} nodes{}", ranks, nodes, dealt ? ", dealt" : ""),
-                    machine_over(""), ranks};
+/// Returns a team with blocks of consecutive ranks on nodes or, if `round_robin`, one rank after
+/// the other on the next node.
+Setting setting_of(Rank ranks, Rank nodes, bool round_robin) {
+    Setting setting{
+        fmt::format("{} ranks on {} nodes{}", ranks, nodes, round_robin ? ", dealt" : ""),
+        machine_over(""), ranks};
     const Rank each = (ranks + nodes - 1) / nodes;
     for (Rank rank = 0; rank < ranks; ++rank)
-        setting.machine.node_of.push_back(dealt ? rank % nodes : rank / each);
+        setting.machine.node_of.push_back(round_robin ? rank % nodes : rank / each);
     setting.machine.host_ranks = each;
     setting.machine.host_processors = 4096;
     return setting;
@@ -136,8 +139,8 @@ void expect_programs(const Setting& setting, CallClass call) {
 TEST(Choice, TheChosenAlgorithmHasProgramsForTheTeam) {
     for (const Rank ranks : {8, 12, 96, 97}) {
         for (const Rank nodes : {1, 2, 4, ranks}) {
-            for (const bool dealt : {false, true}) {
-                const Setting setting = setting_of(ranks, nodes, dealt);
+            for (const bool round_robin : {false, true}) {
+                const Setting setting = setting_of(ranks, nodes, round_robin);
                 for (const std::string_view collective : collectives::collectives())
                     for (const std::uint64_t elements : {1U, 1024U})
                         for (const bool ordered : {false, true})

@@ -139,7 +139,7 @@ TEST(MemoryCosts, ReductionsFromPutTargetsOccupyTheReceiver) {
         "mapped_reduce_ns_per_byte 0.0241\ncopy_ns_per_byte 0.0309\ncold_ns_per_byte 0.0047\n"
         "cache_bytes 524288\n");
     ASSERT_TRUE(costs.ok());
-    const auto of = [&](Rank ranks, std::uint64_t bytes) {
+    const auto choice_on = [&](Rank ranks, std::uint64_t bytes) {
         Machine machine = run::machine_over("");
         machine.host_ranks = ranks;
         machine.host_processors = 2;
@@ -147,8 +147,8 @@ TEST(MemoryCosts, ReductionsFromPutTargetsOccupyTheReceiver) {
         machine.direct = true;
         return chosen("reduce", machine, ranks, bytes);
     };
-    EXPECT_EQ(of(4, 1 << 10), "chain");
-    EXPECT_EQ(of(8, 64 << 10), "knomial");
+    EXPECT_EQ(choice_on(4, 1 << 10), "chain");
+    EXPECT_EQ(choice_on(8, 64 << 10), "knomial");
 }
 
 /// Neither the owner of a put target filled by the network nor its local peers have the data in

@@ -19,7 +19,7 @@ namespace weft::run {
 namespace {
 
 struct Team {
-    const char* name;
+    const char* name;         ///< number of ranks "on" number of nodes
     std::vector<Rank> nodes;  ///< number of ranks of each node
 };
 
@@ -110,7 +110,7 @@ double milliseconds(Action action) {
 
 TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
     // Limit in ms, several times the usual time: builds may be unoptimized and machines busy.
-    constexpr double kMost = 500;
+    constexpr double kMillisecondsMax = 500;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
         if (traits.has_counts()) continue;
@@ -127,7 +127,7 @@ TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
                 if (choice) chosen = (*choice)->text;
             });
             EXPECT_FALSE(chosen.empty()) << traits.name;
-            EXPECT_LT(taken, kMost) << traits.name << ' ' << count;
+            EXPECT_LT(taken, kMillisecondsMax) << traits.name << ' ' << count;
             fmt::print("{} {}: {:.1f} ms: {}\n", traits.name, count, taken, chosen);
             if (!traits.has_data()) break;
         }
@@ -238,7 +238,7 @@ TEST(Prediction, TheSimulatorsBestCandidateIsChosen) {
     EXPECT_EQ(chosen({"63 on 63", even(63, 1)}, call), "generalized:segments=2");
     call.elements = 16;
     EXPECT_EQ(chosen({"252 on 14", even(14, 18)}, call), "multi-object-small");
-    // Integers may be added in any order, so r is not restricted.
+    // Integers may be added in any order, so `generalized` may have any r.
     call = {.collective = "allreduce", .elements = 4096, .element_bytes = 4};
     for (const Team& team : {Team{"127 on a node", {127}}, Team{"127 on 127", even(127, 1)}}) {
         plan::Time best = simulated(machine_of(team), call, "generalized");

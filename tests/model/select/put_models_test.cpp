@@ -28,7 +28,7 @@ TEST(PutModels, AMessageHasTheCostsOfItsPathAtBothEnds) {
     for (const Time near_receive : {Time{20}, Time{120}, Time{500}})
         for (const Time far_receive : {Time{0}, Time{50}, Time{200}}) {
             const Machine machine = machine_of(near_receive, far_receive, 2);
-            const PutModels models = put_models(machine, true, true);
+            const PutModels models = put_models(machine, /*waits=*/true, /*computes=*/true);
             ASSERT_TRUE(models.far);
             const Time received = models.model.receive;
             EXPECT_EQ(models.model.busy(0) + received, 10 + near_receive);
@@ -37,7 +37,7 @@ TEST(PutModels, AMessageHasTheCostsOfItsPathAtBothEnds) {
             EXPECT_GE(models.model.busy(0), 10);
             EXPECT_GE(models.far->model.busy(0), 100);
         }
-    const PutModels waits = put_models(machine_of(500, 50, 2), true, false);
+    const PutModels waits = put_models(machine_of(500, 50, 2), /*waits=*/true, /*computes=*/false);
     EXPECT_EQ(waits.model.busy(0), 0);
     EXPECT_EQ(waits.far->model.busy(0), 0);
 }

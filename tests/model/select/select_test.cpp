@@ -59,11 +59,11 @@ Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
     model.busy_base = machine.far.issue;
     model.byte_fs = machine.far.byte_fs;
     model.receive = machine.far.receive;
-    lab::Surroundings around;
-    around.model = model;
+    lab::Surroundings setup;
+    setup.model = model;
     lab::ImagePart part(model, vector);
     for (Rank rank = 0; rank < size; ++rank) EXPECT_TRUE(part.add(*candidate.program(rank)).ok());
-    return lab::simulate_generic({&part, 1}, around)->makespan;
+    return lab::simulate_generic({&part, 1}, setup)->makespan;
 }
 
 TEST(Predict, ThousandsOfRanksAgreeWithTheirPrograms) {
@@ -86,11 +86,11 @@ TEST(Predict, LocalPutsAreCheaperOnSeveralNodes) {
     const VectorSize vector{1, 8};
     const Machine two_nodes = machine_of(8, 2, 64);
     const Machine eight_nodes = machine_of(8, 8, 64);
-    const auto of = [&](const Machine& machine, const char* spec) {
+    const auto time_of = [&](const Machine& machine, const char* spec) {
         return predicted(machine, 8, candidate("allreduce", spec, 8, vector), vector);
     };
-    EXPECT_LT(of(two_nodes, "a4,a2"), of(eight_nodes, "a4,a2"));
-    EXPECT_LT(of(two_nodes, "a4,a2"), of(two_nodes, "a2,a4"));  // a4 is within a node
+    EXPECT_LT(time_of(two_nodes, "a4,a2"), time_of(eight_nodes, "a4,a2"));
+    EXPECT_LT(time_of(two_nodes, "a4,a2"), time_of(two_nodes, "a2,a4"));  // a4 is within a node
 }
 
 /// Returns costs that are easy to add up, in ns: latency 100, 10 to send, 20 to receive, 1 for a
@@ -111,19 +111,19 @@ Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
 
 TEST(Predict, APayloadLargerThanACellAddsTheCostOfASlot) {
     for (const Rank nodes : {1, 2}) {
-        const auto of = [&](std::int64_t processors, std::uint64_t elements) {
+        const auto time_of = [&](std::int64_t processors, std::uint64_t elements) {
             const VectorSize vector{elements, 8};
             return predicted(plain_machine(2, nodes, processors), 2,
                              candidate("allreduce", "a2", 2, vector), vector);
         };
-        EXPECT_EQ(of(2, 6), 100'000 + 10'000 + 48'000 + 20'000);
+        EXPECT_EQ(time_of(2, 6), 100'000 + 10'000 + 48'000 + 20'000);
         const Time slot = nodes == 1 ? 7'000 : 9'000;
-        EXPECT_EQ(of(2, 7), 100'000 + 10'000 + 56'000 + slot + 20'000);
+        EXPECT_EQ(time_of(2, 7), 100'000 + 10'000 + 56'000 + slot + 20'000);
         // Both ranks share a processor: two turns, and the work of two ranks. The receiver of a
         // remote message also handles its bytes.
         const Time bytes = nodes == 1 ? 2 : 4;
-        EXPECT_EQ(of(1, 6), 2'100'000 + 2 * 30'000 + bytes * 48'000);
-        EXPECT_EQ(of(1, 7), 2'100'000 + 2 * (30'000 + slot) + bytes * 56'000);
+        EXPECT_EQ(time_of(1, 6), 2'100'000 + 2 * 30'000 + bytes * 48'000);
+        EXPECT_EQ(time_of(1, 7), 2'100'000 + 2 * (30'000 + slot) + bytes * 56'000);
     }
 }
 
@@ -176,10 +176,11 @@ TEST(Select, RequirementsOfCallsAreMet) {
         candidate("allreduce", "butterfly", 8, vector), candidate("allreduce", "a3", 8, vector)};
     candidates[1].bit_identical = false;
     candidates[2].ordered = false;
-    const auto free = select(machine, 8, candidates, vector, {});
-    ASSERT_TRUE(free.ok());
-    EXPECT_EQ(free->algorithm(), "a2,a2,a2");  // before butterfly, which takes the same time
-    EXPECT_EQ(free->candidates.size(), 3U);    // a3 needs three ranks
+    const auto unrestricted = select(machine, 8, candidates, vector, {});
+    ASSERT_TRUE(unrestricted.ok());
+    EXPECT_EQ(unrestricted->algorithm(),
+              "a2,a2,a2");                           // before butterfly, which takes the same time
+    EXPECT_EQ(unrestricted->candidates.size(), 3U);  // a3 needs three ranks
     const auto ordered = select(machine, 8, candidates, vector, {.ordered = true});
     EXPECT_EQ(ordered->algorithm(), "a2,a2,a2");
     const auto identical = select(machine, 8, candidates, vector, {.bit_identical = true});
@@ -242,11 +243,11 @@ TEST(Select, OverlappingCallsBetweenNodesAreChosenByWork) {
     for (const char* collective : {"scan", "exscan"})
         EXPECT_EQ(chosen(collective, over_net(2), 4, 1 << 20), "linear:into=vector");
     // In a chain of 64 ranks, waits still count.
-    Machine many = over_net(2);
-    many.node_of.resize(64);
-    for (std::size_t i = 0; i < 64; ++i) many.node_of[i] = static_cast<Rank>(i);
-    many.host_ranks = 64;
-    EXPECT_FALSE(chosen("broadcast", many, 64, 8).starts_with("chain"));
+    Machine large = over_net(2);
+    large.node_of.resize(64);
+    for (std::size_t i = 0; i < 64; ++i) large.node_of[i] = static_cast<Rank>(i);
+    large.host_ranks = 64;
+    EXPECT_FALSE(chosen("broadcast", large, 64, 8).starts_with("chain"));
 }
 
 /// Times of a call in a stream, in us: medians of weft bench, four or eight ranks on four
@@ -328,22 +329,22 @@ TEST(Select, OverlappingCallsOnSharedProcessorsAreChosenByWork) {
     // 1.9 times the time of binomial trees with 4 ranks, and about the same time with 8 and 16.
     EXPECT_NE(chosen("reduce", machine_of(4, 1, 2), 4, 8), "flat");
     EXPECT_EQ(chosen("broadcast", machine_of(16, 1, 2), 16, 8), "flat");
-    // A root that sends is a bottleneck if it writes several cells of another processor in a row.
-    // A broadcast has one cell for all ranks. A scatter with 8 ranks takes 0.9 us flat, 0.5 us
-    // binomial.
+    // A root that sends is a bottleneck if it writes several cells of another processor in a row,
+    // as in a scatter; a broadcast has one cell for all ranks. A scatter with 8 ranks takes 0.9 us
+    // with flat, 0.5 us with binomial.
     for (const Rank ranks : {4, 8, 16})
         EXPECT_EQ(chosen("scatter", machine_of(ranks, 1, 2), ranks, 8), "binomial") << ranks;
 }
 
-/// Measured in slices (in a chain of ranks) on two processors, in us: 2 ranks 26 (67) for 1 MiB and
-/// 2.7 (5.2) for 64 KiB; 4 ranks 69 (106) for 1 MiB.
+/// Measured times on two processors in us, in slices (and in a chain of ranks): with 2 ranks 26
+/// (67) for 1 MiB and 2.7 (5.2) for 64 KiB; with 4 ranks 69 (106) for 1 MiB.
 TEST(Select, LongScansInPlaceAreDividedIntoSlices) {
     for (const auto& [ranks, bytes] : {std::pair{2, 64U << 10}, {2, 1U << 20}, {4, 1U << 20}}) {
-        Machine two = machine_of(ranks, 1, 2);  // two processors
-        Machine enough = machine_of(ranks, 1, ranks);
-        two.direct = enough.direct = true;
-        EXPECT_EQ(chosen("scan", two, ranks, bytes), "mapped") << ranks << " " << bytes;
-        EXPECT_EQ(chosen("scan", enough, ranks, bytes), "mapped") << ranks << " " << bytes;
+        for (const Rank processors : {Rank{2}, ranks}) {
+            Machine machine = machine_of(ranks, 1, processors);
+            machine.direct = true;
+            EXPECT_EQ(chosen("scan", machine, ranks, bytes), "mapped") << ranks << " " << bytes;
+        }
     }
 }
 

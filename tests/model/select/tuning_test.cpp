@@ -10,6 +10,7 @@
 namespace weft::plan {
 namespace {
 
+/// An allreduce of four ranks on one node.
 const TunedCase kOnFour{
     .collective = "allreduce", .layout = "4", .provider = "none", .same_bits = true};
 
@@ -19,12 +20,12 @@ TEST(Tuning, AdjacentSizesWithOneWinnerFormOneRange) {
         {kOnFour, 8, "a2,a2", 1.5}, {kOnFour, 4096, "ring", 9}, {kOnFour, 1 << 20, "ring", 99}};
     const auto choices = lab::choices_of(points);
     ASSERT_EQ(choices.size(), 3U);
-    EXPECT_EQ(choices[0].algorithm, "a2,a2") << "the last point of a size counts";
+    EXPECT_EQ(choices[0].algorithm, "a2,a2") << "the last point of a size applies";
     EXPECT_EQ(choices[0].from_bytes, 3U);
     EXPECT_EQ(choices[0].to_bytes, 1448U) << "the geometric middle of 512 and 4096";
     EXPECT_EQ(choices[0].median_us, 3);
     EXPECT_EQ(choices[1].from_bytes, 1449U);
-    EXPECT_EQ(choices[1].to_bytes, 16384U) << "four times 4096: a range ends there at the latest";
+    EXPECT_EQ(choices[1].to_bytes, 16384U) << "at most four times the last measured size, 4096";
     EXPECT_EQ(choices[2].from_bytes, (1U << 18) + 1);
     EXPECT_EQ(choices[2].to_bytes, 1U << 22);
 }
