@@ -12,15 +12,15 @@
 #include <sstream>
 
 #include "collectives/notation/enumerate.hpp"
-#include "tests/model/simulate/ask.hpp"
+#include "tests/model/simulate/simulated_call.hpp"
 #include "tools/simulate/processors.hpp"
 
 namespace weft::lab::test {
 namespace {
 
-Time goal_time(const Question& question, const ModelParameters& parameters) {
+Time goal_time(const SimulatedCall& call, const ModelParameters& parameters) {
     const MessageModel model = message_model(parameters);
-    const auto text = to_goal(programs_of(question), size_of(question), model);
+    const auto text = to_goal(programs_of(call), size_of(call), model);
     EXPECT_TRUE(text.ok()) << text.failure().text;
     const auto outcome = simulate_goal(*text, model);
     EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
@@ -40,12 +40,13 @@ constexpr ModelParameters kFractions{.latency = 500'000,
                                      .reduce_byte_fs = 60'100};
 
 TEST(Goal, DisseminationOf16RanksMatchesAHandComputation) {
-    const Question one{.collective = "barrier", .spec = "dissemination", .request = {.size = 16}};
+    const SimulatedCall one{
+        .collective = "barrier", .spec = "dissemination", .request = {.size = 16}};
     // Four rounds of a signal: overhead, latency, overhead.
     EXPECT_EQ(goal_time(one, kInfiniband), 4 * (2 * 4'700'000 + 6'000'000));
     // Issue and latency.
     EXPECT_EQ(goal_time(one, kPaper), 4 * 600'000);
-    const Question three{
+    const SimulatedCall three{
         .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
     // Two rounds of three signals. A rank sends for three overheads, longer than the first signal
     // is in flight. Then it receives three signals, one after the other.
@@ -59,25 +60,24 @@ TEST(Goal, AgreesWithTheEnginesOnAllSmallSchedules) {
             collectives::for_each_schedule(
                 size, static_cast<collectives::ScheduleFamily>(family),
                 [&](const collectives::Schedule& schedule) {
-                    const Question question{.spec = collectives::print(schedule),
-                                            .request = {.size = size, .elements = 8}};
+                    const SimulatedCall call{.spec = collectives::print(schedule),
+                                             .request = {.size = size, .elements = 8}};
                     for (const ModelParameters& parameters : {kInfiniband, kPaper}) {
-                        Surroundings around;
-                        around.model = message_model(parameters);
-                        const auto outcome = generic(question, around);
-                        EXPECT_EQ(goal_time(question, parameters), outcome.makespan)
-                            << question.spec;
+                        Surroundings setup;
+                        setup.model = message_model(parameters);
+                        const auto outcome = generic(call, setup);
+                        EXPECT_EQ(goal_time(call, parameters), outcome.makespan) << call.spec;
                     }
                     return true;
                 });
     }
     for (const char* spec : {"binomial", "flat", "binomial:segments=4"}) {
-        const Question question{.collective = "broadcast",
-                                .spec = spec,
-                                .request = {.size = 11, .root = 0, .elements = 64}};
-        Surroundings around;
-        around.model = message_model(kInfiniband);
-        EXPECT_EQ(goal_time(question, kInfiniband), generic(question, around).makespan) << spec;
+        const SimulatedCall call{.collective = "broadcast",
+                                 .spec = spec,
+                                 .request = {.size = 11, .root = 0, .elements = 64}};
+        Surroundings setup;
+        setup.model = message_model(kInfiniband);
+        EXPECT_EQ(goal_time(call, kInfiniband), generic(call, setup).makespan) << spec;
     }
 }
 
@@ -88,26 +88,26 @@ std::set<std::string_view> collectives_with_algorithms() {
     return names;
 }
 
-/// Calls visit(question, programs) for every algorithm with its usual parameters that serves `size`
+/// Calls visit(call, programs) for every algorithm with its usual parameters that serves `size`
 /// ranks on nodes of two ranks or on one node.
 template <class Visit>
 void for_each_algorithm(Rank size, std::uint64_t elements, Visit visit) {
     for (const std::string_view collective : collectives_with_algorithms()) {
         for (const std::string& spec : collectives::specs_to_try(collective)) {
-            Question question{.collective = std::string(collective), .spec = spec};
-            question.request = {
+            SimulatedCall call{.collective = std::string(collective), .spec = spec};
+            call.request = {
                 .size = size,
                 .root = collectives::is_rooted(collective) ? size / 2 : kNoRank,
                 .elements = collectives::contract(collective).vector_elements(size, elements),
                 .layout = Layout(size, 2)};
             auto programs = weft::test::generate_if_served(
-                collective, *collectives::parse_spec(spec), question.request);
+                collective, *collectives::parse_spec(spec), call.request);
             if (programs.empty()) {
-                question.request.layout = Layout(size, size);
+                call.request.layout = Layout(size, size);
                 programs = weft::test::generate_if_served(
-                    collective, *collectives::parse_spec(spec), question.request);
+                    collective, *collectives::parse_spec(spec), call.request);
             }
-            if (!programs.empty()) visit(question, programs);
+            if (!programs.empty()) visit(call, programs);
         }
     }
 }
@@ -115,21 +115,21 @@ void for_each_algorithm(Rank size, std::uint64_t elements, Visit visit) {
 TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
     std::size_t in_order_count = 0;  // programs that need an order of lanes
     std::set<std::string> seen;
-    const auto agree = [&](const Question& question, const std::vector<Program>& programs) {
-        const auto what = question.collective + " " + question.spec;
+    const auto agree = [&](const SimulatedCall& call, const std::vector<Program>& programs) {
+        const auto what = call.collective + " " + call.spec;
         for (const ModelParameters& parameters : {kInfiniband, kPaper, kFractions}) {
-            Surroundings around;
-            around.model = message_model(parameters);
-            const ImagePart image = image_of(programs, question, around);
+            Surroundings setup;
+            setup.model = message_model(parameters);
+            const ImagePart image = image_of(programs, call, setup);
             if (image.pieces().has_cells()) continue;  // GOAL has no published cells
             in_order_count += needs_order({&image, 1}) ? 1 : 0;
-            const auto text = to_goal(programs, size_of(question), around.model);
+            const auto text = to_goal(programs, size_of(call), setup.model);
             ASSERT_TRUE(text.ok()) << what << ": " << text.failure().text;
-            const auto read = simulate_goal(*text, around.model);
-            const auto generic = simulate_generic({&image, 1}, around);
-            const auto in_order = simulate_events({&image, 1}, around);
+            const auto read = simulate_goal(*text, setup.model);
+            const auto generic = simulate_generic({&image, 1}, setup);
+            const auto in_order = simulate_events({&image, 1}, setup);
             ASSERT_TRUE(read.ok() && generic.ok() && in_order.ok()) << what;
-            EXPECT_EQ(read->makespan, generic->makespan) << what << ", " << question.request.size;
+            EXPECT_EQ(read->makespan, generic->makespan) << what << ", " << call.request.size;
             EXPECT_EQ(read->earliest_finish, generic->earliest_finish) << what;
             EXPECT_EQ(read->messages, generic->messages) << what;
             EXPECT_EQ(in_order->makespan, generic->makespan) << what;
@@ -145,16 +145,16 @@ TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
 TEST(Goal, LanesOfARankShareItsProcessor) {
     // With a processor for each lane, the two trees would take half the time.
     const ModelParameters wire{.latency = 1'000, .issue = 1'000'000};
-    const Question trees{.collective = "broadcast",
-                         .spec = "double-tree:segments=1",
-                         .request = {.size = 2, .root = 0, .elements = 8}};
-    Surroundings around;
-    around.model = message_model(wire);
-    EXPECT_EQ(generic(trees, around).makespan, 2 * 1'000'000 + 1'000);
+    const SimulatedCall trees{.collective = "broadcast",
+                              .spec = "double-tree:segments=1",
+                              .request = {.size = 2, .root = 0, .elements = 8}};
+    Surroundings setup;
+    setup.model = message_model(wire);
+    EXPECT_EQ(generic(trees, setup).makespan, 2 * 1'000'000 + 1'000);
     // Sixteen ranks, 64 KiB, under the costs of Hoefler and Moor.
-    around.model = message_model(kInfiniband);
-    const Question sixteen{.spec = "double-tree", .request = {.size = 16, .elements = 8192}};
-    EXPECT_EQ(generic(sixteen, around).makespan, goal_time(sixteen, kInfiniband));
+    setup.model = message_model(kInfiniband);
+    const SimulatedCall sixteen{.spec = "double-tree", .request = {.size = 16, .elements = 8192}};
+    EXPECT_EQ(generic(sixteen, setup).makespan, goal_time(sixteen, kInfiniband));
 }
 
 /// Returns true if LogGOPSim's scanner (txt2bin.re) accepts the line, which may not be indented.
@@ -168,14 +168,14 @@ bool is_published_grammar(const std::string& line) {
 }
 
 TEST(Goal, OutputFollowsThePublishedGrammar) {
-    for_each_algorithm(5, 3, [&](const Question& question, const std::vector<Program>& programs) {
-        const auto text = to_goal(programs, size_of(question), message_model(kFractions));
+    for_each_algorithm(5, 3, [&](const SimulatedCall& call, const std::vector<Program>& programs) {
+        const auto text = to_goal(programs, size_of(call), message_model(kFractions));
         if (!text) return;  // GOAL has no published cells
         std::istringstream lines(*text);
         for (std::string line; std::getline(lines, line);)
-            ASSERT_TRUE(is_published_grammar(line)) << question.spec << ": '" << line << "'";
+            ASSERT_TRUE(is_published_grammar(line)) << call.spec << ": '" << line << "'";
     });
-    const Question barrier{
+    const SimulatedCall barrier{
         .collective = "barrier", .spec = "dissemination", .request = {.size = 2}};
     const auto text = to_goal(programs_of(barrier), size_of(barrier), message_model(kPaper));
     EXPECT_NE(text->find("\ns1: send 1b to 1 tag 0\ns2: recv 1b from 1 tag 1\ns2 requires s1\n"),

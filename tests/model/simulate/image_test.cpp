@@ -9,10 +9,10 @@
 #include <functional>
 #include <memory>
 
-#include "ask.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
 #include "schedules.hpp"
+#include "simulated_call.hpp"
 #include "tools/simulate/stream.hpp"
 
 namespace weft::lab::test {
@@ -36,9 +36,9 @@ void expect_same_image(const ImagePart& a, const ImagePart& b, const std::string
     EXPECT_EQ(a.waits(), b.waits()) << what;
 }
 
-ImagePart streamed(const Question& question, const Surroundings& around) {
-    ImagePart part(around.model, size_of(question));
-    const Stages stages = stages_of(question);
+ImagePart streamed(const SimulatedCall& call, const Surroundings& setup) {
+    ImagePart part(setup.model, size_of(call));
+    const Stages stages = stages_of(call);
     const auto added = add_programs(part, stages, 0, stages.size());
     EXPECT_TRUE(added.ok()) << added.failure().text;
     return part;
@@ -47,29 +47,29 @@ ImagePart streamed(const Question& question, const Surroundings& around) {
 TEST(Image, StreamedStepsEqualTheProgram) {
     constexpr std::uint64_t kSeed = 77;
     const Random seeds(kSeed);
-    Surroundings around = paper();
+    Surroundings setup = paper();
     for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        Question question = some_question(random, {.ranks_max = 61, .one_segmented_in = 4});
-        question.request.segments = 1;  // stages describe one segment
-        if (random.chance(1, 5)) {      // without data
-            question.collective = "barrier";
-            question.spec = random.chance(1, 2)
-                                ? fmt::format("multiplying:schedule=({})", question.spec)
-                                : fmt::format("dissemination:k={}", 1 + random.below(5));
+        SimulatedCall call = random_call(random, {.ranks_max = 61, .one_segmented_in = 4});
+        call.request.segments = 1;  // stages describe one segment
+        if (random.chance(1, 5)) {  // without data
+            call.collective = "barrier";
+            call.spec = random.chance(1, 2)
+                            ? fmt::format("multiplying:schedule=({})", call.spec)
+                            : fmt::format("dissemination:k={}", 1 + random.below(5));
         }
-        const std::string what = fmt::format("seed {} trial {}: {} of {}", kSeed, trial,
-                                             question.spec, question.request.size);
-        const std::vector<Program> programs = programs_of(question);
-        expect_same_image(streamed(question, around), image_of(programs, question, around), what);
+        const std::string what =
+            fmt::format("seed {} trial {}: {} of {}", kSeed, trial, call.spec, call.request.size);
+        const std::vector<Program> programs = programs_of(call);
+        expect_same_image(streamed(call, setup), image_of(programs, call, setup), what);
     }
 }
 
 TEST(Image, RanksWithEqualRelativeStepsSharePieces) {
-    const Surroundings around = paper();
-    const Question question{.spec = "a4,a5,a5,a4,a5",
-                            .request = {.size = 2000, .elements = 1, .element_bytes = 8}};
-    const ImagePart part = streamed(question, around);
+    const Surroundings setup = paper();
+    const SimulatedCall call{.spec = "a4,a5,a5,a4,a5",
+                             .request = {.size = 2000, .elements = 1, .element_bytes = 8}};
+    const ImagePart part = streamed(call, setup);
     EXPECT_EQ(part.raises(), 2000U * (3 + 4 + 4 + 3 + 4));
     EXPECT_EQ(part.waits(), part.raises());
     EXPECT_EQ(part.pieces().rows().size(), 2000U * 5);
@@ -80,16 +80,16 @@ TEST(Image, RanksWithEqualRelativeStepsSharePieces) {
 }
 
 TEST(Image, GenericAndStructuredAgreeOnManyBlocksOfLanes) {
-    Surroundings around = paper();
-    around.noise = make_noise(Distribution::uniform, 50'000, 3);
-    around.starts = {{12'345, 700'000}};
+    Surroundings setup = paper();
+    setup.noise = make_noise(Distribution::uniform, 50'000, 3);
+    setup.starts = {{12'345, 700'000}};
     for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
              {20'000, "a4,a4,a2,a5,a5,a5,a5"}, {20'007, "m7g5000a4,a4,a2,a5,a5,a5,n7g4000a5"}}) {
-        const Question question{.spec = spec,
-                                .request = {.size = size, .elements = 1, .element_bytes = 8}};
-        const ImagePart part = streamed(question, around);
-        const auto generic = simulate_generic({&part, 1}, around);
-        const auto structured = simulate_structured(stages_of(question), size_of(question), around);
+        const SimulatedCall call{.spec = spec,
+                                 .request = {.size = size, .elements = 1, .element_bytes = 8}};
+        const ImagePart part = streamed(call, setup);
+        const auto generic = simulate_generic({&part, 1}, setup);
+        const auto structured = simulate_structured(stages_of(call), size_of(call), setup);
         ASSERT_TRUE(generic.ok() && structured.ok());
         expect_equal(*generic, *structured, spec);
         EXPECT_EQ(generic->events, structured->events);
@@ -112,12 +112,12 @@ std::vector<Program> chain(Rank size, bool upwards) {
 
 TEST(Image, ChainsInBothDirectionsTakeEqualTime) {
     constexpr Rank kRanks = 10'000;
-    const Surroundings around = paper();
-    const Question question{.request = {.size = kRanks}};
+    const Surroundings setup = paper();
+    const SimulatedCall call{.request = {.size = kRanks}};
     for (const bool upwards : {true, false}) {
-        const ImagePart part = image_of(chain(kRanks, upwards), question, around);
-        const auto generic = simulate_generic({&part, 1}, around);
-        const auto events = simulate_events({&part, 1}, around);
+        const ImagePart part = image_of(chain(kRanks, upwards), call, setup);
+        const auto generic = simulate_generic({&part, 1}, setup);
+        const auto events = simulate_events({&part, 1}, setup);
         ASSERT_TRUE(generic.ok() && events.ok());
         EXPECT_EQ(generic->makespan, Time{kRanks - 1} * 600'000);
         EXPECT_EQ(generic->earliest_finish, 100'000);
@@ -127,22 +127,22 @@ TEST(Image, ChainsInBothDirectionsTakeEqualTime) {
 
 TEST(Image, TimesMayExceed32Bits) {
     for (const Time latency : {Time{1'000'000'000}, Time{4'294'967'000}, Time{900'000'000'000}}) {
-        Surroundings around = paper();
-        around.model = message_model({.latency = latency, .issue = 100'000, .reduce = 10'000});
-        const Question question{.spec = "a4,a3,a2,a2,a2,a2",
-                                .request = {.size = 192, .elements = 1, .element_bytes = 8}};
-        const ImagePart part = streamed(question, around);
-        const auto generic = simulate_generic({&part, 1}, around);
+        Surroundings setup = paper();
+        setup.model = message_model({.latency = latency, .issue = 100'000, .reduce = 10'000});
+        const SimulatedCall call{.spec = "a4,a3,a2,a2,a2,a2",
+                                 .request = {.size = 192, .elements = 1, .element_bytes = 8}};
+        const ImagePart part = streamed(call, setup);
+        const auto generic = simulate_generic({&part, 1}, setup);
         ASSERT_TRUE(generic.ok());
         EXPECT_EQ(generic->makespan, 6 * latency + (3 + 2 + 4) * 100'000 + (3 + 2 + 4) * 10'000);
-        expect_equal(*generic, events(question, around), "events");
+        expect_equal(*generic, events(call, setup), "events");
     }
 }
 
 TEST(Image, CellsAmongSignalsAreOneReception) {
     // Ranks 0 and 1 raise signals at rank 2, and rank 3 publishes. Rank 2 receives all
     // three in one reception.
-    const Surroundings around = [] {
+    const Surroundings setup = [] {
         Surroundings noisy = paper();
         noisy.noise = make_noise(Distribution::uniform, 50'000);
         return noisy;
@@ -159,37 +159,37 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
         }
         programs.push_back(std::move(builder).finish());
     }
-    const Question question{.request = {.size = 4}};
-    const ImagePart part = image_of(programs, question, around);
+    const SimulatedCall call{.request = {.size = 4}};
+    const ImagePart part = image_of(programs, call, setup);
     EXPECT_EQ(part.waits(), 3U);
     EXPECT_EQ(part.raises(), 3U);
     EXPECT_EQ(part.pieces().rows().size(), 4U) << "rank 2 has a single reception";
-    const auto generic = simulate_generic({&part, 1}, around);
-    const auto by_time = simulate_events({&part, 1}, around);
+    const auto generic = simulate_generic({&part, 1}, setup);
+    const auto by_time = simulate_events({&part, 1}, setup);
     ASSERT_TRUE(generic.ok() && by_time.ok());
-    EXPECT_EQ(generic->makespan, 600'000 + around.noise.delay(2, 0, 0)) << "one delay, not three";
+    EXPECT_EQ(generic->makespan, 600'000 + setup.noise.delay(2, 0, 0)) << "one delay, not three";
     EXPECT_EQ(by_time->makespan, generic->makespan);
 }
 
 /// Each rank reduces its share of all inputs, in place, into the output of rank 0. Ranks other than
 /// 0 also use that output in place.
 TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
-    Question question;
-    question.collective = "reduce";
-    question.spec = "mapped";
-    question.request = {.size = 4, .root = 0, .elements = 4000, .element_bytes = 8};
-    for (const Program& program : programs_of(question)) {
+    SimulatedCall call;
+    call.collective = "reduce";
+    call.spec = "mapped";
+    call.request = {.size = 4, .root = 0, .elements = 4000, .element_bytes = 8};
+    for (const Program& program : programs_of(call)) {
         std::uint32_t used = 0;
-        ExecutedSteps(program, size_of(question), {.own = true})
+        ExecutedSteps(program, size_of(call), {.own = true})
             .for_each([&](const ExecutedStep& step) {
                 used += step.mapped_vectors;
                 EXPECT_EQ(step.mapped_bytes, 0U) << "no byte is copied";
             });
         EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
         const auto costs = [&](const MessageModel& model) {
-            Surroundings around;
-            around.model = model;
-            return generic(question, around).makespan;
+            Surroundings setup;
+            setup.model = model;
+            return generic(call, setup).makespan;
         };
         EXPECT_EQ(costs({.mapped = 1000}), 4000);
         EXPECT_EQ(costs({.mapped_reduce_byte_fs = 1000}), 3 * 8000);
@@ -197,15 +197,15 @@ TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
 }
 
 Time costs_of(const char* collective, const char* spec, Rank size, const MessageModel& model) {
-    Question question;
-    question.collective = collective;
-    question.spec = spec;
-    question.request = {.size = size, .elements = 4000, .element_bytes = 8};
+    SimulatedCall call;
+    call.collective = collective;
+    call.spec = spec;
+    call.request = {.size = size, .elements = 4000, .element_bytes = 8};
     if (collective == std::string_view("broadcast") || collective == std::string_view("reduce"))
-        question.request.root = 0;
-    Surroundings around;
-    around.model = model;
-    return generic(question, around).makespan;
+        call.request.root = 0;
+    Surroundings setup;
+    setup.model = model;
+    return generic(call, setup).makespan;
 }
 
 TEST(Image, CopiesWithinARanksMemoryAreCounted) {

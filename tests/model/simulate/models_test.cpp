@@ -4,28 +4,28 @@
 // generic engine. tests/system/cli/simulate_test.py has worked examples for every engine.
 #include <gtest/gtest.h>
 
-#include "ask.hpp"
 #include "base/units.hpp"
+#include "simulated_call.hpp"
 
 namespace weft::lab::test {
 namespace {
 
 Surroundings with(const ModelParameters& parameters) {
-    Surroundings around;
-    around.model = message_model(parameters);
-    return around;
+    Surroundings setup;
+    setup.model = message_model(parameters);
+    return setup;
 }
 
 TEST(Models, PostalChargesEveryMessageInFull) {
     // Chan et al.: alpha + n beta + n gamma for each stage. Messages of a rank do not overlap.
-    const Surroundings around = with({.model = WireModel::postal,
-                                      .latency = 1'000'000,
-                                      .byte_fs = 1'000'000,
-                                      .reduce_byte_fs = 250'000});
+    const Surroundings setup = with({.model = WireModel::postal,
+                                     .latency = 1'000'000,
+                                     .byte_fs = 1'000'000,
+                                     .reduce_byte_fs = 250'000});
     const auto time = [&](const char* spec, Rank size) {
         return generic(
                    {.spec = spec, .request = {.size = size, .elements = 100, .element_bytes = 8}},
-                   around)
+                   setup)
             .makespan;
     };
     EXPECT_EQ(time("a2,a2,a2", 8), 3 * (1'000'000 + 800'000 + 200'000));
@@ -57,38 +57,38 @@ TEST(Models, LogGPButterflyAndBinomialTreeMatchTheirFormulas) {
 }
 
 TEST(Models, LogPAppliesTheGapAtBothEnds) {
-    const Surroundings around = with({.model = WireModel::logp,
-                                      .latency = 6'000,
-                                      .overhead = 2'000,
-                                      .gap = 4'000,
-                                      .byte_fs = 1'000'000});
+    const Surroundings setup = with({.model = WireModel::logp,
+                                     .latency = 6'000,
+                                     .overhead = 2'000,
+                                     .gap = 4'000,
+                                     .byte_fs = 1'000'000});
     // The root starts a message every g; the last message takes o + L + o. Bytes cost nothing.
     EXPECT_EQ(generic({.collective = "broadcast",
                        .spec = "flat",
                        .request = {.size = 6, .root = 0, .elements = 100}},
-                      around)
+                      setup)
                   .makespan,
               4 * 4'000 + 2'000 + 6'000 + 2'000);
     // All ranks signal rank 0 at the same time. It receives one message every g, then
     // sends one every g.
-    EXPECT_EQ(generic({.collective = "barrier", .spec = "central", .request = {.size = 4}}, around)
+    EXPECT_EQ(generic({.collective = "barrier", .spec = "central", .request = {.size = 4}}, setup)
                   .makespan,
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
 /// A waiting receiver handles bytes as they arrive; a rank that is sending handles them afterwards.
 TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
-    Surroundings around;
-    around.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
+    Surroundings setup;
+    setup.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
     const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
-        const Question question{
+        const SimulatedCall call{
             .collective = collective,
             .spec = spec,
             .request = {.size = size, .root = root, .elements = 100, .element_bytes = 8}};
-        const Time found = generic(question, around).makespan;
-        const auto programs = programs_of(question);
-        const ImagePart part = image_of(programs, question, around);
-        const auto by_time = simulate_events({&part, 1}, around);
+        const Time found = generic(call, setup).makespan;
+        const auto programs = programs_of(call);
+        const ImagePart part = image_of(programs, call, setup);
+        const auto by_time = simulate_events({&part, 1}, setup);
         EXPECT_TRUE(by_time.ok());
         if (!by_time) return Time{0};
         EXPECT_EQ(by_time->makespan, found) << collective;
@@ -99,27 +99,25 @@ TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
         << "a rank sends, then receives";
     // The second and third message arrive while the first is received.
     EXPECT_EQ(time("reduce", "flat", 4, 0), 800'000 + 5'000 + 2 * 480'000);
-    around.model.receive = 1'000;
+    setup.model.receive = 1'000;
     EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000 + 1'000);
 }
 
 TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
-    Surroundings around;
-    around.model = {.busy_base = 10'000,
-                    .byte_fs = 80'000,
-                    .slot = 15'000,
-                    .cell_bytes = 48,
-                    .latency = 50'000,
-                    .receive = 20'000};
+    Surroundings setup;
+    setup.model = {.busy_base = 10'000,
+                   .byte_fs = 80'000,
+                   .slot = 15'000,
+                   .cell_bytes = 48,
+                   .latency = 50'000,
+                   .receive = 20'000};
     const auto time = [&](const char* spec, Rank size, std::uint64_t elements) {
-        const Question question{
+        const SimulatedCall call{
             .spec = spec, .request = {.size = size, .elements = elements, .element_bytes = 8}};
-        const Outcome outcome = generic(question, around);
-        expect_equal(events(question, around), outcome, spec);
-        expect_equal(*simulate_structured(stages_of(question), size_of(question), around), outcome,
-                     spec);
-        expect_equal(*simulate_folded(stages_of(question), size_of(question), around), outcome,
-                     spec);
+        const Outcome outcome = generic(call, setup);
+        expect_equal(events(call, setup), outcome, spec);
+        expect_equal(*simulate_structured(stages_of(call), size_of(call), setup), outcome, spec);
+        expect_equal(*simulate_folded(stages_of(call), size_of(call), setup), outcome, spec);
         return outcome.makespan;
     };
     EXPECT_EQ(time("a2", 2, 6), 10'000 + 3'840 + 50'000 + 20'000);
@@ -131,18 +129,18 @@ TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
 TEST(Models, ALateRankDelaysOnlyItsDependents) {
     // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank depends on all
     // others.
-    Surroundings around = paper();
-    const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
-    const Outcome before = generic(question, around);
-    around.starts = {{3, 5'000'000}};
-    const Outcome after = generic(question, around);
+    Surroundings setup = paper();
+    const SimulatedCall call{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
+    const Outcome before = generic(call, setup);
+    setup.starts = {{3, 5'000'000}};
+    const Outcome after = generic(call, setup);
     EXPECT_EQ(after.makespan, before.makespan + 5'000'000);
     // All data for the late rank has arrived: it sends and combines twice.
     EXPECT_EQ(after.earliest_finish, 5'000'000 + 2 * (100'400 + 10'000));
     // The root of a broadcast waits for no rank.
-    const Question tree{.collective = "broadcast",
-                        .spec = "binomial",
-                        .request = {.size = 4, .root = 0, .elements = 1}};
+    const SimulatedCall tree{.collective = "broadcast",
+                             .spec = "binomial",
+                             .request = {.size = 4, .root = 0, .elements = 1}};
     Surroundings other = paper();
     const Time root_done = generic(tree, other).earliest_finish;
     other.starts = {{3, 9'000'000}};

@@ -9,15 +9,15 @@
 #include <iterator>
 #include <vector>
 
-#include "ask.hpp"
 #include "plan/verify/verify.hpp"
+#include "simulated_call.hpp"
 
 namespace weft::lab::test {
 namespace {
 
 constexpr std::array<std::uint32_t, 5> kSegments{1, 2, 4, 8, 16};
 
-/// Simulated times of 1 MiB in kSegments segments. `per_node`: ranks on a node.
+/// Simulated times of calls of 1 MiB, for each number of segments in kSegments.
 struct Times {
     Rank ranks;
     std::array<Time, std::size(kSegments)> times;
@@ -26,7 +26,7 @@ struct Times {
 struct Exchange {
     const char* collective;
     const char* spec;
-    Rank per_node;
+    Rank per_node;  ///< ranks on a node
     std::vector<Times> times;
 };
 const Exchange kExchanges[] = {
@@ -105,15 +105,15 @@ const Exchange kExchanges[] = {
 };
 
 Surroundings five_microseconds() {
-    Surroundings around;
-    around.model =
+    Surroundings setup;
+    setup.model =
         message_model({.model = WireModel::loggp, .latency = 5'000'000, .byte_fs = 100'000});
-    return around;
+    return setup;
 }
 
 /// Returns a call whose segments have `bytes` bytes each; blocks are rounded up.
-Question question_of(const Exchange& exchange, Rank ranks, std::uint32_t segments,
-                     std::uint64_t bytes) {
+SimulatedCall call_of(const Exchange& exchange, Rank ranks, std::uint32_t segments,
+                      std::uint64_t bytes) {
     const bool blocks = std::string_view(exchange.collective) == "allgather";
     const auto unit = blocks ? static_cast<std::uint64_t>(ranks) : 1;
     const std::uint64_t elements = segments * bytes / 8;
@@ -127,17 +127,17 @@ Question question_of(const Exchange& exchange, Rank ranks, std::uint32_t segment
                         .layout = Layout(ranks, exchange.per_node)}};
 }
 
-TEST(Pieces, SimulatedTimesOfExchanges) {
-    const Surroundings around = five_microseconds();
+TEST(Pieces, SeveralSegmentsTakeTheRecordedTimesAndLessThanOne) {
+    const Surroundings setup = five_microseconds();
     constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
     for (const Exchange& exchange : kExchanges)
         for (const Times& expected : exchange.times) {
             std::array<Time, std::size(kSegments)> times{};
             for (std::size_t i = 0; i < times.size(); ++i) {
-                const Question question =
-                    question_of(exchange, expected.ranks, kSegments[i], kBytes / kSegments[i]);
-                const Outcome outcome = generic(question, around);
-                expect_equal(events(question, around), outcome, exchange.spec);
+                const SimulatedCall call =
+                    call_of(exchange, expected.ranks, kSegments[i], kBytes / kSegments[i]);
+                const Outcome outcome = generic(call, setup);
+                expect_equal(events(call, setup), outcome, exchange.spec);
                 times[i] = outcome.makespan;
             }
             EXPECT_EQ(times, expected.times) << exchange.spec << ' ' << expected.ranks;
@@ -147,9 +147,9 @@ TEST(Pieces, SimulatedTimesOfExchanges) {
 }
 
 /// Returns the time for which the rank that sends most occupies its port.
-Time busiest_port(const Question& question) {
-    const Verdict verdict = verify({.programs = programs_of(question),
-                                    .elements = question.request.elements,
+Time busiest_port(const SimulatedCall& call) {
+    const Verdict verdict = verify({.programs = programs_of(call),
+                                    .elements = call.request.elements,
                                     .element_bytes = 8,
                                     .in_place = false});
     EXPECT_TRUE(verdict.valid) << verdict.error;
@@ -157,7 +157,7 @@ Time busiest_port(const Question& question) {
 }
 
 TEST(Pieces, OneMoreSegmentOccupiesTheBusiestPort) {
-    const Surroundings around = five_microseconds();
+    const Surroundings setup = five_microseconds();
     // Blocks of all ranks are equal, and a stage is long compared with a latency.
     constexpr std::uint64_t kBytes = std::uint64_t{61 * 13} << 15;
     int steady = 0;
@@ -166,10 +166,9 @@ TEST(Pieces, OneMoreSegmentOccupiesTheBusiestPort) {
             if (!expected.steady) continue;
             ++steady;
             const auto time = [&](std::uint32_t segments) {
-                return generic(question_of(exchange, expected.ranks, segments, kBytes), around)
-                    .makespan;
+                return generic(call_of(exchange, expected.ranks, segments, kBytes), setup).makespan;
             };
-            const Time port = busiest_port(question_of(exchange, expected.ranks, 1, kBytes));
+            const Time port = busiest_port(call_of(exchange, expected.ranks, 1, kBytes));
             EXPECT_EQ(time(3) - time(2), port) << exchange.spec << ' ' << expected.ranks;
             EXPECT_EQ(time(4) - time(3), port) << exchange.spec << ' ' << expected.ranks;
         }

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "ask.hpp"
 #include "base/random.hpp"
+#include "simulated_call.hpp"
 
 namespace weft::lab::test {
 
 /// Returns a random schedule of n ranks with randomly nested levels.
-inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
+inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) {
     const auto upto = [&](Rank first, Rank last) {
         return first +
                static_cast<Rank>(random.below(static_cast<std::uint64_t>(last - first + 1)));
@@ -25,7 +25,7 @@ inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
         const Rank base = upto(2, std::min(n, 5));
         const Rank groups = upto(1, n / base);
         const Rank inner = n - groups * (base - 1);
-        const std::string middle = inner > 1 ? some_schedule(random, inner, depth + 1) + "," : "";
+        const std::string middle = inner > 1 ? random_schedule(random, inner, depth + 1) + "," : "";
         return fmt::format("c{0}m{1},{2}e{0}m{1}", groups * base, base, middle);
     }
     std::vector<Rank> factors;
@@ -60,14 +60,14 @@ inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
     return text;
 }
 
-struct QuestionLimits {
+struct CallLimits {
     Rank ranks_max;
     std::uint64_t one_segmented_in;  ///< one call in this number has segments, on average
 };
 /// Returns an allreduce of a random size by a random schedule.
-inline Question some_question(base::Random& random, const QuestionLimits& limits) {
-    Question question;
-    auto& request = question.request;
+inline SimulatedCall random_call(base::Random& random, const CallLimits& limits) {
+    SimulatedCall call;
+    auto& request = call.request;
     request.size =
         2 + static_cast<Rank>(random.below(static_cast<std::uint64_t>(limits.ranks_max) - 1));
     request.elements = 1 + random.below(40);
@@ -75,8 +75,8 @@ inline Question some_question(base::Random& random, const QuestionLimits& limits
     request.segments = random.chance(1, limits.one_segmented_in) ? 3 : 1;
     request.placement =
         random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
-    question.spec = some_schedule(random, request.size);
-    return question;
+    call.spec = random_schedule(random, request.size);
+    return call;
 }
 
 }  // namespace weft::lab::test

@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "ask.hpp"
 #include "base/random.hpp"
+#include "simulated_call.hpp"
 #include "tools/simulate/event_queue.hpp"
 #include "tools/simulate/time_queue.hpp"
 #include "tools/simulate/timeline.hpp"
@@ -86,26 +86,26 @@ TEST(NoiseDraws, DrawsFollowTheirDistribution) {
     constexpr int kDraws = 200'000;
     struct Shape {
         Distribution distribution;
-        double mean, most;
+        double mean, largest;
     };
     for (const Shape& shape :
          {Shape{Distribution::uniform, 0.5, 1.0}, Shape{Distribution::normal, 0.798, 6.01},
           Shape{Distribution::exponential, 1.0, 45.0}}) {
         const Noise noise = make_noise(shape.distribution, 1'000'000, 3);
         double sum = 0;
-        Time most = 0;
-        Time least = 1'000'000;
+        Time largest = 0;
+        Time smallest = 1'000'000;
         for (int i = 0; i < kDraws; ++i) {
             const Time delay = noise.delay(i % 1000, 0, static_cast<std::uint32_t>(i / 1000));
             sum += static_cast<double>(delay);
-            most = std::max(most, delay);
-            least = std::min(least, delay);
+            largest = std::max(largest, delay);
+            smallest = std::min(smallest, delay);
         }
         EXPECT_NEAR(sum / kDraws / 1e6, shape.mean, 0.01);
-        EXPECT_LE(static_cast<double>(most), shape.most * 1e6);
-        EXPECT_GE(static_cast<double>(most), 0.99e6);
-        EXPECT_GE(least, 0);
-        EXPECT_LT(least, 1'000);
+        EXPECT_LE(static_cast<double>(largest), shape.largest * 1e6);
+        EXPECT_GE(static_cast<double>(largest), 0.99e6);
+        EXPECT_GE(smallest, 0);
+        EXPECT_LT(smallest, 1'000);
     }
 }
 
@@ -139,6 +139,7 @@ TEST(Queue, EventsAreReturnedInOrderOfTime) {
     EXPECT_EQ(queue.empty(), reference.empty());
 }
 
+/// Entry of a queue: a lane continues at this time.
 struct Turn {
     Time time = 0;
     std::uint32_t lane = 0;
@@ -246,61 +247,61 @@ TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
 }
 
 /// Returns an allreduce in one stage: every rank receives from all others at the same time.
-Question all_to_all(Rank size, std::uint64_t bytes) {
+SimulatedCall all_to_all(Rank size, std::uint64_t bytes) {
     return {.spec = fmt::format("a{}", size),
             .request = {.size = size, .elements = bytes, .element_bytes = 1}};
 }
 
 TEST(ContentionModels, PortsCarryOneMessageAtATime) {
-    Surroundings around;
-    around.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
+    Surroundings setup;
+    setup.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
     // Three ranks, 100 bytes of 1 ns each. No receiver gets two messages at the same time.
-    EXPECT_EQ(events(all_to_all(3, 100), around).makespan, 200'000 + 1'000'000);
+    EXPECT_EQ(events(all_to_all(3, 100), setup).makespan, 200'000 + 1'000'000);
     // A port stores a whole message before it forwards it, which adds one transmission.
     Queueing ports{Contention::ports, Topology(1'000'000)};
-    const Time with_ports = events(all_to_all(3, 100), around, ports).makespan;
+    const Time with_ports = events(all_to_all(3, 100), setup, ports).makespan;
     EXPECT_GE(with_ports, 1'200'000);
     // All ranks of one node share its port: eight ranks, two nodes.
     ports.topology = topology("two-level:ranks=4,near=1000", 1'000'000, 8);
-    around.network = std::make_shared<Topology>(ports.topology);
-    const Time shared = events(all_to_all(8, 100), around, ports).makespan;
-    const Time free = events(all_to_all(8, 100), around).makespan;
+    setup.network = std::make_shared<Topology>(ports.topology);
+    const Time shared = events(all_to_all(8, 100), setup, ports).makespan;
+    const Time without_contention = events(all_to_all(8, 100), setup).makespan;
     // Each node's port carries 4 * 7 messages of 100 ns; without contention each rank sends 7.
-    EXPECT_EQ(free, 7 * 100'000 + 1'000'000);
+    EXPECT_EQ(without_contention, 7 * 100'000 + 1'000'000);
     EXPECT_GE(shared, 16 * 100'000 + 1'000'000);
 }
 
 TEST(ContentionModels, LinksDelayOnlyMessagesWithBytes) {
     for (const char* text : {"fat-tree:radix=4,hop=10", "torus:dims=4x4,hop=10",
                              "dragonfly:routers=4,nodes=2,hop=10,global=100"}) {
-        Surroundings around = paper();
+        Surroundings setup = paper();
         const Queueing links{Contention::links, topology(text, 500'000, 16)};
-        around.network = std::make_shared<Topology>(links.topology);
+        setup.network = std::make_shared<Topology>(links.topology);
         for (const char* spec : {"a16", "a4,a4", "a2,a2,a2,a2"}) {
-            const Question question{.spec = spec,
-                                    .request = {.size = 16, .elements = 4000, .element_bytes = 1}};
-            const Outcome free = events(question, around);
-            const Outcome queued = events(question, around, links);
-            EXPECT_GE(queued.makespan, free.makespan) << text << ' ' << spec;
-            EXPECT_EQ(queued.messages, free.messages);
-            EXPECT_GT(queued.events, free.events);
+            const SimulatedCall call{.spec = spec,
+                                     .request = {.size = 16, .elements = 4000, .element_bytes = 1}};
+            const Outcome without_contention = events(call, setup);
+            const Outcome queued = events(call, setup, links);
+            EXPECT_GE(queued.makespan, without_contention.makespan) << text << ' ' << spec;
+            EXPECT_EQ(queued.messages, without_contention.messages);
+            EXPECT_GT(queued.events, without_contention.events);
         }
         // A signal has no bytes, so it uses no link and never queues.
-        const Question flags{
+        const SimulatedCall flags{
             .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
-        const Outcome free = events(flags, around);
-        EXPECT_EQ(events(flags, around, links).makespan, free.makespan) << text;
+        const Outcome without_contention = events(flags, setup);
+        EXPECT_EQ(events(flags, setup, links).makespan, without_contention.makespan) << text;
     }
 }
 
 TEST(Timeline, EveryMessageIsShownOnceUpToTheMakespan) {
-    const Question question{.spec = "a3,a2",
-                            .request = {.size = 6, .elements = 1, .element_bytes = 8}};
-    const Surroundings around = paper();
-    const ImagePart part = image_of(programs_of(question), question, around);
+    const SimulatedCall call{.spec = "a3,a2",
+                             .request = {.size = 6, .elements = 1, .element_bytes = 8}};
+    const Surroundings setup = paper();
+    const ImagePart part = image_of(programs_of(call), call, setup);
     std::vector<Span> spans;
     const auto outcome =
-        simulate_events({&part, 1}, around, {}, [&](const Span& span) { spans.push_back(span); });
+        simulate_events({&part, 1}, setup, {}, [&](const Span& span) { spans.push_back(span); });
     ASSERT_TRUE(outcome.ok());
     const auto count = [&](Span::Kind kind) {
         return std::ranges::count(spans, kind, &Span::kind);
@@ -320,16 +321,16 @@ TEST(Timeline, EveryMessageIsShownOnceUpToTheMakespan) {
 }
 
 TEST(Timeline, ReceivingDiffersFromWaiting) {
-    const Question question{.spec = "a3,a2",
-                            .request = {.size = 6, .elements = 1, .element_bytes = 8}};
-    Surroundings around = paper();
-    around.model.receive = 300'000;
-    const ImagePart part = image_of(programs_of(question), question, around);
+    const SimulatedCall call{.spec = "a3,a2",
+                             .request = {.size = 6, .elements = 1, .element_bytes = 8}};
+    Surroundings setup = paper();
+    setup.model.receive = 300'000;
+    const ImagePart part = image_of(programs_of(call), call, setup);
     for (const bool events : {false, true}) {
         std::vector<Span> spans;
         const Trace trace = [&](const Span& span) { spans.push_back(span); };
-        ASSERT_TRUE(events ? simulate_events({&part, 1}, around, {}, trace).ok()
-                           : simulate_generic({&part, 1}, around, trace).ok());
+        ASSERT_TRUE(events ? simulate_events({&part, 1}, setup, {}, trace).ok()
+                           : simulate_generic({&part, 1}, setup, trace).ok());
         EXPECT_EQ(std::ranges::count(spans, Span::Kind::receive, &Span::kind), 18);
         EXPECT_TRUE(std::ranges::all_of(spans, [](const Span& span) {
             return span.kind != Span::Kind::receive || span.end - span.begin == 300'000;
@@ -385,19 +386,19 @@ struct Overlap {
 };
 
 Surroundings nodes_of_two(Time copy) {
-    Surroundings around;
-    around.model = {.busy_base = 10'000, .latency = 1'000'000, .mapped = copy};
-    around.network =
-        std::make_shared<Topology>(topology("two-level:ranks=2,near=20", around.model.latency, 8));
-    return around;
+    Surroundings setup;
+    setup.model = {.busy_base = 10'000, .latency = 1'000'000, .mapped = copy};
+    setup.network =
+        std::make_shared<Topology>(topology("two-level:ranks=2,near=20", setup.model.latency, 8));
+    return setup;
 }
 
-std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) {
-    const Surroundings around = nodes_of_two(copy);
-    const ImagePart part = image_of(programs_of(question), question, around);
+std::vector<Span> spans_of(const SimulatedCall& call, Time copy, Time& makespan) {
+    const Surroundings setup = nodes_of_two(copy);
+    const ImagePart part = image_of(programs_of(call), call, setup);
     std::vector<Span> spans;
     const auto outcome =
-        simulate_events({&part, 1}, around, {}, [&](const Span& span) { spans.push_back(span); });
+        simulate_events({&part, 1}, setup, {}, [&](const Span& span) { spans.push_back(span); });
     EXPECT_TRUE(outcome.ok());
     makespan = outcome ? outcome->makespan : 0;
     return spans;
@@ -408,20 +409,20 @@ std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) 
 /// in flight.
 TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
     constexpr Time kCopy = 400'000;
-    for (const Overlap& call :
+    for (const Overlap& overlap :
          {Overlap{"allgather", "multi-object-ring:near=mapped", kCopy},
           Overlap{"allreduce", "multi-object-large:near=mapped", 2 * kCopy}}) {
-        SCOPED_TRACE(call.spec);
-        const Question question{
-            .collective = call.collective,
-            .spec = call.spec,
+        SCOPED_TRACE(overlap.spec);
+        const SimulatedCall call{
+            .collective = overlap.collective,
+            .spec = overlap.spec,
             .request = {
                 .size = 8, .elements = 64, .element_bytes = 8, .layout = plan::Layout(8, 2)}};
         Time free_copies = 0;
         Time makespan = 0;
-        static_cast<void>(spans_of(question, 0, free_copies));
-        const std::vector<Span> spans = spans_of(question, kCopy, makespan);
-        EXPECT_EQ(makespan - free_copies, call.added);
+        static_cast<void>(spans_of(call, 0, free_copies));
+        const std::vector<Span> spans = spans_of(call, kCopy, makespan);
+        EXPECT_EQ(makespan - free_copies, overlap.added);
         std::int64_t hidden = 0;
         for (const Span& work : spans) {
             if (work.kind != Span::Kind::compute || work.end - work.begin != kCopy) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ask.hpp - helpers that simulate a call with one of the engines.
+// simulated_call.hpp - a call, and helpers that simulate it with one of the engines.
 #pragma once
 
 #include <string>
@@ -15,24 +15,24 @@ namespace weft::lab::test {
 
 using namespace plan;
 
-/// A call to simulate.
-struct Question {
+/// A collective call to simulate.
+struct SimulatedCall {
     std::string collective = "allreduce";
     std::string spec;
     collectives::GenerateRequest request;
 };
 
-inline VectorSize size_of(const Question& question) {
-    return {question.request.elements, question.request.element_bytes};
+inline VectorSize size_of(const SimulatedCall& call) {
+    return {call.request.elements, call.request.element_bytes};
 }
 
-inline std::vector<Program> programs_of(const Question& question) {
-    return weft::test::generate_all(question.collective, question.spec, question.request);
+inline std::vector<Program> programs_of(const SimulatedCall& call) {
+    return weft::test::generate_all(call.collective, call.spec, call.request);
 }
 
-inline ImagePart image_of(std::span<const Program> programs, const Question& question,
-                          const Surroundings& around) {
-    ImagePart part(around.model, size_of(question));
+inline ImagePart image_of(std::span<const Program> programs, const SimulatedCall& call,
+                          const Surroundings& setup) {
+    ImagePart part(setup.model, size_of(call));
     for (const Program& program : programs) {
         const auto added = part.add(program);
         EXPECT_TRUE(added.ok()) << added.failure().text;
@@ -40,25 +40,25 @@ inline ImagePart image_of(std::span<const Program> programs, const Question& que
     return part;
 }
 
-inline Outcome generic(const Question& question, const Surroundings& around) {
-    const ImagePart part = image_of(programs_of(question), question, around);
-    const auto outcome = simulate_generic({&part, 1}, around);
+inline Outcome generic(const SimulatedCall& call, const Surroundings& setup) {
+    const ImagePart part = image_of(programs_of(call), call, setup);
+    const auto outcome = simulate_generic({&part, 1}, setup);
     EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
     return *outcome;
 }
 
-inline Outcome events(const Question& question, const Surroundings& around,
+inline Outcome events(const SimulatedCall& call, const Surroundings& setup,
                       const Queueing& queueing = {}) {
-    const ImagePart part = image_of(programs_of(question), question, around);
-    const auto outcome = simulate_events({&part, 1}, around, queueing);
+    const ImagePart part = image_of(programs_of(call), call, setup);
+    const auto outcome = simulate_events({&part, 1}, setup, queueing);
     EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
     return *outcome;
 }
 
-inline Stages stages_of(const Question& question) {
-    const auto spec = collectives::parse_spec(question.spec);
-    EXPECT_TRUE(spec.ok()) << question.spec;
-    auto stages = collectives::generate_stages(question.collective, *spec, question.request);
+inline Stages stages_of(const SimulatedCall& call) {
+    const auto spec = collectives::parse_spec(call.spec);
+    EXPECT_TRUE(spec.ok()) << call.spec;
+    auto stages = collectives::generate_stages(call.collective, *spec, call.request);
     EXPECT_TRUE(stages.ok()) << stages.failure().text;
     return *std::move(stages);
 }
@@ -66,10 +66,10 @@ inline Stages stages_of(const Question& question) {
 /// Returns the costs in tests/system/cli/simulate_test.py: latency 500 ns, 100 ns per
 /// message, 0.4 ns per byte, 10 ns per operand.
 inline Surroundings paper() {
-    Surroundings around;
-    around.model =
+    Surroundings setup;
+    setup.model =
         message_model({.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
-    return around;
+    return setup;
 }
 
 inline void expect_equal(const Outcome& a, const Outcome& b, const std::string& what) {
