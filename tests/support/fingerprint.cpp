@@ -17,42 +17,42 @@ namespace weft::plan {
 
 namespace {
 
-/// State of one copy of a slot: 2 s + 1 once raised for segment s, 2 s + 2 once awaited.
+/// State of one copy of a slot.
 struct Flag {
-    std::uint32_t use = 0;
-    Rank sender = 0;
+    std::uint32_t use = 0;  ///< 2 s + 1 after the raise for segment s, 2 s + 2 after its wait
+    Rank sender = 0;        ///< rank of the latest raise
 };
 
-/// A block that a rank has exposed, stored at the rank that it is exposed to.
+/// A block that a rank has exposed, stored at the rank that may use it.
 struct Exposed {
     Rank owner = kNoRank;
-    Block block;  ///< after its advance by the segment
+    Block block;  ///< after the advance for `segment`
     std::uint32_t segment = 0;
     bool written = false;  ///< the peer may write it
 };
 
 struct LaneState {
     Cursor cursor;
-    std::uint32_t awaits = 0;  ///< number of the slot, if it waits
+    std::uint32_t awaited_slot = 0;  ///< number of the slot; only valid if the lane waits
     bool waits = false;
 };
 
 struct RankState {
     bool started = false;
     bool ended = false;
-    bool ready = true;   ///< an awaited raise has happened
+    bool ready = true;   ///< can run: not started, or a raise that a lane waits for has happened
     bool keeps = false;  ///< keeps its program while it waits
     std::optional<Program> program;
     std::vector<LaneState> lanes;
     Zeroed<Flag> flags;
     Zeroed<Print> slots;
     std::vector<Zeroed<Print>> vectors;  ///< output, then scratch
-    /// Blocks exposed to it, by copy of a slot.
+    /// Blocks exposed to this rank, by copy of the signal's slot.
     std::unordered_map<std::uint32_t, Exposed> exposed;
     UnitRange input;
     UnitRange output;
-    std::uint64_t raised = 0;
-    std::uint64_t awaited = 0;
+    std::uint64_t raised = 0;   ///< number of raises of this rank's slots
+    std::uint64_t awaited = 0;  ///< number of completed waits of this rank
 };
 
 class Run {
@@ -78,30 +78,30 @@ class Run {
         std::uint32_t segment = cursor.segment;
     };
 
-    bool no(std::string why) {
+    bool fail(std::string why) {
         if (verdict_.error.empty()) verdict_.error = std::move(why);
         return false;
     }
 
-    /// Runs the ranks that can continue, alternating upward and downward. A chain in either
-    /// direction then progresses far in one sweep.
+    /// Runs ranks until none can continue, alternating upward and downward: a chain in either
+    /// direction then progresses far in one sweep. Returns false after an error.
     bool sweep() {
-        bool moved = true;
-        for (bool up = true; moved; up = !up) {
-            moved = false;
+        bool progressed = true;
+        for (bool up = true; progressed; up = !up) {
+            progressed = false;
             for (Rank i = 0; i < input_.ranks; ++i) {
                 const Rank rank = up ? i : input_.ranks - 1 - i;
                 RankState& state = ranks_[static_cast<std::size_t>(rank)];
                 if (state.ended || !state.ready) continue;
                 state.ready = false;
-                moved = true;
-                if (!go_on(rank, state)) return false;
+                progressed = true;
+                if (!continue_rank(rank, state)) return false;
             }
         }
         return true;
     }
 
-    bool go_on(Rank rank, RankState& state) {
+    bool continue_rank(Rank rank, RankState& state) {
         if (!state.program && !load(rank, state)) return false;
         bool ended = true;
         for (std::size_t lane = 0; lane < state.lanes.size(); ++lane) {
@@ -123,17 +123,19 @@ class Run {
         return program.steps.size() * sizeof(Step) + program.blocks.size() * sizeof(Block);
     }
 
+    /// Generates and checks the program of a rank.
     bool load(Rank rank, RankState& state) {
         auto made = input_.program_of(rank);
-        if (!made) return no(fmt::format("rank {} has no program: {}", rank, made.failure().text));
+        if (!made)
+            return fail(fmt::format("rank {} has no program: {}", rank, made.failure().text));
         state.program = *std::move(made);
         const Program& program = *state.program;
-        if (std::string wrong = malformed(program); !wrong.empty()) return no(std::move(wrong));
-        if (!header_) take_header(program);
+        if (std::string wrong = malformed(program); !wrong.empty()) return fail(std::move(wrong));
+        if (!header_) set_header(program);
         const std::string_view field = unlike(program, *header_);
         if (!field.empty() || program.rank != rank || program.size != input_.ranks)
-            return no(fmt::format("rank {}: header field {} differs from that of rank 0", rank,
-                                  field.empty() ? "rank" : field));
+            return fail(fmt::format("rank {}: header field {} differs from rank 0", rank,
+                                    field.empty() ? "rank" : field));
         if (state.started) return true;
         state.started = true;
         state.input = input_.contract->input_of(program);
@@ -145,7 +147,7 @@ class Run {
         return true;
     }
 
-    void take_header(const Program& program) {
+    void set_header(const Program& program) {
         header_ = program;
         header_->steps.clear();
         header_->blocks.clear();
@@ -168,7 +170,7 @@ class Run {
                     break;
                 case Outcome::blocked:
                     lane.waits = true;
-                    lane.awaits = step.signal;
+                    lane.awaited_slot = step.signal;
                     return true;
                 case Outcome::wrong:
                     verdict_.error = fmt::format("rank {} step {} ({}) {}", rank, cursor.at,
@@ -197,7 +199,7 @@ class Run {
                 ++verdict_.signals;
                 return check(expose(site, step));
             case StepKind::publish:
-                return check(no("publishes: programs are judged as they are generated"));
+                return check(fail("publishes a cell: programs must not be localized"));
             case StepKind::flush:
             case StepKind::loop:
                 break;
@@ -210,29 +212,29 @@ class Run {
     }
     /// Returns the start of a copy of a slot.
     [[nodiscard]] std::uint64_t start_of(std::uint32_t number, std::uint32_t segment) const {
-        const std::uint64_t room = (starts_[number + 1] - starts_[number]) / header_->depth;
-        return starts_[number] + segment % header_->depth * room;
+        const std::uint64_t units = (starts_[number + 1] - starts_[number]) / header_->depth;
+        return starts_[number] + segment % header_->depth * units;
     }
 
     bool raise(const Site& site, const Step& step) {
         RankState& target = ranks_[static_cast<std::size_t>(step.peer)];
         if (target.ended)
-            return no(fmt::format("raises a signal of rank {}, which has ended", step.peer));
+            return fail(fmt::format("raises a signal of rank {}, which has ended", step.peer));
         if (!target.flags.is_made()) target.flags.make(copies());
         Flag& flag = target.flags[copy_of(step.signal, site.segment)];
         if (flag.use % 2 != 0)
-            return no(
-                fmt::format("raises slot {} of rank {}, which has not awaited what rank {} "
-                            "raised there before",
+            return fail(
+                fmt::format("raises slot {} of rank {}, which has not awaited the earlier "
+                            "raise by rank {}",
                             step.signal, step.peer, flag.sender));
         if (flag.use > 2 * site.segment)
-            return no(
+            return fail(
                 fmt::format("raises slot {} of rank {} a second time", step.signal, step.peer));
         flag = {2 * site.segment + 1, site.rank};
         ++target.raised;
         target.ready =
             target.ready || std::ranges::any_of(target.lanes, [&](const LaneState& lane) {
-                return lane.waits && lane.awaits == step.signal;
+                return lane.waits && lane.awaited_slot == step.signal;
             });
         return true;
     }
@@ -249,11 +251,11 @@ class Run {
         Flag& flag = site.state.flags[copy_of(step.signal, segment)];
         if (flag.use < 2 * segment + 1) return Outcome::blocked;
         if (flag.use > 2 * segment + 1) {
-            no("awaits a signal for the second time");
+            fail("awaits a signal for the second time");
             return Outcome::wrong;
         }
         if (flag.sender != step.peer) {
-            no(fmt::format("awaits what rank {} raised", flag.sender));
+            fail(fmt::format("awaits a slot that rank {} raised", flag.sender));
             return Outcome::wrong;
         }
         ++flag.use;
@@ -285,19 +287,19 @@ class Run {
         return true;
     }
 
-    /// Reads the fingerprints of a list of blocks.
+    /// Reads the fingerprints of a list of blocks. Returns false after an error.
     bool read_list(const Site& site, BlockList list, std::vector<Print>& values) {
         values.clear();
-        for (const Block& named : blocks_of(site.program, list)) {
-            const Block block = at_segment(named, site.segment);
+        for (const Block& relative : blocks_of(site.program, list)) {
+            const Block block = at_segment(relative, site.segment);
             if (!in_range(block)) return false;
             const std::size_t packed = values.size();
             for (std::uint32_t i = 0; i < block.count; ++i) {
                 Print value;
                 if (!read(site, block, i, packed, value)) return false;
                 if (!value.is_written())
-                    return no(fmt::format("reads unit {}, which nothing has written",
-                                          block.first + i * block.stride));
+                    return fail(fmt::format("reads unit {}, which was never written",
+                                            block.first + i * block.stride));
                 values.push_back(value);
             }
         }
@@ -308,10 +310,10 @@ class Run {
         const std::uint64_t last =
             block.first + std::uint64_t{std::max(block.count, 1U) - 1} * block.stride;
         if (last < header_->units && block.origin <= last) return true;
-        return no(fmt::format("names unit {} of {}", last, header_->units));
+        return fail(fmt::format("names unit {}, but buffers have {} units", last, header_->units));
     }
 
-    /// Reads unit i of a block whose list has named `packed` units before it.
+    /// Reads unit i of a block. The earlier blocks of its list have `packed` units.
     bool read(const Site& site, const Block& block, std::uint32_t i, std::size_t packed,
               Print& value) {
         const std::uint64_t place = place_of(block, i, packed);
@@ -325,11 +327,11 @@ class Run {
             case Buffer::mapped:
                 return read_mapped(site, block, place, value);
             case Buffer::published:
-                return no("reads a published cell");
+                return fail("reads a published cell");
         }
         return false;
     }
-    /// Returns the place of unit i of a block in its payload.
+    /// Returns the index of unit i of a block in the payload of its slot or exposed block.
     static std::uint64_t place_of(const Block& block, std::uint32_t i, std::size_t packed) {
         const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
         const std::size_t before = block.buffer == Buffer::mapped ? 0 : packed;
@@ -343,7 +345,7 @@ class Run {
             return true;
         }
         if (!state.input.holds(unit))
-            return no(fmt::format("reads input[{}], which rank {} does not have", unit, rank));
+            return fail(fmt::format("reads input[{}], which rank {} does not have", unit, rank));
         value = input_.in_place ? cell(rank, state, 0, unit) : prints_.leaf(rank, unit);
         return true;
     }
@@ -356,37 +358,37 @@ class Run {
         const std::uint32_t use = site.state.flags[copy].use;
         if (found == site.state.exposed.end() || use == 0 || use % 2 != 0 ||
             found->second.owner != block.peer) {
-            no(fmt::format("uses mapped {}, which rank {} has not exposed", block.index,
-                           block.peer));
+            fail(fmt::format("uses mapped {}, which rank {} has not exposed", block.index,
+                             block.peer));
             return nullptr;
         }
         const Exposed& exposed = found->second;
         if (place >= exposed.block.count) {
-            no(fmt::format("uses unit {} of a block of {} that rank {} exposed", place,
-                           exposed.block.count, exposed.owner));
+            fail(fmt::format("uses unit {} of a block of {} that rank {} exposed", place,
+                             exposed.block.count, exposed.owner));
             return nullptr;
         }
         if (!ranks_[static_cast<std::size_t>(exposed.owner)].ended) return &exposed;
-        no(fmt::format("uses memory of rank {}, whose program has ended", exposed.owner));
+        fail(fmt::format("uses memory of rank {}, whose program has ended", exposed.owner));
         return nullptr;
     }
 
     bool read_mapped(const Site& site, const Block& block, std::uint64_t place, Print& value) {
         const Exposed* const exposed = find_exposed(site, block, place);
         if (exposed == nullptr) return false;
-        const Block& there = exposed->block;
-        const auto unit = there.first + static_cast<std::uint32_t>(place);
-        if (there.buffer != Buffer::slot) return read_vector(exposed->owner, there, unit, value);
-        return read_slot(ranks_[static_cast<std::size_t>(exposed->owner)], there.index,
-                         exposed->segment, unit - there.origin, value);
+        const Block& source = exposed->block;
+        const auto unit = source.first + static_cast<std::uint32_t>(place);
+        if (source.buffer != Buffer::slot) return read_vector(exposed->owner, source, unit, value);
+        return read_slot(ranks_[static_cast<std::size_t>(exposed->owner)], source.index,
+                         exposed->segment, unit - source.origin, value);
     }
 
     bool write_mapped(const Site& site, const Block& block, std::uint64_t place, Print value) {
         const Exposed* const exposed = find_exposed(site, block, place);
         if (exposed == nullptr) return false;
         if (!exposed->written)
-            return no(fmt::format("writes a block that rank {} exposed for reading only",
-                                  exposed->owner));
+            return fail(fmt::format("writes a block that rank {} exposed for reading only",
+                                    exposed->owner));
         return write(ranks_[static_cast<std::size_t>(exposed->owner)], exposed->block,
                      exposed->block.first + static_cast<std::uint32_t>(place), value);
     }
@@ -394,10 +396,11 @@ class Run {
     bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
                    std::uint64_t place, Print& value) {
         if (place >= header_->room(number))
-            return no(fmt::format("reads unit {} of slot {}, beyond its capacity", place, number));
+            return fail(
+                fmt::format("reads unit {} of slot {}, beyond its capacity", place, number));
         const std::uint32_t use = state.flags[copy_of(number, segment)].use;
         if (use == 0 || use % 2 != 0 || !state.slots.is_made())
-            return no(fmt::format("reads slot {}, which it has not awaited", number));
+            return fail(fmt::format("reads slot {}, which it has not awaited", number));
         value = state.slots[start_of(number, segment) + place];
         return true;
     }
@@ -405,7 +408,7 @@ class Run {
     static std::uint32_t vector_of(const Block& block) {
         return block.buffer == Buffer::scratch ? 1 + block.index : 0;
     }
-    /// Returns a unit of output or scratch. In place, the output is the input until it is written.
+    /// Returns a unit of output or scratch. In place, an unwritten unit of output holds the input.
     Print cell(Rank rank, RankState& state, std::uint32_t vector, std::uint32_t unit) {
         Zeroed<Print>& cells = state.vectors[vector];
         const Print found = cells.is_made() ? cells[unit] : Print{};
@@ -415,8 +418,8 @@ class Run {
 
     bool write_list(const Site& site, BlockList list, const std::vector<Print>& values) {
         std::size_t at = 0;
-        for (const Block& named : blocks_of(site.program, list)) {
-            const Block block = at_segment(named, site.segment);
+        for (const Block& relative : blocks_of(site.program, list)) {
+            const Block block = at_segment(relative, site.segment);
             if (!in_range(block)) return false;
             const std::size_t packed = at;
             for (std::uint32_t i = 0; i < block.count; ++i, ++at) {
@@ -432,27 +435,27 @@ class Run {
 
     bool write(RankState& state, const Block& block, std::uint32_t unit, Print value) {
         if (block.buffer == Buffer::output && !state.output.holds(unit))
-            return no(fmt::format("writes output[{}], which that rank does not have", unit));
+            return fail(fmt::format("writes output[{}], which that rank does not have", unit));
         if (block.buffer != Buffer::output && block.buffer != Buffer::scratch)
-            return no("writes a buffer other than output or scratch");
+            return fail("writes a buffer other than output or scratch");
         Zeroed<Print>& cells = state.vectors[vector_of(block)];
         if (!cells.is_made()) cells.make(header_->units);
         cells[unit] = value;
         return true;
     }
 
-    /// Checks the rank's result, and frees its memory.
+    /// Checks the rank's result and frees the memory of its state.
     bool end(Rank rank, RankState& state) {
         for (const Expectation& expected : input_.contract->expected(*state.program)) {
             const Print found =
                 expected.unit < header_->units ? cell(rank, state, 0, expected.unit) : Print{};
             if (found == prints_.expected(expected)) continue;
-            return no(fmt::format("rank {} ends without its result: output[{}] {}", rank,
-                                  expected.unit,
-                                  found.is_written() ? "is another one" : "was never written"));
+            return fail(
+                fmt::format("rank {} ends without its result: output[{}] {}", rank, expected.unit,
+                            found.is_written() ? "has a wrong value" : "was never written"));
         }
         if (state.raised != state.awaited)
-            return no(fmt::format("rank {} ends without having awaited all signals", rank));
+            return fail(fmt::format("rank {} ends without having awaited all signals", rank));
         state.ended = true;
         state.flags.drop();
         state.slots.drop();
@@ -467,8 +470,8 @@ class Run {
             if (state.ended) continue;
             for (const LaneState& lane : state.lanes)
                 if (lane.waits)
-                    return no(fmt::format("rank {} step {} waits forever for slot {}", rank,
-                                          lane.cursor.at, lane.awaits));
+                    return fail(fmt::format("rank {} step {} waits forever for slot {}", rank,
+                                            lane.cursor.at, lane.awaited_slot));
         }
         return true;
     }
@@ -477,11 +480,11 @@ class Run {
     Prints prints_;
     FingerprintVerdict verdict_;
     std::vector<RankState> ranks_;
-    std::optional<Program> header_;
-    std::vector<std::uint64_t> starts_;  ///< by slot: its start; then the end of the last
+    std::optional<Program> header_;      ///< rank 0's program without steps, blocks and lanes
+    std::vector<std::uint64_t> starts_;  ///< by slot: its first unit; then the end of the last slot
     std::uint64_t kept_ = 0;             ///< bytes of programs that are kept
-    std::vector<Print> values_;
-    std::vector<Print> others_;
+    std::vector<Print> values_;          ///< operand or result of the step
+    std::vector<Print> others_;          ///< second operand of a product
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ struct FingerprintVerdict {
     bool valid = false;
     std::uint64_t messages = 0;    ///< puts of all ranks
     std::uint64_t signals = 0;     ///< raises without payload
-    std::uint64_t units_sent = 0;  ///< payload of all puts
+    std::uint64_t units_sent = 0;  ///< units in the payloads of all puts
     std::string error;             ///< if not valid: rank, step and reason
 };
 

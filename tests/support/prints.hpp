@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // prints.hpp - fingerprints of data, and memory for many of them.
 //
-// Idea     Affine maps x -> a x + b over a prime field. A product of maps determines its factors
-//          and their order; with a = 1 it determines the factors only. Each has eight bytes, for
-//          any amount of data.
+// Idea     A fingerprint is an affine map x -> a x + b over a prime field. A product of maps
+//          determines its factors and their order; with a = 1 it determines the factors only. A map
+//          has eight bytes, for any amount of data.
 // Next     fingerprint.hpp for their use.
 #pragma once
 
@@ -40,6 +40,7 @@ class Prints {
   public:
     Prints(std::uint64_t seed, bool ordered) : seed_(base::mix(seed)), ordered_(ordered) {}
 
+    /// Returns the fingerprint of a unit of a rank's input.
     [[nodiscard]] Print leaf(Rank rank, std::uint32_t unit) const {
         const std::uint64_t word =
             base::mix(seed_ ^ base::mix(static_cast<std::uint64_t>(rank) << 32 | unit));
@@ -48,22 +49,24 @@ class Prints {
                 static_cast<std::uint32_t>((word & 0xffffffff) % kPrime)};
     }
 
+    /// Returns the product of the inputs that `expected` names.
     [[nodiscard]] Print expected(const Expectation& expected) {
         if (expected.first_rank == expected.last_rank)
             return leaf(expected.first_rank, expected.source_unit);
         if (expected.first_rank != 0) return of_range(expected.first_rank, expected);
         // Most requests repeat the last range or extend it by one rank.
-        UpTo& known = known_[expected.source_unit];
-        if (known.last > expected.last_rank) known = {};
-        if (known.last < 0) known = {0, leaf(0, expected.source_unit)};
-        while (known.last < expected.last_rank)
-            known.print = product(known.print, leaf(++known.last, expected.source_unit));
-        return known.print;
+        Prefix& prefix = prefixes_[expected.source_unit];
+        if (prefix.last > expected.last_rank) prefix = {};
+        if (prefix.last < 0) prefix = {0, leaf(0, expected.source_unit)};
+        while (prefix.last < expected.last_rank)
+            prefix.print = product(prefix.print, leaf(++prefix.last, expected.source_unit));
+        return prefix.print;
     }
 
   private:
-    struct UpTo {
-        Rank last = -1;
+    /// Product of the inputs of ranks 0 .. last.
+    struct Prefix {
+        Rank last = -1;  ///< -1: not calculated yet
         Print print;
     };
     [[nodiscard]] Print of_range(Rank first, const Expectation& expected) const {
@@ -75,7 +78,7 @@ class Prints {
 
     std::uint64_t seed_;
     bool ordered_;
-    std::unordered_map<std::uint32_t, UpTo> known_;  ///< by unit: product of ranks 0 .. last
+    std::unordered_map<std::uint32_t, Prefix> prefixes_;  ///< by unit
 };
 
 /// Array of zeros; untouched pages use no memory.

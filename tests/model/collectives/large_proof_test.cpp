@@ -3,8 +3,8 @@
 // needs a power of two).
 // Method: execution with fingerprints as data, in rank order if the algorithm supports it, with
 // roots at a third of the ranks and at 0, separate and in place. Barriers are executed
-// symbolically. For 4,097 ranks, only the full mode covers calls of much work, such as a step for
-// each pair of ranks. A planted mistake must be found at these sizes.
+// symbolically. For 4,097 ranks, only the full mode covers calls of many steps, such as a step for
+// each pair of ranks. A planted mistake must be detected at these sizes.
 #include <chrono>
 #include <cstdio>
 
@@ -109,7 +109,7 @@ std::vector<Subject> subjects(Rank ranks) {
     return list;
 }
 
-/// Proves all subjects. Leaves out calls whose work exceeds `work_max`.
+/// Proves all subjects. Leaves out calls whose work, see work_of(), exceeds `work_max`.
 void prove_all(Rank ranks, std::uint64_t work_max) {
     const auto begin = std::chrono::steady_clock::now();
     int proved = 0;
@@ -153,9 +153,9 @@ void prove_all(Rank ranks, std::uint64_t work_max) {
     if (work_max == ~std::uint64_t{0}) {
         EXPECT_TRUE(left_out.empty());
     }
-    const auto most = std::ranges::count_if(
+    const auto subject_count = std::ranges::count_if(
         algorithms(), [=](const Algorithm& algorithm) { return is_subject(algorithm, ranks); });
-    EXPECT_GE(proved + static_cast<int>(left_out.size()), static_cast<int>(most));
+    EXPECT_GE(proved + static_cast<int>(left_out.size()), static_cast<int>(subject_count));
 }
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
@@ -259,7 +259,7 @@ std::vector<Mistake> mistakes() {
                 step_of(program, plan::StepKind::put, 500).source =
                     step_of(program, plan::StepKind::put, 499).source;
             }),
-         "rank 278 ends without its result: output[777] is another one"},
+         "rank 278 ends without its result: output[777] has a wrong value"},
         // Waits for a rank that does not send.
         {"allgather", "ring", 1000,
          on(999,
@@ -288,7 +288,7 @@ TEST(LargeProof, OneMistakeAmongThousandsOfRanksIsDetected) {
     for (const Mistake& mistake : all) {
         const Subject subject = subject_of(mistake.collective, mistake.spec, mistake.ranks);
         const GenerateRequest request = request_of(subject, 0);
-        const auto verdict = judge(subject, request, false, mistake.change);
+        const auto verdict = judge(subject, request, /*in_place=*/false, mistake.change);
         EXPECT_FALSE(verdict.valid) << mistake.collective << ' ' << mistake.spec;
         EXPECT_TRUE(verdict.error.starts_with(mistake.error))
             << mistake.collective << ' ' << mistake.spec << ": " << verdict.error;

@@ -108,17 +108,17 @@ TEST(Fingerprint, ErrorsNameTheFaultAndItsPlace) {
               "rank 1 ends without its result: output[1] was never written"},
           Row{"copy output = input\nput to 1 slot 0 from input\n",
               "wait from 0 slot 0\ncopy {output[1], output[0]} = slot 0\n",
-              "rank 1 ends without its result: output[0] is another one"},
+              "rank 1 ends without its result: output[0] has a wrong value"},
           Row{"copy output = input\nput to 1 slot 0 from input\n", "copy output = slot 0\n",
               "rank 1 step 0 (copy output[0+2] = slot 0[0+2]) reads slot 0, which it has not "
               "awaited"},
           Row{"copy output = input\nput to 1 slot 0 from input\nput to 1 slot 0 from input\n",
               "wait from 0 slot 0\ncopy output = slot 0\n",
               "rank 0 step 2 (put to 1 slot 0 from input[0+2]) raises slot 0 of rank 1, which has "
-              "not awaited what rank 0 raised there before"},
+              "not awaited the earlier raise by rank 0"},
           Row{"copy output = input\nput to 1 slot 0 from input\n",
               "wait from 1 slot 0\ncopy output = slot 0\n",
-              "rank 1 step 0 (wait from 1 slot 0) awaits what rank 0 raised"},
+              "rank 1 step 0 (wait from 1 slot 0) awaits a slot that rank 0 raised"},
           Row{"copy output = input\n", "wait from 0 slot 0\ncopy output = slot 0\n",
               "rank 1 step 0 waits forever for slot 0"}}) {
         const std::string text =
@@ -126,7 +126,7 @@ TEST(Fingerprint, ErrorsNameTheFaultAndItsPlace) {
         EXPECT_EQ(error_of(text), row.error) << text;
     }
     EXPECT_EQ(error_of("root 0\nrank 0\n copy output = input\nrank 1\n slots 3\n local"),
-              "rank 1: header field slots differs from that of rank 0");
+              "rank 1: header field slots differs from rank 0");
 }
 
 TEST(Fingerprint, ProductsDependOnOrderAndSumsDoNot) {
