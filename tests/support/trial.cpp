@@ -14,7 +14,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::size_t kSlack = 16;  // guard bytes before and after, which no call may touch
-constexpr std::size_t kInvalid = static_cast<std::size_t>(-1);  // in arrays after take_back()
+constexpr std::size_t kInvalid = static_cast<std::size_t>(-1);  // set by invalidate_arrays()
 
 }  // namespace
 
@@ -77,51 +77,51 @@ Trial::Trial(oracle::CallFacts facts, Rank rank, Arrangement arrangement)
     }
 }
 
-void Trial::lay_out(Vector& vector, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing) {
-    vector.blocks = blocks;
-    vector.packed = spacing == Spacing::packed;
-    vector.starts.resize(blocks.size());
-    std::size_t end = vector.packed ? 0 : 2;
+void Trial::lay_out(Buffer& buffer, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing) {
+    buffer.blocks = blocks;
+    buffer.packed = spacing == Spacing::packed;
+    buffer.starts.resize(blocks.size());
+    std::size_t end = buffer.packed ? 0 : 2;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const std::size_t block = spacing == Spacing::backwards ? blocks.size() - 1 - i : i;
-        vector.starts[block] = end;
-        end += blocks[block].count + (vector.packed ? 0 : 1 + block % 3);
+        buffer.starts[block] = end;
+        end += blocks[block].count + (buffer.packed ? 0 : 1 + block % 3);
     }
-    vector.memory.resize(end * oracle_.facts().samples->bytes + shift_ + 2 * kSlack);
+    buffer.memory.resize(end * oracle_.facts().samples->bytes + shift_ + 2 * kSlack);
 }
 
-std::byte* Trial::base(Vector& vector) const {
-    return vector.memory.data() + kSlack + shift_;
+std::byte* Trial::base(Buffer& buffer) const {
+    return buffer.memory.data() + kSlack + shift_;
 }
 
-std::byte* Trial::block_at(Vector& vector, std::uint32_t unit) const {
-    const std::size_t start = vector.starts[unit - vector.blocks.front().unit];
-    return base(vector) + start * oracle_.facts().samples->bytes;
+std::byte* Trial::block_at(Buffer& buffer, std::uint32_t unit) const {
+    const std::size_t start = buffer.starts[unit - buffer.blocks.front().unit];
+    return base(buffer) + start * oracle_.facts().samples->bytes;
 }
 
 void Trial::prepare(std::uint64_t batch) {
     batch_ = batch;
     const auto filler = static_cast<std::byte>(0x90 + oracle_.rank() % 64);
-    for (Vector* vector : {&input_, &output_})
-        std::fill(vector->memory.begin(), vector->memory.end(), filler);
+    for (Buffer* buffer : {&input_, &output_})
+        std::fill(buffer->memory.begin(), buffer->memory.end(), filler);
     for (const oracle::SizedUnit& block : oracle_.input())
         oracle_.write(block, batch, block_at(input_, block.unit));
-    for (Vector* vector : {&input_, &output_}) vector->before = vector->memory;
+    for (Buffer* buffer : {&input_, &output_}) buffer->before = buffer->memory;
 }
 
-Blocks Trial::lend(Vector& vector) {
-    vector.lent_counts.clear();
-    for (const oracle::SizedUnit& block : vector.blocks) vector.lent_counts.push_back(block.count);
-    vector.lent_starts = vector.starts;
-    Blocks lent{.counts = vector.lent_counts};
-    if (!vector.packed) lent.displacements = vector.lent_starts;
-    return lent;
+Blocks Trial::blocks_of(Buffer& buffer) {
+    buffer.counts.clear();
+    for (const oracle::SizedUnit& block : buffer.blocks) buffer.counts.push_back(block.count);
+    buffer.displacements = buffer.starts;
+    Blocks argument{.counts = buffer.counts};
+    if (!buffer.packed) argument.displacements = buffer.displacements;
+    return argument;
 }
 
-void Trial::take_back() {
-    for (Vector* vector : {&input_, &output_})
-        for (std::vector<std::size_t>* lent : {&vector->lent_counts, &vector->lent_starts})
-            std::fill(lent->begin(), lent->end(), kInvalid);
+void Trial::invalidate_arrays() {
+    for (Buffer* buffer : {&input_, &output_})
+        for (std::vector<std::size_t>* array : {&buffer->counts, &buffer->displacements})
+            std::fill(array->begin(), array->end(), kInvalid);
 }
 
 Call Trial::call() {
@@ -133,7 +133,7 @@ Call Trial::call() {
               .root = facts.root};
     const std::vector<oracle::SizedUnit>& input = oracle_.input();
     const std::vector<oracle::SizedUnit>& output = oracle_.output();
-    Vector& out = output_vector();
+    Buffer& out = output_buffer();
     if (!input.empty())
         call.in = traits.has_input_counts() ? base(input_) : block_at(input_, input.front().unit);
     if (!output.empty())
@@ -144,17 +144,17 @@ Call Trial::call() {
         call.count = facts.count(oracle_.rank(), 0);
     else if (traits.rooted())
         call.count = (traits.has_output_counts() ? input : output).front().count;
-    if (traits.has_input_counts() && !input.empty()) call.in_blocks = lend(input_);
-    if (traits.has_output_counts() && !output.empty()) call.out_blocks = lend(out);
+    if (traits.has_input_counts() && !input.empty()) call.in_blocks = blocks_of(input_);
+    if (traits.has_output_counts() && !output.empty()) call.out_blocks = blocks_of(out);
     return call;
 }
 
 std::string Trial::check() {
-    Vector& out = output_vector();
+    Buffer& out = output_buffer();
     const std::size_t bytes = oracle_.facts().samples->bytes;
-    const auto accept = [bytes](Vector& vector, const oracle::SizedUnit& block,
+    const auto accept = [bytes](Buffer& buffer, const oracle::SizedUnit& block,
                                 const std::byte* at) {
-        std::copy_n(at, block.count * bytes, vector.before.data() + (at - vector.memory.data()));
+        std::copy_n(at, block.count * bytes, buffer.before.data() + (at - buffer.memory.data()));
     };
     for (std::size_t i = 0; i < oracle_.output().size(); ++i) {
         const oracle::SizedUnit& block = oracle_.output()[i];
@@ -177,7 +177,7 @@ std::string Trial::check() {
 std::span<const std::byte> Trial::output() {
     const std::vector<oracle::SizedUnit>& output = oracle_.output();
     if (output.empty()) return {};
-    return {block_at(output_vector(), output.front().unit),
+    return {block_at(output_buffer(), output.front().unit),
             output.front().count * oracle_.facts().samples->bytes};
 }
 

@@ -5,8 +5,8 @@
 //          they are in memory: in place or not, aligned or not, packed or with gaps. check()
 //          compares the output with the oracle, and all other memory with its earlier contents.
 // Holds    A call in place has one buffer for all blocks, with the rank's own block at its index.
-//          Buffers that a call ignores (on ranks other than the root) are null. A call may use the
-//          arrays of counts only until it returns: take_back() then overwrites them.
+//          Buffers that a call ignores (on ranks other than the root) are null. A call must not use
+//          the arrays of counts after it returns: invalidate_arrays() overwrites them.
 // Next     src/tools/lab/oracle/oracle.hpp.
 #pragma once
 
@@ -39,6 +39,7 @@ inline constexpr int kCountPatterns = 6;
 [[nodiscard]] std::function<std::uint64_t(Rank rank, std::uint32_t unit)> unit_counts(
     const collectives::CollectiveTraits& traits, std::uint64_t count, int pattern);
 
+/// Returns a hash of the bytes, for the comparison of outputs.
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::byte> bytes);
 
 class Trial {
@@ -49,44 +50,44 @@ class Trial {
     void prepare(std::uint64_t batch);
     /// Returns the arguments. Their arrays of counts and displacements belong to this trial.
     [[nodiscard]] Call call();
-    /// Overwrites these arrays, which the call must not use after its return.
-    void take_back();
+    /// Overwrites the arrays of counts and displacements. Requires that the call has returned.
+    void invalidate_arrays();
     /// Returns an empty text if the result of the call is right, else a description of the error.
     [[nodiscard]] std::string check();
 
     [[nodiscard]] bool in_place() const { return in_place_; }
     /// Returns the buffer of all blocks of a call in place.
-    [[nodiscard]] void* vector() { return base(input_); }
+    [[nodiscard]] void* in_place_buffer() { return base(input_); }
     /// Returns the bytes of the first block of the output; empty if the rank has no output.
     [[nodiscard]] std::span<const std::byte> output();
 
   private:
     /// A buffer of blocks.
-    struct Vector {
+    struct Buffer {
         std::vector<oracle::SizedUnit> blocks;
-        std::vector<std::size_t> starts;       ///< of the blocks, in elements
-        std::vector<std::size_t> lent_counts;  ///< arrays for the arguments of a call
-        std::vector<std::size_t> lent_starts;
+        std::vector<std::size_t> starts;         ///< start of each block, in elements
+        std::vector<std::size_t> counts;         ///< argument of a call: elements of each block
+        std::vector<std::size_t> displacements;  ///< argument of a call: copy of `starts`
         bool packed = true;
         std::vector<std::byte> memory;
         std::vector<std::byte> before;  ///< contents before the call
     };
 
-    void lay_out(Vector& vector, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing);
-    /// Returns the arguments for a vector's blocks, in `lent_counts` and `lent_starts`.
-    [[nodiscard]] static Blocks lend(Vector& vector);
-    /// Returns the address that a call receives for the vector.
-    [[nodiscard]] std::byte* base(Vector& vector) const;
+    void lay_out(Buffer& buffer, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing);
+    /// Fills the buffer's `counts` and `displacements` and returns them as an argument of a call.
+    [[nodiscard]] static Blocks blocks_of(Buffer& buffer);
+    /// Returns the address that a call receives for the buffer.
+    [[nodiscard]] std::byte* base(Buffer& buffer) const;
     /// Returns the address of a unit's block.
-    [[nodiscard]] std::byte* block_at(Vector& vector, std::uint32_t unit) const;
-    [[nodiscard]] Vector& output_vector() { return in_place_ ? input_ : output_; }
+    [[nodiscard]] std::byte* block_at(Buffer& buffer, std::uint32_t unit) const;
+    [[nodiscard]] Buffer& output_buffer() { return in_place_ ? input_ : output_; }
 
     oracle::Oracle oracle_;
     std::size_t shift_;
     bool in_place_;
     std::uint64_t batch_ = 0;
-    Vector input_;  ///< contains also the output of a call in place
-    Vector output_;
+    Buffer input_;  ///< also the output of a call in place
+    Buffer output_;
 };
 
 }  // namespace weft::test

@@ -102,10 +102,10 @@ const trial_arguments* trial_prepare(trial* trial, int batch) {
         const InPlace where = traits_of(trial->facts.collective).in_place;
         if (where == InPlace::input) {
             trial->arguments.in = WEFT_IN_PLACE;
-            trial->arguments.out = trial->made.vector();
+            trial->arguments.out = trial->made.in_place_buffer();
         }
         if (where == InPlace::output) {
-            trial->arguments.in = trial->made.vector();
+            trial->arguments.in = trial->made.in_place_buffer();
             trial->arguments.out = WEFT_IN_PLACE;
         }
     }
@@ -113,7 +113,7 @@ const trial_arguments* trial_prepare(trial* trial, int batch) {
 }
 
 void trial_overwrite_arguments(trial* trial) {
-    trial->made.take_back();
+    trial->made.invalidate_arrays();
 }
 const char* trial_check(trial* trial) {
     trial->complaint = trial->made.check();

@@ -52,13 +52,13 @@ void MatrixCaller::run(Trial& trial, const MatrixCall& wanted) {
     switch (batch_ % 4) {
         case 0: {
             Request request = world_.start(call);
-            trial.take_back();
+            trial.invalidate_arrays();
             request.wait();
             break;
         }
         case 1: {
             PersistentRequest request = world_.prepare(call);
-            trial.take_back();
+            trial.invalidate_arrays();
             request.start();
             request.wait();
             break;
