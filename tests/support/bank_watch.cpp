@@ -29,7 +29,7 @@ const char* name_of(Area area) {
     return "";
 }
 
-/// Returns the slot (number * depth + copy) that contains an offset in a bulk bank.
+/// Returns the index (slot number * depth + copy) of the slot at an offset in a bulk bank.
 std::uint32_t slot_at(const run::BoundProgram& program, std::uint64_t offset) {
     const std::vector<std::uint64_t>& starts = program.slot_starts;
     if (starts.empty()) return static_cast<std::uint32_t>(offset / program.slot_bytes);
@@ -67,17 +67,17 @@ void BankWatch::issued(std::uint32_t number, Rank team_rank, const run::Operatio
     const run::BoundProgram& barrier = *team.states[team_rank]->setup.barrier;
     if (op.epoch == team.issued[team_rank] + 1) {
         const run::Epoch bulk_epoch = op.bulk_epoch >= 0 ? op.bulk_epoch - 1 : -1;
-        note(team, team_rank,
-             {op.epoch - 1, bulk_epoch, (op.tick - barrier.segments) & base::kTickMask, &barrier},
-             barrier);
+        record(team, team_rank,
+               {op.epoch - 1, bulk_epoch, (op.tick - barrier.segments) & base::kTickMask, &barrier},
+               barrier);
     }
-    note(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
+    record(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
 }
 
-/// Records the numbers of a call when the first rank issues it; compares the numbers that each
-/// later rank gives the call.
-void BankWatch::note(Team& team, Rank team_rank, const Call& call,
-                     const run::BoundProgram& program) {
+/// Records the numbers of a call (epochs, tick) when the first rank issues it. Each later rank must
+/// use the same numbers.
+void BankWatch::record(Team& team, Rank team_rank, const Call& call,
+                       const run::BoundProgram& program) {
     const run::Epoch expected = team.issued[team_rank]++;
     if (call.epoch != expected) {
         fault(fmt::format("rank {} numbers its call {} as epoch {}",
@@ -126,14 +126,14 @@ std::optional<CellPlace> BankWatch::place_of(std::uint64_t cell, base::FlagWord 
     const Call* call = team == nullptr ? nullptr : call_of(*team, flag);
     if (call == nullptr) return std::nullopt;
     const run::TeamSetup& setup = team->states.front()->setup;
-    const std::uint64_t line = (cell - setup.region) / base::kCellStride;
+    const std::uint64_t cell_index = (cell - setup.region) / base::kCellStride;
     return CellPlace{.team = setup.id,
-                     .number = static_cast<std::uint32_t>(line / setup.shape.banks),
-                     .bank = static_cast<std::uint32_t>(line % setup.shape.banks),
+                     .number = static_cast<std::uint32_t>(cell_index / setup.shape.banks),
+                     .bank = static_cast<std::uint32_t>(cell_index % setup.shape.banks),
                      .epoch = call->epoch};
 }
 
-void BankWatch::landing(const Landing& landing) {
+void BankWatch::check_landing(const Landing& landing) {
     Team* team = team_at(landing.cell);
     if (team == nullptr) return;  // not in a team's region, for example a mailbox
     const run::TeamSetup& setup = team->states.front()->setup;
@@ -142,12 +142,12 @@ void BankWatch::landing(const Landing& landing) {
     const auto owner = std::ranges::find_if(team->states, [&](const run::TeamState* state) {
         return job_rank_of(*state) == landing.target;
     });
-    const std::uint64_t line = (landing.cell - setup.region) / base::kCellStride;
+    const std::uint64_t cell_index = (landing.cell - setup.region) / base::kCellStride;
     if (call == nullptr || owner == team->states.end() ||
-        line >= std::uint64_t{shape.cells} * shape.banks ||
-        line % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {
-        fault(fmt::format("rank {} writes line {} of team {} at rank {}, tick {}: no such call",
-                          landing.origin, line, setup.id, landing.target,
+        cell_index >= std::uint64_t{shape.cells} * shape.banks ||
+        cell_index % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {
+        fault(fmt::format("rank {} writes cell {} of team {} at rank {}, tick {}: no such call",
+                          landing.origin, cell_index, setup.id, landing.target,
                           base::tick_of(landing.flag)));
         return;
     }
@@ -155,8 +155,8 @@ void BankWatch::landing(const Landing& landing) {
                     .writer = landing.origin,
                     .owner = landing.target,
                     .reader = landing.target,
-                    .number = static_cast<std::uint32_t>(line / shape.banks),
-                    .bank = static_cast<std::uint32_t>(line % shape.banks),
+                    .number = static_cast<std::uint32_t>(cell_index / shape.banks),
+                    .bank = static_cast<std::uint32_t>(cell_index % shape.banks),
                     .epoch = call->epoch};
     const bool in_cell =
         landing.offset >= landing.cell && landing.offset < landing.cell + sizeof(base::Cell);

@@ -33,7 +33,7 @@ struct Violation {
     Rank owner = 0;   ///< job rank whose segment holds the slot
     Rank reader = 0;  ///< job rank that has not completed the earlier call; may be the owner
     Area area = Area::cell;
-    std::uint32_t number = 0;  ///< of the cell or slot in its bank
+    std::uint32_t number = 0;  ///< index of the cell or slot in its bank
     std::uint32_t bank = 0;
     run::Epoch epoch = 0;       ///< epoch of the writing call; for bulk slots, its bulk epoch
     run::Epoch unfinished = 0;  ///< epoch or bulk epoch of the earlier call
@@ -43,9 +43,9 @@ struct Violation {
 /// A cell of a team's region, and the call for which a put writes the cell.
 struct CellPlace {
     std::uint32_t team = 0;
-    std::uint32_t number = 0;  ///< of the cell in its bank
+    std::uint32_t number = 0;  ///< index of the cell in its bank
     std::uint32_t bank = 0;
-    run::Epoch epoch = 0;  ///< of the call
+    run::Epoch epoch = 0;  ///< epoch of the call
 };
 
 class BankWatch {
@@ -56,12 +56,12 @@ class BankWatch {
     /// Records that a rank has issued a call and, before it, a barrier if the rule inserted one.
     void issued(std::uint32_t team, Rank team_rank, const run::Operation& op);
     /// Checks a write that is about to change a rank's segment.
-    void landing(const Landing& landing);
+    void check_landing(const Landing& landing);
     /// Checks the cells that the rank has published since the previous call of this function.
     void check_publications(Rank job_rank);
 
     /// Returns the cell at this offset of a segment and the call that raises `flag` there. Returns
-    /// nullopt if the offset is in no team's region or the flag's tick is of no call.
+    /// nullopt if the offset is in no team's region or no call has the flag's tick.
     [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell, base::FlagWord flag) const;
 
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
@@ -74,14 +74,14 @@ class BankWatch {
         run::Epoch epoch = 0;
         run::Epoch bulk_epoch = -1;                  ///< -1: the call uses no bulk slots
         base::Tick tick = 0;                         ///< first tick of the call
-        const run::BoundProgram* program = nullptr;  ///< of the first rank that issued the call
+        const run::BoundProgram* program = nullptr;  ///< program of the first rank that issued it
     };
     /// A cell that a rank will publish for its local peers.
     struct Publication {
         run::Epoch epoch = 0;
-        run::Epoch bulk_epoch = -1;
-        std::uint32_t number = 0;
-        base::Tick tick = 0;
+        run::Epoch bulk_epoch = -1;  ///< -1: the call uses no bulk slots
+        std::uint32_t number = 0;    ///< index of the cell in its bank
+        base::Tick tick = 0;         ///< tick of the cell's flag once it is published
         const run::BoundProgram* program = nullptr;
     };
     struct Team {
@@ -92,14 +92,14 @@ class BankWatch {
         std::vector<std::deque<Publication>> to_publish;  ///< by team rank
     };
 
-    void note(Team& team, Rank team_rank, const Call& call, const run::BoundProgram& program);
+    void record(Team& team, Rank team_rank, const Call& call, const run::BoundProgram& program);
     [[nodiscard]] Team* team_at(std::uint64_t offset);
     [[nodiscard]] const Team* team_at(std::uint64_t offset) const {
         return const_cast<BankWatch*>(this)->team_at(offset);
     }
     [[nodiscard]] static const Call* call_of(const Team& team, base::FlagWord flag);
-    /// Checks that one reader has completed the earlier calls of the cell, and of the bulk slot if
-    /// any, that a rank has published.
+    /// Checks that a reader has completed the earlier calls that used the bank of a published cell,
+    /// or the bank of its bulk slot, if any.
     void check_published(const run::TeamState& owner, const Publication& publication,
                          const run::TeamState& reader);
     /// Records a violation if `window`, which has `banks` banks, shows an incomplete earlier call

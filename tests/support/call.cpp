@@ -56,11 +56,12 @@ std::string name_of(Algebra algebra) {
                        base::name_of(elements.op));
 }
 
+/// Returns the seed of the input values of one execution of a call.
 std::uint64_t input_seed(Occurrence occurrence) {
     return base::mix(occurrence.seed ^ base::mix(occurrence.number + 17));
 }
 
-/// Fills memory with doubles whose sums cannot be represented exactly.
+/// Writes `count` doubles whose sums must be rounded.
 void fill_inexact(std::uint64_t seed, std::uint64_t count, std::byte* to) {
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t drawn = base::mix(seed + i);
@@ -77,8 +78,8 @@ std::uint32_t element_bytes(Algebra algebra) {
 }
 
 run::Reducer reducer_of(Algebra algebra) {
-    static const run::UserOperation compose{oracle::affine_samples().combine, nullptr, false,
-                                            oracle::affine_samples().bytes};
+    static const run::UserOperation compose{oracle::affine_samples().combine, nullptr,
+                                            /*commutative=*/false, oracle::affine_samples().bytes};
     const auto& [samples, op] = elements_of(algebra);
     if (op == Op::user) return {.user = &compose, .element_bytes = element_bytes(algebra)};
     return run::select_isa("auto").value().reducer(samples.type, op);
@@ -110,8 +111,8 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
     std::string description = fmt::format(
         "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
         call.plan.elements, name_of(call.plan.algebra), call.plan.root);
-    // The description must contain all that ranks must agree on (decision 6), so also counts of
-    // units that are the same on all ranks.
+    // The description must contain every property that must be equal on all ranks (decision 6).
+    // The counts of units are such a property, except in pairwise collectives.
     const plan::Program& first = programs.front();
     if (!first.pairwise && !first.unit_counts.empty())
         description += fmt::format(", in units of {}", fmt::join(first.unit_counts, " "));
@@ -142,7 +143,7 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
 bool TeamCall::ends_after_all_entered() const {
     if (!programs.front().synchronizing || plan.lies_synchronizing) return false;
     const bool exposes =
-        std::ranges::any_of(programs, [](const auto& one) { return one.exposes > 0; });
+        std::ranges::any_of(programs, [](const auto& program) { return program.exposes > 0; });
     const auto* const traits = collectives::find_collective(plan.collective);
     if (!exposes || traits == nullptr) return true;
     using enum collectives::Contribution;
@@ -174,7 +175,7 @@ std::string check_output(const TeamCall& call, Occurrence occurrence, Rank team_
         if (!oracle::is_reduction(samples, op, expected.first_rank, expected.last_rank, range,
                                   output + begin * samples.bytes))
             return fmt::format(
-                "{}: call {} at rank {} of team {}: {} elements from {} on are not as expected",
+                "{}: call {} at rank {} of team {}: {} elements from {} on have wrong values",
                 program.description, occurrence.number, team_rank, call.team, range.count, begin);
     }
     return "";

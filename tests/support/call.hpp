@@ -50,7 +50,7 @@ struct CallPlan {
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;
     bool localized = true;            ///< local peers read published cells
-    bool fuse = false;                ///< also make the fused form
+    bool fuse = false;                ///< also bind the fused form of the program
     bool lies_synchronizing = false;  ///< fault: the program falsely claims to synchronize
 };
 
@@ -64,8 +64,8 @@ struct TeamCall {
 
     [[nodiscard]] std::size_t bytes() const { return plan.elements * element_bytes(plan.algebra); }
     /// Returns true if the call may end at one member only after all members have entered it. A
-    /// call that exposes buffers may end while peers still use copies of them. So for such a call
-    /// the result is true only if every member's output needs the data of all members.
+    /// call that exposes buffers may end while peers still use copies of these buffers. So the
+    /// result for a call that exposes is true only if each output needs the data of all members.
     [[nodiscard]] bool ends_after_all_entered() const;
 };
 

@@ -9,6 +9,7 @@ namespace weft::test {
 
 namespace {
 
+/// Returns the spec of a random allreduce algorithm for `ranks` ranks.
 std::string draw_allreduce(base::Random& random, Rank ranks) {
     if (random.chance(1, 2)) return "recursive-doubling";
     switch (ranks) {
@@ -32,7 +33,7 @@ std::string draw_allreduce(base::Random& random, Rank ranks) {
 }  // namespace
 
 std::vector<int> draw_layout(base::Random& random, Rank ranks) {
-    const std::uint64_t kind = random.below(3);  // one node, one node for each rank, mixed
+    const std::uint64_t kind = random.below(3);  // one node, one node for each rank, random
     std::vector<int> nodes;
     for (Rank rank = 0; rank < ranks; ++rank) {
         const int mixed = static_cast<int>(random.below(3));
@@ -53,9 +54,9 @@ std::vector<Rank> draw_members(base::Random& random, Rank ranks) {
 base::RegionShape draw_shape(base::Random& random) {
     constexpr std::uint32_t kBanks[] = {4, 8, 128};
     constexpr std::uint32_t kSmallBanks[] = {0, 4, 8};
-    const auto draw_class = [&](std::uint64_t least) {
+    const auto draw_class = [&](std::uint64_t bytes_min) {
         return base::BankClass{.banks = kSmallBanks[random.below(3)],
-                               .bytes = least << random.below(2)};
+                               .bytes = bytes_min << random.below(2)};
     };
     return {.cells = 64,
             .banks = kBanks[random.below(3)],

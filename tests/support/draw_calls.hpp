@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-/// Returns the node of each rank: all ranks on one node, each on its own, or mixed.
+/// Returns the node of each rank: one node for all, one node for each rank, or a random node.
 [[nodiscard]] std::vector<int> draw_layout(base::Random& random, Rank ranks);
 /// Returns two or more of the ranks, in any order.
 [[nodiscard]] std::vector<Rank> draw_members(base::Random& random, Rank ranks);
@@ -20,7 +20,7 @@ namespace weft::test {
 /// Returns a call with an algorithm that supports `ranks` ranks, with zero elements up
 /// to sizes that need bulk slots.
 [[nodiscard]] CallPlan draw_call(base::Random& random, Rank ranks);
-/// Returns `count` calls, each drawn from the palette.
+/// Returns `count` calls, each drawn from `palette`.
 [[nodiscard]] std::vector<const TeamCall*> draw_script(base::Random& random,
                                                        const std::deque<TeamCall>& palette,
                                                        std::size_t count);

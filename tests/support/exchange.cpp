@@ -11,7 +11,7 @@ using collectives::Message;
 
 namespace {
 
-constexpr ExchangeElement kUntouched = 0xfefefefe;  ///< content of gaps and of unwritten output
+constexpr ExchangeElement kUntouched = 0xfefefefe;  ///< initial value of gaps and of the output
 
 /// Returns a value that depends on call, sender, receiver and index.
 ExchangeElement element(std::uint64_t call, Rank from, Rank to, std::uint64_t index) {
@@ -32,7 +32,7 @@ std::vector<std::uint64_t> block_starts(const std::vector<Message>& messages, st
     return starts;
 }
 
-constexpr std::uint64_t kBankBytes = 4096;
+constexpr std::uint64_t kBankBytes = 4096;  ///< small: long messages have several pieces
 
 }  // namespace
 
@@ -40,31 +40,31 @@ CountMatrix draw_counts(base::Random& random, Rank size) {
     CountMatrix matrix{size, std::vector<std::uint64_t>(static_cast<std::size_t>(size * size), 0)};
     const std::uint64_t kind = random.below(5);
     const auto root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(size)));
-    const std::uint64_t most = random.chance(1, 4) ? 2000 : 40;
+    const std::uint64_t count_max = random.chance(1, 4) ? 2000 : 40;
     for (Rank from = 0; from < size; ++from) {
         for (Rank to = 0; to < size; ++to) {
             if (kind == 0 || (kind == 1 && from != root) || (kind == 2 && to != root)) continue;
-            if (kind == 3 || random.chance(1, 3)) matrix.at(from, to) = random.below(most);
+            if (kind == 3 || random.chance(1, 3)) matrix.at(from, to) = random.below(count_max);
         }
     }
     return matrix;
 }
 
 Message ExchangeMapping::message(Rank own, Rank peer, std::uint64_t count) const {
-    const bool mapped = count >= least && nodes[static_cast<std::size_t>(own)] ==
-                                              nodes[static_cast<std::size_t>(peer)];
+    const bool mapped = count >= count_min && nodes[static_cast<std::size_t>(own)] ==
+                                                  nodes[static_cast<std::size_t>(peer)];
     return {peer, count, mapped};
 }
 
 ExchangeSide exchange_side(std::uint64_t call, Rank rank, const CountMatrix& sends,
-                           const CountMatrix& awaits, const base::RegionShape& shape,
+                           const CountMatrix& expects, const base::RegionShape& shape,
                            const ExchangeMapping& mapping) {
     ExchangeSide side;
     for (Rank peer = 0; peer < sends.size; ++peer) {
         const std::uint64_t sent = sends.at(rank, peer);
-        const std::uint64_t awaited = awaits.at(peer, rank);
+        const std::uint64_t expected = expects.at(peer, rank);
         if (sent > 0) side.sent.push_back(mapping.message(rank, peer, sent));
-        if (awaited > 0) side.received.push_back(mapping.message(rank, peer, awaited));
+        if (expected > 0) side.received.push_back(mapping.message(rank, peer, expected));
     }
     std::uint64_t end = 0;
     side.in_starts = block_starts(side.sent, end);

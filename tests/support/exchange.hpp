@@ -5,7 +5,7 @@
 // Idea     A matrix has the number of elements from each rank to each rank. An ExchangeSide has one
 //          rank's program, made from the rank's row and column of the matrix, and its buffers.
 // Holds    A buffer has its blocks in reverse order with a gap after each, so that check_exchange()
-//          finds a write outside a block.
+//          detects a write outside a block.
 // Next     collectives/v_collective.hpp. The tests of the virtual wire and the farm
 //          run these calls.
 #pragma once
@@ -34,8 +34,8 @@ struct CountMatrix {
         return counts[static_cast<std::size_t>(from * size + to)];
     }
 };
-/// Returns counts that are mostly sparse, sometimes full or all zero, and sometimes involve only
-/// one sender or one receiver.
+/// Returns random counts: most matrices are sparse, some full or all zero, and some have only one
+/// sender or one receiver.
 [[nodiscard]] CountMatrix draw_counts(base::Random& random, Rank size);
 
 using ExchangeElement = std::uint32_t;
@@ -56,19 +56,19 @@ struct ExchangeSide {
 /// Selects messages that the receiver reads in place: long messages between ranks of a node.
 struct ExchangeMapping {
     std::vector<int> nodes;
-    std::uint64_t least = ~std::uint64_t{0};  ///< shortest such message in elements; default: none
+    std::uint64_t count_min = ~std::uint64_t{0};  ///< elements of the shortest such message
 
     [[nodiscard]] collectives::Message message(Rank own, Rank peer, std::uint64_t count) const;
 };
 
-/// Builds a rank's side: `sends` gives the messages that the rank sends, `awaits` the messages that
-/// the rank expects. In a correct call the two matrices are equal.
+/// Builds a rank's side. The rank sends the messages of its row of `sends`, and waits for those of
+/// its column of `expects`. In a correct call the two matrices are equal.
 [[nodiscard]] ExchangeSide exchange_side(std::uint64_t call, Rank rank, const CountMatrix& sends,
-                                         const CountMatrix& awaits, const base::RegionShape& shape,
+                                         const CountMatrix& expects, const base::RegionShape& shape,
                                          const ExchangeMapping& mapping = {});
 [[nodiscard]] run::Registers registers_of(ExchangeSide& side);
-/// Returns an empty text if all expected data has arrived and no other memory was written, else a
-/// description of the first wrong element.
+/// Returns an empty text if the output contains all expected data and was written nowhere else,
+/// else a description of the first wrong element.
 [[nodiscard]] std::string check_exchange(const ExchangeSide& side, std::uint64_t call, Rank rank);
 /// Returns the shape of a region for exchanges of `size` ranks.
 [[nodiscard]] base::RegionShape exchange_shape(Rank size, std::uint32_t banks);

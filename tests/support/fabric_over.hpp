@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric_over.hpp - makes a virtual fabric for the segments of a virtual network, and the real wire
-// of each rank on both.
+// fabric_over.hpp - options of a virtual fabric for the segments of a virtual network, and real
+// wires over the two.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 
 namespace weft::test {
 
+/// Returns the segments, by rank.
 [[nodiscard]] inline std::vector<std::byte*> segments_of(VirtualNetwork& network) {
-    std::vector<std::byte*> all;
-    for (const Rank rank : network.ranks()) all.push_back(network.segment(rank));
-    return all;
+    std::vector<std::byte*> segments;
+    for (const Rank rank : network.ranks()) segments.push_back(network.segment(rank));
+    return segments;
 }
 
 /// Returns options of a fabric with the setting's promises, and with random limits and refusals.

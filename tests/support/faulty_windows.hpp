@@ -12,8 +12,8 @@
 
 namespace weft::test {
 
-/// Records the completion of far more calls than there are banks, so that a test can fail only by
-/// the faulty rule.
+/// Records the completion of far more calls than there are banks, so that only the faulty rule can
+/// fail a test.
 class WideWindow : public run::Window {
   public:
     explicit WideWindow(std::uint32_t banks) : Window(kWide) { reuse_ = banks / 2; }
@@ -53,7 +53,7 @@ class CountingWindow : public WideWindow {
     }
 };
 
-/// Starts call e when all ranks have given credit for the calls up to e-W-1, instead of e-W
+/// Starts call e when all ranks have returned credits for the calls up to e-W-1, instead of e-W
 /// (W: number of banks).
 class GreedyWindow : public WideWindow {
   public:
@@ -63,7 +63,7 @@ class GreedyWindow : public WideWindow {
     bool is_returned(run::Epoch epoch) override { return WideWindow::is_returned(epoch - 1); }
 };
 
-/// Reports twice the number of completed calls as credit.
+/// Returns credits for twice the number of complete calls.
 class DoublingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -72,7 +72,7 @@ class DoublingWindow : public WideWindow {
     void give(run::Epoch completed) override { WideWindow::give(2 * completed); }
 };
 
-/// Gives credit for at most two batches of calls, then no more.
+/// Returns credits for the first two batches of calls only.
 class LosingWindow : public run::Window {
   public:
     using Window::Window;

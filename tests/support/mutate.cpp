@@ -27,27 +27,29 @@ using Random = std::mt19937_64;
 /// A step that can be changed.
 struct Site {
     std::size_t rank = 0;
-    std::size_t step = 0;
+    std::size_t step = 0;  ///< index in the rank's program
 };
 
 std::size_t pick(Random& random, std::size_t count) {
     return static_cast<std::size_t>(random() % count);
 }
 
-/// Adjusts lanes and loops for `change` (-1 or +1) additional steps after step `at`.
+/// Adjusts the bounds of lanes and loops to the removal (`change` -1) or addition (+1) of a step
+/// at index `at`.
 void shift(Program& program, std::size_t at, int change) {
-    const auto moved = [change](std::uint32_t value) {
+    const auto changed = [change](std::uint32_t value) {
         return static_cast<std::uint32_t>(static_cast<int>(value) + change);
     };
     for (plan::Lane& lane : program.lanes) {
         if (lane.first > at)
-            lane.first = moved(lane.first);
+            lane.first = changed(lane.first);
         else if (at < lane.first + lane.count)
-            lane.count = moved(lane.count);
+            lane.count = changed(lane.count);
     }
     for (std::size_t i = 0; i < at; ++i) {
         Step& step = program.steps[i];
-        if (step.kind == StepKind::loop && at <= i + step.signal) step.signal = moved(step.signal);
+        if (step.kind == StepKind::loop && at <= i + step.signal)
+            step.signal = changed(step.signal);
     }
 }
 
@@ -92,8 +94,8 @@ void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t fr
     }
 }
 
-/// Changes the slot of a put at random: to another slot that the receiver awaits, in the programs
-/// of sender and receiver, or to any other slot, in the put only.
+/// Changes the slot of a put, by one of two random choices. Either all programs use another slot
+/// that the receiver awaits, or only the put uses any other slot. Returns the description.
 std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random) {
     const auto receiver = static_cast<std::size_t>(put.peer);
     std::vector<std::uint32_t> used;

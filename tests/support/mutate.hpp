@@ -32,11 +32,11 @@ inline constexpr int kMutationKinds = 9;
 
 struct Mutation {
     MutationKind kind = MutationKind::drop_put;
-    std::string description;              ///< the step, before and after
+    std::string description;              ///< rank, step and its change
     std::vector<plan::Program> programs;  ///< the mutant, by rank
 };
 
-/// Returns programs with a mistake of this kind, or nullopt if the programs have no step for it.
+/// Returns programs with a mistake of this kind, or nullopt if no step allows this mistake.
 [[nodiscard]] std::optional<Mutation> mutate(const std::vector<plan::Program>& programs,
                                              MutationKind kind, std::uint64_t seed);
 /// Returns programs with a mistake of a random kind.

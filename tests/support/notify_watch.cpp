@@ -24,10 +24,10 @@ void NotifyWatch::posted(Rank origin, const base::Put& put) {
                       .target = put.target == base::Put::kInCell
                                     ? put.cell + base::kCellPayloadOffset
                                     : put.target,
-                      .elsewhere = nullptr,
+                      .outside = nullptr,
                       .payload = {}};
     if (put.region != nullptr)
-        expected.elsewhere = reinterpret_cast<const std::byte*>(
+        expected.outside = reinterpret_cast<const std::byte*>(
             static_cast<std::uintptr_t>(put.region->base) + put.target);
     for (const base::PutPart& part : put.parts)
         expected.payload.insert(expected.payload.end(), part.data, part.data + part.bytes);
@@ -39,9 +39,9 @@ void NotifyWatch::check(Rank target) {
     std::erase_if(expected_[static_cast<std::size_t>(target)], [&](const Expected& expected) {
         const auto* cell = reinterpret_cast<const base::Cell*>(segment + expected.cell);
         if (cell->flag.load(std::memory_order_acquire) != expected.flag) return false;
-        ++seen_;
+        ++checked_;
         const std::byte* const arrived =
-            expected.elsewhere != nullptr ? expected.elsewhere : segment + expected.target;
+            expected.outside != nullptr ? expected.outside : segment + expected.target;
         const auto [want, have] =
             std::ranges::mismatch(expected.payload, std::span(arrived, expected.payload.size()));
         if (want != expected.payload.end())

@@ -35,12 +35,13 @@ class NotifyWatch {
 
     /// Copies the payload of a put to a remote rank.
     void posted(Rank origin, const base::Put& put);
-    /// Checks the payload of each put to `target` whose flag is raised since the last check.
+    /// Checks the payload of each put to `target` whose flag was raised since the last check.
     void check(Rank target);
 
+    /// Returns the flags that were raised before their data had arrived.
     [[nodiscard]] const std::vector<EarlyFlag>& early() const { return early_; }
     /// Returns the number of raised flags that were checked.
-    [[nodiscard]] std::uint64_t seen() const { return seen_; }
+    [[nodiscard]] std::uint64_t checked() const { return checked_; }
 
   private:
     /// A put whose flag is not raised yet.
@@ -48,8 +49,8 @@ class NotifyWatch {
         Rank origin = 0;
         std::uint64_t cell = 0;  ///< offset in the target's segment
         base::FlagWord flag = 0;
-        std::uint64_t target = 0;              ///< offset of the payload in the target's segment
-        const std::byte* elsewhere = nullptr;  ///< address of a payload outside the segment
+        std::uint64_t target = 0;  ///< offset of the payload in the target's segment or region
+        const std::byte* outside = nullptr;  ///< address of a payload outside the segment
         std::vector<std::byte> payload;
     };
 
@@ -57,7 +58,7 @@ class NotifyWatch {
     const BankWatch& banks_;
     std::vector<std::vector<Expected>> expected_;  ///< by target rank
     std::vector<EarlyFlag> early_;
-    std::uint64_t seen_ = 0;
+    std::uint64_t checked_ = 0;
 };
 
 }  // namespace weft::test

@@ -38,6 +38,7 @@ inline FabricSetting counted_torn() {
     return counted_torn_setting();
 }
 
+/// The ranks of a job: a wire on the virtual fabric, a heap and one-sided calls for each rank.
 class Ranks {
   public:
     /// Waits for a rank's calls: lets random ranks make progress. Fails the test after kStepsMax
@@ -91,7 +92,7 @@ class Ranks {
     /// Returns the number of progress calls of all ranks.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
-    static constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 10;
+    static constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 10;  ///< of each rank
     /// Returns the offset of a word of the heap in bytes, the same in every segment.
     [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
     /// Returns a word of the rank's heap, or of its registered memory after register_words().
@@ -127,10 +128,10 @@ class Ranks {
             }
         }
     }
-    /// Returns the address by which rank `from` reaches a word of `owner`.
+    /// Returns the address with which calls of rank `from` name a word of `owner`.
     [[nodiscard]] run::RemoteAddress place(Rank from, Rank owner, std::size_t word) const {
         if (registered_.empty()) return at(word);
-        const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();
+        const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();  // in handles_
         return {word * 8, &handles_[row + static_cast<std::size_t>(from)]};
     }
 
@@ -151,16 +152,16 @@ class Ranks {
     std::vector<run::PeerMemory> handles_;  ///< of registered_, by owner, then by accessing rank
 };
 
-constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;  ///< divides the number of operations
+constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;  ///< divisor of the number of operations
 
-/// Returns the node of each rank: one of three layouts, by seed.
+/// Returns the node of each rank: one of three layouts, selected by the seed.
 inline std::vector<int> layout(std::uint64_t seed) {
     if (seed % 3 == 0) return {0, 0, 1, 1};
     if (seed % 3 == 1) return {0, 1};
     return {0, 1, 2};
 }
 
-// Numbers of words in each rank's heap, in separate cache lines; kDataMax words from kData on.
+// Indices of words in each rank's heap, in separate cache lines. Data has up to kDataMax words.
 constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMax = 400;
 
 /// Returns the number of seeds that a test runs.

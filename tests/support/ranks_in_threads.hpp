@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ranks_in_threads.hpp - runs one function for each rank of a virtual job, in a thread
-// for each rank.
+// ranks_in_threads.hpp - runs a function for each rank of a virtual job, each in its own thread.
 //
 // Idea     Blocking calls need one thread for each rank. Every wait must have a deadline, so the
 //          job's watchdog must end waits that take too long (WatchdogOptions::abort_on_timeout).
@@ -13,6 +12,7 @@
 
 namespace weft::test {
 
+/// Calls body(rank) for each rank; returns after all calls have returned.
 template <class Body>
 void in_threads(VirtualJob& job, Body body) {
     std::vector<std::thread> threads;

@@ -12,7 +12,7 @@ namespace weft::test {
 inline std::int64_t resident_bytes() {
     std::ifstream statm("/proc/self/statm");
     std::int64_t pages = 0;
-    statm >> pages >> pages;  // the second number of the file
+    statm >> pages >> pages;  // the file's second number is the resident size
     return pages * ::sysconf(_SC_PAGESIZE);
 }
 

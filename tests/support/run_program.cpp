@@ -20,11 +20,13 @@
 namespace weft::test {
 namespace {
 
+/// Returns the seconds of the steady clock.
 double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
 }
 
+/// Appends the output that a pipe has now. At its end, closes `file` and sets it to -1.
 void append_available(int& file, std::string& text) {
     char buffer[4096];
     while (file >= 0) {

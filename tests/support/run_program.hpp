@@ -14,8 +14,8 @@ namespace weft::test {
 struct Outcome {
     int status = -1;  ///< exit status; 128 + signal if killed; -1: not started, or not yet ended
     std::string output;
-    std::string errors;
-    double seconds = 0;
+    std::string errors;  ///< error output
+    double seconds = 0;  ///< run time, if the program has ended
 };
 
 /// Fails the test unless the program ended with this status and `error` is in its error output.
@@ -29,7 +29,7 @@ inline void expect_end(const Outcome& outcome, int status, const std::string& er
 /// the variables WEFT_TESTS_*. The destructor kills all marked processes.
 class RunningProgram {
   public:
-    static constexpr double kDeadline_s = 20;
+    static constexpr double kDeadline_s = 20;  ///< default limit of each wait, in seconds
 
     RunningProgram(std::vector<std::string> command, std::vector<std::string> settings = {},
                    double deadline_s = kDeadline_s);
@@ -37,12 +37,12 @@ class RunningProgram {
     RunningProgram(const RunningProgram&) = delete;
     RunningProgram& operator=(const RunningProgram&) = delete;
 
-    /// Waits until the text has been printed. Returns false at the deadline or if the
-    /// program ends before.
+    /// Waits until the program's output contains `text`. Returns false at the deadline, or if the
+    /// program closes its outputs before.
     [[nodiscard]] bool wait_for_output(const std::string& text);
     /// Sends a signal to the program, not to its descendants.
     void send(int signal) const;
-    /// Waits until the program ends. At the deadline, returns status -1.
+    /// Waits until the program ends. The outcome has status -1 if the deadline passes before.
     [[nodiscard]] Outcome wait();
 
     /// Returns all marked processes.
@@ -58,7 +58,7 @@ class RunningProgram {
 
     std::string folder_;
     std::string mark_;   ///< name of the variable that marks the processes
-    double deadline_s_;  ///< for each wait
+    double deadline_s_;  ///< limit of each wait, in seconds
     pid_t pid_ = -1;
     int output_ = -1;  ///< pipes from the program; -1: closed
     int errors_ = -1;

@@ -22,6 +22,7 @@ using plan::slot;
 
 namespace {
 
+/// Returns a contract: units(program, unit, all) appends the expectations of a unit to `all`.
 template <class Units>
 Contract contract_of(std::string collective, Units units) {
     return {.collective = std::move(collective), .expected = [units](const Program& program) {
@@ -46,6 +47,7 @@ std::vector<Program> write_all(Rank ranks, Program head, Write write) {
     return programs;
 }
 
+/// Returns a header with these properties and no steps.
 Program header(std::string collective, std::string algorithm, bool synchronizing) {
     Program program;
     program.collective = std::move(collective);
@@ -57,7 +59,7 @@ Program header(std::string collective, std::string algorithm, bool synchronizing
 /// Returns the header of programs with a loop over segments. Each slot has `depth` copies.
 Program pipelined(std::string collective, std::string algorithm, std::uint32_t segments,
                   std::uint32_t depth) {
-    Program program = header(std::move(collective), std::move(algorithm), false);
+    Program program = header(std::move(collective), std::move(algorithm), /*synchronizing=*/false);
     program.units = segments;
     program.segments = segments;
     program.depth = depth;
@@ -173,8 +175,8 @@ std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::ui
 
 std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
     const auto lag = static_cast<std::uint16_t>(depth);
-    // Slots: 0 and 1 from the children, 2 from the parent. Credits: 3 from the parent for data that
-    // this rank sent up, 4 and 5 from the children for data that it sent down.
+    // Slots: 0 and 1 for data of the children, 2 for data of the parent. Credit signals: 3 from the
+    // parent for data sent up, 4 and 5 from the children for data sent down.
     return write_all(
         ranks, pipelined("allreduce", "tree", segments, depth), [&](Builder& build, Rank rank) {
             build.reserve_slots(6);

@@ -59,7 +59,7 @@ bool Script::done() const {
 }
 
 bool Script::turn(Rank rank) {
-    // Ended calls are finished in one of three turns, so that several may have ended.
+    // Ended calls are finished in a third of the turns: often several have ended by then.
     bool moved = random_.chance(1, 3) && finish_ended(rank);
     if (!random_.chance(options_.eager_percent, 100)) return moved;
     for (std::uint64_t burst = random_.below(4); burst > 0; --burst) {
@@ -71,7 +71,7 @@ bool Script::turn(Rank rank) {
 
 bool Script::finish_ended(Rank rank) {
     RankState& state = ranks_[rank];
-    bool any = false;
+    bool finished = false;
     for (std::size_t i = 0; i < state.pending.size();) {
         if (!state.pending[i].op->ended()) {
             ++i;
@@ -80,9 +80,9 @@ bool Script::finish_ended(Rank rank) {
         finish(rank, state.pending[i]);
         if (options_.keeps_memory) kept_.push_back(std::move(state.pending[i].memory));
         state.pending.erase(state.pending.begin() + static_cast<std::ptrdiff_t>(i));
-        any = true;
+        finished = true;
     }
-    return any;
+    return finished;
 }
 
 void Script::finish(Rank rank, Pending& pending) {
@@ -101,8 +101,8 @@ void Script::finish(Rank rank, Pending& pending) {
                              pending.entry, call.programs.front().description, rank));
     }
     job_.engine(rank).release(*pending.op);
-    // The caller may overwrite its buffers now.
-    constexpr int kNewByte = 1;  // valid in every type, even bool
+    // After the call's end, its caller may overwrite the buffers.
+    constexpr int kNewByte = 1;  // a valid byte of every type, even bool
     if (call.bytes() == 0) return;
     std::memset(pending.input, kNewByte, call.bytes());
     std::memset(pending.output, kNewByte, call.bytes());
@@ -127,8 +127,8 @@ std::size_t Script::pick(const RankState& state) {
 bool Script::make_one(Rank rank) {
     RankState& state = ranks_[rank];
     if (state.blocked || state.all_made()) return false;
-    // At its limit, a rank waits. But if all its pending calls follow the first unmade one in the
-    // list, other ranks may wait for that call, so the rank makes it.
+    // A rank at its limit of open calls makes no call, except if all its pending calls follow its
+    // first unmade call in the list: other ranks may wait for the unmade call.
     const bool full = state.pending.size() >= options_.outstanding_max;
     if (full && std::ranges::min(state.pending, {}, &Pending::entry).entry <
                     state.calls[state.first_unmade])
@@ -161,7 +161,7 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
     job_.watch().issued(call.team, team_rank, op);
     if (state.pending.size() > outcome_.outstanding) {
         const auto open = std::ranges::count_if(
-            state.pending, [](const Pending& one) { return !one.op->ended(); });
+            state.pending, [](const Pending& other) { return !other.op->ended(); });
         outcome_.outstanding = std::max(outcome_.outstanding, static_cast<std::size_t>(open));
     }
     ++made_by_[entry];

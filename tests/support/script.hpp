@@ -23,7 +23,7 @@ namespace weft::test {
 
 struct ScriptOptions {
     std::uint64_t seed = 1;
-    std::uint32_t lookahead = 16;  ///< next entries of a rank from which its next call is drawn
+    std::uint32_t lookahead = 16;  ///< entries from a rank's first unmade call that may be next
     std::uint32_t outstanding_max = 64;   ///< limit of a rank's open calls
     std::uint32_t block_percent = 30;     ///< share of blocking calls
     std::uint32_t in_place_percent = 30;  ///< share of calls with one buffer for input and output
@@ -33,9 +33,9 @@ struct ScriptOptions {
 };
 
 struct ScriptOutcome {
-    std::vector<std::string> errors;  ///< wrong results, failed calls, hangs, early writes
+    std::vector<std::string> errors;  ///< wrong results, failed calls, hangs, bank violations
     std::uint64_t steps = 0;          ///< steps of the job
-    std::size_t outstanding = 0;      ///< most calls of one rank that were open at once
+    std::size_t outstanding = 0;      ///< maximum number of open calls of a rank
     bool hung = false;
 };
 
@@ -47,7 +47,7 @@ class Script {
   private:
     /// A call that a rank has made and that has not ended.
     struct Pending {
-        std::size_t entry = 0;  ///< index in the list
+        std::size_t entry = 0;  ///< index in calls_
         Rank team_rank = 0;
         run::Operation* op = nullptr;
         std::vector<std::byte> memory;  ///< contains the buffers, unless they are in the segment
@@ -55,17 +55,17 @@ class Script {
         std::byte* output = nullptr;
     };
     struct RankState {
-        std::vector<std::size_t> calls;  ///< entries of this rank's teams
+        std::vector<std::size_t> calls;  ///< indices in calls_: calls of this rank's teams
         std::vector<bool> made;          ///< by index in `calls`
         std::size_t first_unmade = 0;    ///< index in `calls`
         std::deque<Pending> pending;
-        bool blocked = false;  ///< the rank makes no call until entry `blocked_on` ends
+        bool blocked = false;  ///< the rank makes no call until calls_[blocked_on] ends
         std::size_t blocked_on = 0;
 
         [[nodiscard]] bool all_made() const { return first_unmade == calls.size(); }
     };
 
-    // The first three return true if a call was made or has ended.
+    // turn(), finish_ended() and make_one() return true if a call was made or has ended.
     bool turn(Rank rank);
     bool finish_ended(Rank rank);
     bool make_one(Rank rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shared_object.hpp - an object in memory that a process shares with the children it forks.
+// shared_object.hpp - an object in memory that a process shares with its later children.
 #pragma once
 
 #include <sys/mman.h>

@@ -14,9 +14,9 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kCalls = 6;  ///< in one run
+constexpr std::size_t kCalls = 6;  ///< calls in one run
 
-/// Returns true if ranks copy or reduce in each other's memory, which needs one node for all ranks.
+/// Returns true if ranks copy or reduce in memory of peers, which requires one node for all ranks.
 bool need_one_node(const std::vector<plan::Program>& programs) {
     const auto is_mapped = [](const plan::Block& block) {
         return block.buffer == plan::Buffer::mapped;
@@ -39,7 +39,7 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     const std::uint64_t node_count = 1 + random.below(programs.size());
     const bool one_node = need_one_node(programs);
     for (int& node : nodes) node = one_node ? 0 : static_cast<int>(random.below(node_count));
-    if (options.apart) std::iota(nodes.begin(), nodes.end(), 0);
+    if (options.own_nodes) std::iota(nodes.begin(), nodes.end(), 0);
     VirtualProfile profile;
     profile.lands_at_target = random.chance(1, 2);
     profile.refuse_half_percent = 15;
@@ -72,8 +72,8 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     const ScriptOutcome outcome = Script(job, order,
                                          {.seed = seed,
                                           .in_place_percent = 50,
-                                          .in_segment = !options.apart,
-                                          .keeps_memory = options.apart})
+                                          .in_segment = !options.own_nodes,
+                                          .keeps_memory = options.own_nodes})
                                       .run();
     return outcome.errors.empty() ? "" : outcome.errors.front();
 }

@@ -20,8 +20,8 @@ namespace weft::test {
 struct SurvivalOptions {
     std::uint64_t seeds = 1000;  ///< number of runs, each with one seed
     std::uint64_t first_seed = 1;
-    std::uint64_t elements = 0;  ///< of each buffer; 0: several sizes, from small to bulk
-    bool apart = false;          ///< each rank has its own node, and buffers outside its segment
+    std::uint64_t elements = 0;  ///< elements of each buffer; 0: several sizes, from small to bulk
+    bool own_nodes = false;      ///< each rank has its own node, and buffers outside its segment
     bool commutes = false;       ///< the programs may combine operands in any order
     std::string* why = nullptr;  ///< receives the first error, if any; nullptr: not needed
 };

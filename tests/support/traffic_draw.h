@@ -14,7 +14,7 @@
 // add to one half, by compare-and-swap, or only read. kUses is their number.
 enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 
-static uint64_t state, seed = 1;  // of the random numbers
+static uint64_t state, seed = 1;  // state and seed of the random numbers
 
 static uint64_t draw(void) {
     state += 0x9e3779b97f4a7c15ULL;
@@ -28,18 +28,18 @@ static int below(int bound) {
 }
 
 // Returns a random number that determines a cell's use, its writer, and the handle or context of
-// the writer. `cell` is the cell's number among the cells of all ranks.
+// the writer. `cell` is the cell's index among the cells of all ranks.
 static uint64_t role_of_cell(int round, int cell) {
-    const uint64_t kept = state;
+    const uint64_t saved = state;
     state = seed * 31 + (uint64_t)round * 1009 + (uint64_t)cell;
     draw();
     const uint64_t drawn = draw();
-    state = kept;
+    state = saved;
     return drawn;
 }
 
-// Changes a cell of the model as an operation with `value` does. `how` is the number of the
-// operation's form; its lowest bit selects the half for kHalves.
+// Changes a cell of the model as an operation with `value` changes the real cell. `how` is the
+// index of the operation's form; its lowest bit selects the half for kHalves.
 static void model_change(int use, int how, uint64_t* at, uint64_t value) {
     uint32_t halves[2];
     if (use == kAdded || use == kSwapped) *at += value;

@@ -11,7 +11,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kWord = 8;
+constexpr std::size_t kWord = 8;  ///< bytes that fabrics may promise to write whole
 
 class VirtualPort final : public link::FabricPort {
   public:
@@ -126,7 +126,7 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.flagged_parts_max = options_.setting.conduct.flagged_parts_max;
     facts.copied_bytes = facts.flagged_parts_max != 0 ? options_.setting.conduct.copied_bytes : 0;
     facts.paced_bytes = options_.setting.conduct.paced_bytes;
-    constexpr std::uint32_t kCounters = 2;
+    constexpr std::uint32_t kCounters = 2;  // for each origin
     facts.counters = options_.setting.notify.large == link::Notify::counter ? kCounters : 0;
     facts.notify = options_.setting.notify;
     facts.remote = {options_.setting.completion, options_.setting.whole_words,
@@ -211,8 +211,8 @@ base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
     WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::with_immediate, options_.seed);
-    const std::uint64_t room = put.region != nullptr ? put.region->bytes : options_.segment_bytes;
-    WEFT_CHECK(put.target + put.bytes <= room, put.target, options_.seed);
+    const std::uint64_t limit = put.region != nullptr ? put.region->bytes : options_.segment_bytes;
+    WEFT_CHECK(put.target + put.bytes <= limit, put.target, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
     const bool flagged = put.cell != base::Put::kNoCell;
@@ -244,8 +244,8 @@ base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
 base::Post VirtualFabric::try_read(Rank origin, const base::Read& get) {
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(get.bytes <= conduct.message_bytes_max && get.bytes > 0, get.bytes, options_.seed);
-    const std::uint64_t room = get.region != nullptr ? get.region->bytes : options_.segment_bytes;
-    WEFT_CHECK(get.source + get.bytes <= room, get.source, options_.seed);
+    const std::uint64_t limit = get.region != nullptr ? get.region->bytes : options_.segment_bytes;
+    WEFT_CHECK(get.source + get.bytes <= limit, get.source, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
     if (get.pending != nullptr) ++*get.pending;
@@ -266,8 +266,8 @@ void VirtualFabric::cancel(Rank origin) {
     std::erase_if(reads_, [&](const Fetch& read) { return read.origin == origin; });
 }
 
-/// Advances reads: progress calls of the target copy the data; later progress calls of the origin
-/// deliver it.
+/// Advances reads. A progress call of the target copies the data; a later progress call of the
+/// origin writes it into the origin's memory.
 void VirtualFabric::read_some(Rank rank) {
     std::erase_if(reads_, [&](Fetch& read) {
         if (read.due > clock_ || !chance(40)) return false;

@@ -36,10 +36,10 @@ struct FabricConduct {
     bool keeps_counters = true;           ///< writes are counted after they have landed
     std::uint32_t refuse_percent = 10;    ///< posts that are refused
     std::uint32_t idle_percent = 20;      ///< progress calls that do nothing
-    std::uint32_t delay_max = 60;         ///< before a chunk may land
-    std::uint32_t straggler_percent = 4;  ///< chunks with the longer delay
+    std::uint32_t delay_max = 60;         ///< limit of the delay before a chunk may land
+    std::uint32_t straggler_percent = 4;  ///< chunks with the limit straggler_delay_max
     std::uint32_t straggler_delay_max = 2000;
-    std::uint32_t events_max = 16;       ///< most chunks that land in one progress call
+    std::uint32_t events_max = 16;       ///< maximum number of chunks landing in a progress call
     std::size_t inject_bytes = 64;       ///< as in link::FabricFacts
     std::size_t message_bytes_max = 96;  ///< as in link::FabricFacts, for puts and gets
     std::size_t puts_in_flight = 24;     ///< limit of a rank's puts and reads
@@ -55,7 +55,7 @@ inline constexpr FabricConduct kNoPromises{.keeps_order = false,
                                            .keeps_words = false,
                                            .keeps_immediates = false,
                                            .keeps_counters = false};
-/// Returns a conduct with the same promises, and with random limits, delays and refusals.
+/// Returns the same promises with random limits, delays and refusals.
 [[nodiscard]] FabricConduct harden(FabricConduct conduct, base::Random& random);
 /// Returns a plan with one strategy for payloads of all sizes.
 [[nodiscard]] constexpr link::NotifyPlan all(link::Notify notify) {
@@ -96,7 +96,7 @@ class VirtualFabric {
     /// Returns true if any operation was posted or has progressed since the last call.
     [[nodiscard]] bool take_moved();
 
-    /// Registers memory. A key is never used twice.
+    /// Registers memory under a new key.
     [[nodiscard]] base::RemoteRegion expose(std::span<std::byte> memory);
     void conceal(std::uint64_t key) { registered_.erase(key); }
     base::Post try_put(Rank origin, const base::Put& put);
@@ -127,7 +127,7 @@ class VirtualFabric {
         Rank origin = 0;
         std::vector<std::byte> copy;  ///< data and flag, after the source is read
         std::vector<Chunk> chunks;    ///< not landed yet
-        bool read = false;            ///< the source is read
+        bool read = false;            ///< the source is in `copy`
         bool complete = false;
     };
 
@@ -147,8 +147,8 @@ class VirtualFabric {
     /// Returns true if the fabric's promises allow that write `at` lands now.
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
                                 std::size_t at) const;
-    /// Returns the first write with chunks from the origin of write `at`. On an ordered fabric,
-    /// only this one may land.
+    /// Returns the index of the first write with chunks from the origin of write `at`: the only one
+    /// of this origin that may land on an ordered fabric.
     [[nodiscard]] static std::size_t first_to_land(
         const std::vector<std::unique_ptr<Write>>& writes, std::size_t at);
     void land_some(Rank rank);
@@ -168,7 +168,7 @@ class VirtualFabric {
     std::vector<Fetch> reads_;
     /// Counts by target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
-    std::unordered_set<std::uint64_t> registered_;  ///< keys
+    std::unordered_set<std::uint64_t> registered_;  ///< keys of the registered regions
     std::uint64_t registrations_ = 0;               ///< last key
     std::uint64_t clock_ = 0;                       ///< progress calls of all ranks
     bool moved_ = false;

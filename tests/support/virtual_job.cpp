@@ -17,7 +17,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kLine = 64;            ///< bytes of a cache line
-constexpr std::uint64_t kStepsPerSpeed = 700;  ///< until new speeds are drawn
+constexpr std::uint64_t kStepsPerSpeed = 700;  ///< steps between random changes of all speeds
 
 }  // namespace
 
@@ -32,7 +32,7 @@ VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, ru
       random_(base::Random(network_.seed()).stream(1)) {
     for (Rank rank = 0; rank < network_.size(); ++rank) wires_.emplace_back(network_, rank);
     if (!network_.has_threads())
-        network_.observe([this](const Landing& landing) { watch_.landing(landing); });
+        network_.observe([this](const Landing& landing) { watch_.check_landing(landing); });
     add_engines(std::move(watchdog), turn);
 }
 

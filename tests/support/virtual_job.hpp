@@ -39,9 +39,8 @@ struct TeamPlan {
     base::RegionShape shape;
     base::Tick first_tick = 1;
     std::string barrier = "dissemination";
-    // Make the rules for the reuse of cells, and of bulk banks by class. Unset: as in the library.
-    WindowMaker cell_window;
-    std::array<WindowMaker, base::kBulkClasses> bulk_windows;
+    WindowMaker cell_window;  ///< makes the rule for the reuse of cells; unset: the library's rule
+    std::array<WindowMaker, base::kBulkClasses> bulk_windows;  ///< rules for bulk banks, by class
 };
 
 /// A team with the states of all members.
@@ -59,10 +58,10 @@ struct VirtualTeam {
 
 class VirtualJob {
   public:
-    /// Makes a job. `turn`: the threads that may use each engine.
+    /// Makes a job. `turn` selects the threads that may use an engine.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
                         run::TurnKind turn = run::TurnKind::own);
-    /// Makes a job with the real wire on a virtual fabric.
+    /// Makes a job whose puts go through the real wire and a virtual fabric.
     VirtualJob(VirtualOptions options, const FabricSetting& setting,
                run::WatchdogOptions watchdog = {});
 
@@ -71,7 +70,7 @@ class VirtualJob {
     [[nodiscard]] VirtualEngine& engine(Rank rank) { return engines_[rank]; }
     [[nodiscard]] VirtualWire& wire(Rank rank) { return wires_[static_cast<std::size_t>(rank)]; }
     [[nodiscard]] BankWatch& watch() { return watch_; }
-    /// Returns the watch of flags over a fabric, or nullptr without a fabric.
+    /// Returns the check of the fabric's flags, or nullptr without a fabric.
     [[nodiscard]] const NotifyWatch* notify_watch() const {
         return notify_watch_ ? &*notify_watch_ : nullptr;
     }
@@ -92,7 +91,7 @@ class VirtualJob {
     bool step(const std::function<bool(Rank)>& act);
     /// Returns true if any operation between ranks has progressed since the last call.
     [[nodiscard]] bool take_moved();
-    /// Returns the waits of all ranks, one line for each rank.
+    /// Returns one line for each lane that waits, on all ranks.
     [[nodiscard]] std::string describe();
 
   private:
@@ -106,7 +105,7 @@ class VirtualJob {
     std::deque<VirtualWire> wires_;
     std::deque<VirtualEngine> engines_;
     std::deque<VirtualTeam> teams_;
-    std::vector<std::uint64_t> heap_used_;  ///< by rank
+    std::vector<std::uint64_t> heap_used_;  ///< by rank: first free offset in its segment
     base::Random random_;
     std::vector<std::uint32_t> speeds_;  ///< by rank: weight in the choice of the next rank
     std::uint64_t steps_ = 0;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// Calls visit(offset in the payload, address, bytes) for each part of the payload's bytes
-/// from..to.
+/// Calls visit(offset in the payload, address, bytes) for each part of bytes from .. to-1 of the
+/// payload.
 template <class Visit>
 void walk_payload(const base::Put& put, std::size_t from, std::size_t to, Visit visit) {
     std::size_t start = 0;
@@ -65,9 +65,9 @@ VirtualNetwork::VirtualNetwork(VirtualOptions options)
         void* memory = std::calloc(options_.segment_bytes + kPage, 1);
         WEFT_CHECK(memory != nullptr, options_.segment_bytes);
         memories_.emplace_back(static_cast<std::byte*>(memory));
-        std::size_t room = options_.segment_bytes + kPage;
+        std::size_t capacity = options_.segment_bytes + kPage;
         segments_.push_back(
-            static_cast<std::byte*>(std::align(kPage, options_.segment_bytes, memory, room)));
+            static_cast<std::byte*>(std::align(kPage, options_.segment_bytes, memory, capacity)));
     }
     events_.resize(ranks);
     failures_.resize(ranks);
@@ -116,12 +116,12 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
             .access = base::Access::write};
 }
 
-/// Gives peers a copy of the buffer, as link/direct does, but outside the segment.
+/// Makes peers access a copy of the buffer, as link/direct does, but outside the segment.
 void VirtualNetwork::expose_copy(base::Exposure& exposure) {
     exposure.reach.way = base::AccessMethod::adopted;
     exposure.reach.object_bytes = exposure.bytes;
     exposure.separate_copy = exposure.access == base::Access::read;
-    if (exposure.separate_copy && options_.profile.apart_uncopied) return;
+    if (exposure.separate_copy && options_.profile.omits_copy) return;
     std::vector<std::byte> copy(exposure.data, exposure.data + exposure.bytes);
     if (exposure.access == base::Access::overwrite) std::ranges::fill(copy, std::byte{0xd7});
     exposure.alias = copy.data();
@@ -175,8 +175,8 @@ std::uint64_t VirtualNetwork::draw(std::uint64_t bound) {
 std::uint64_t VirtualNetwork::due() {
     const VirtualProfile& profile = options_.profile;
     const bool straggles = chance(profile.straggler_percent);
-    const std::uint32_t most = straggles ? profile.straggler_delay_max : profile.delay_max;
-    return clock_ + draw(std::uint64_t{most} + 1);
+    const std::uint32_t delay_max = straggles ? profile.straggler_delay_max : profile.delay_max;
+    return clock_ + draw(std::uint64_t{delay_max} + 1);
 }
 
 // --- posting -----------------------------------------------------------------------------------
@@ -187,8 +187,8 @@ base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint6
     for (const base::PutPart& part : put.parts) bytes += part.bytes;
     WEFT_CHECK(bytes == put.bytes, bytes, put.bytes, options_.seed);
     WEFT_CHECK(put.cell + sizeof(base::Cell) <= options_.segment_bytes, put.cell, options_.seed);
-    const std::uint64_t room = put.region != nullptr ? put.region->bytes : options_.segment_bytes;
-    WEFT_CHECK(payload_offset(put) + bytes <= room, bytes, options_.seed);
+    const std::uint64_t limit = put.region != nullptr ? put.region->bytes : options_.segment_bytes;
+    WEFT_CHECK(payload_offset(put) + bytes <= limit, bytes, options_.seed);
     WEFT_CHECK(put.region == nullptr || !is_near(origin, put.peer), put.peer, options_.seed);
     WEFT_CHECK(put.target != base::Put::kInCell || bytes <= base::kCellPayload, bytes,
                options_.seed);
@@ -245,7 +245,7 @@ base::Post VirtualNetwork::put_remote(Rank origin, const base::Put& put, std::ui
     return base::Post::posted;
 }
 
-/// Sends the bytes from..to in pieces of random size.
+/// Sends bytes from .. to-1 of the payload in pieces of random size.
 void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t from,
                           std::size_t to) {
     while (from < to) {
@@ -339,7 +339,8 @@ void VirtualNetwork::handle(Event event) {
     if (--flight.events == 0 && flight.raised) free_flights_.push_back(number);
 }
 
-/// Copies the source of a piece and schedules its local completion: the source may change then.
+/// Copies the source of a piece and schedules its local completion, after which the source may
+/// change.
 void VirtualNetwork::fetch(Event event) {
     event.copy.assign(event.source, event.source + event.bytes);
     event.source = nullptr;
@@ -351,7 +352,7 @@ void VirtualNetwork::fetch(Event event) {
 
 void VirtualNetwork::land(const Event& event) {
     Flight& flight = flights_[event.flight];
-    const std::uint64_t offset = event.region.key != 0 ? Landing::kElsewhere : event.offset;
+    const std::uint64_t offset = event.region.key != 0 ? Landing::kOutside : event.offset;
     if (observer_)
         observer_({flight.origin, flight.target, offset, event.bytes, flight.cell, flight.flag});
     const bool copied = event.source == nullptr;
@@ -382,7 +383,7 @@ void VirtualNetwork::raise_when_landed(std::size_t number) {
 }
 
 void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {
-    // Release: pairs with the acquire of the wait for the flag, so that the waiting rank sees the
+    // The release pairs with the acquire of the wait for the flag: the waiting rank then sees the
     // data, too.
     reinterpret_cast<base::Cell*>(segment(target) + cell)
         ->flag.store(flag, std::memory_order_release);
@@ -398,7 +399,7 @@ base::Post VirtualWire::put_real(const base::Put& put, std::uint64_t& resume) no
 base::Post VirtualWire::put_faulty(base::Put put, std::uint64_t& resume) noexcept {
     if (network_.faults().early_reuse) put.pending = &uncounted_;
     const base::Post posted = real_ ? put_real(put, resume) : network_.try_put(rank_, put, resume);
-    return network_.faults().forgets_again ? base::Post::posted : posted;
+    return network_.faults().forgets_refusals ? base::Post::posted : posted;
 }
 
 void VirtualWire::progress() noexcept {

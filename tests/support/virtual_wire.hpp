@@ -44,18 +44,18 @@ struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused after part of their data is sent
     std::uint32_t copy_percent = 25;        ///< pieces copied when posted, not counted in `pending`
-    std::uint32_t fetch_percent = 40;       ///< other pieces, copied some time before they land
-    std::uint32_t idle_percent = 20;        ///< progress calls that do nothing
-    std::uint32_t delay_max = 60;
-    std::uint32_t straggler_percent = 4;  ///< pieces, flags and completions with the longer delay
+    std::uint32_t fetch_percent = 40;  ///< of the other pieces: copied some time before they land
+    std::uint32_t idle_percent = 20;   ///< progress calls that do nothing
+    std::uint32_t delay_max = 60;      ///< limit of the delay, except for stragglers
+    std::uint32_t straggler_percent = 4;  ///< pieces, flags and completions that are stragglers
     std::uint32_t straggler_delay_max = 3000;
-    std::uint32_t pieces_max = 4;        ///< 1: puts are not cut; more: cut more often
-    std::uint32_t events_max = 12;       ///< most events in one progress call
+    std::uint32_t pieces_max = 4;        ///< 1: puts are not cut; larger values: cut more often
+    std::uint32_t events_max = 12;       ///< maximum number of events in one progress call
     bool lands_at_target = true;         ///< data lands only in progress calls of its target
     bool threads = false;                ///< each rank runs in its own thread
     std::uint32_t bounced_percent = 30;  ///< exposed buffers of which peers access a copy
-    std::uint32_t copied_percent = 50;   ///< other exposed buffers, accessed by kernel copies only
-    bool apart_uncopied = false;         ///< fault: peers read the buffer itself, not its copy
+    std::uint32_t copied_percent = 50;   ///< of the other exposed buffers: kernel copies only
+    bool omits_copy = false;             ///< fault: peers read the buffer itself, not its copy
     Rank copies_refused_by = -1;         ///< rank whose kernel copies fail; -1: none
     int copies_error = EPERM;            ///< errno of these failures
     Rank exposes_outside = -1;           ///< rank that exposes blocks outside its segment; -1: none
@@ -66,9 +66,9 @@ struct VirtualProfile {
 
 /// Faults of an engine, planted between the engine and its wire (negative controls).
 struct WireFaults {
-    bool early_reuse = false;    ///< sources count as reusable when posted
-    bool forgets_again = false;  ///< refused puts count as posted, so they are not repeated
-    bool never_settles = false;  ///< settle() does nothing: flags without immediates are not raised
+    bool early_reuse = false;       ///< sources count as reusable when posted
+    bool forgets_refusals = false;  ///< refused puts count as posted, so they are not repeated
+    bool never_settles = false;     ///< settle() does nothing: flags need immediates
 };
 
 struct VirtualOptions {
@@ -83,12 +83,12 @@ struct VirtualOptions {
 struct Landing {
     Rank origin = 0;
     Rank target = 0;
-    std::uint64_t offset = 0;  ///< in the target's segment, or kElsewhere
+    std::uint64_t offset = 0;  ///< in the target's segment, or kOutside
     std::uint64_t bytes = 0;   ///< 0: the flag
     std::uint64_t cell = 0;    ///< offset of the put's cell
     base::FlagWord flag = 0;   ///< flag of the put
 
-    static constexpr std::uint64_t kElsewhere = ~std::uint64_t{0};  ///< registered memory
+    static constexpr std::uint64_t kOutside = ~std::uint64_t{0};  ///< in registered memory
 };
 
 class VirtualNetwork {
@@ -132,16 +132,16 @@ class VirtualNetwork {
     [[nodiscard]] const base::Failure* failure(Rank rank) const;
     [[nodiscard]] base::Exposure expose(Rank rank, std::byte* data, std::uint64_t bytes,
                                         base::Access access);
-    /// Registers memory for puts of remote ranks. A key is never used twice.
+    /// Registers memory for puts of remote ranks, under a new key.
     [[nodiscard]] base::Exposure expose_far(std::byte* data, std::uint64_t bytes);
     void conceal_far(std::uint64_t key);
-    /// Frees the exposure's copy, if any. A copy that peers may write is copied back before.
+    /// Frees the exposure's copy, if any, after copying its contents back if peers may write it.
     void conceal(const base::Exposure& exposure);
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
     [[nodiscard]] int copies_error() const noexcept { return options_.profile.copies_error; }
-    /// Counts an exposure that withdraw() ends, after a failure.
+    /// Counts an exposure that VirtualWire::withdraw() ends after a failure.
     void count_revoked() { revoked_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] int revoked() const { return revoked_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
@@ -158,17 +158,17 @@ class VirtualNetwork {
         std::size_t data_left = 0;  ///< pieces that have not landed
         std::size_t events = 0;     ///< scheduled events of this put
         bool posted = false;        ///< all data is sent; false: the caller must repeat the put
-        bool raised = false;        ///< the flag
+        bool raised = false;        ///< the flag is raised
     };
-    /// Next event of a piece (fetch: copy its source; land; complete: count it as completed) or of
-    /// a put (raise its flag).
+    /// Next event of a piece (fetch: copy its source; land: write it into the target's memory;
+    /// complete: count its local completion) or of a put (raise: raise its flag).
     enum class EventKind : std::uint8_t { fetch, land, raise, complete };
     struct Event {
         EventKind kind = EventKind::land;
         std::size_t flight = 0;             ///< index in flights_
         std::uint64_t due = 0;              ///< earliest time on clock_
-        std::uint64_t offset = 0;           ///< target of the piece
-        base::RemoteRegion region;          ///< region of `offset`; key 0: the segment
+        std::uint64_t offset = 0;           ///< offset of the piece in its region
+        base::RemoteRegion region;          ///< target region; key 0: the target's segment
         const std::byte* source = nullptr;  ///< nullptr: the piece was copied into `copy`
         std::size_t bytes = 0;
         std::vector<std::byte> copy;
@@ -229,7 +229,7 @@ class VirtualWire {
 
     base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
         network_.pause(rank_);
-        if (network_.faults().early_reuse || network_.faults().forgets_again)
+        if (network_.faults().early_reuse || network_.faults().forgets_refusals)
             return put_faulty(put, resume);
         return real_ ? put_real(put, resume) : network_.try_put(rank_, put, resume);
     }
@@ -238,8 +238,8 @@ class VirtualWire {
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
     VirtualWire& memory() noexcept { return *this; }
-    // All ranks are in this process, so peers could access every exposed buffer. At random, they
-    // must use kernel copies.
+    // All ranks are in this process, so peers can access every exposed buffer. For random buffers,
+    // the network makes them use kernel copies.
     base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                           const base::Copies& /*copies*/) noexcept {
         return network_.expose(rank_, data, bytes, access);
@@ -271,7 +271,7 @@ class VirtualWire {
         return true;
     }
     void progress() noexcept;
-    void settle(std::uint64_t cell) noexcept;  // without a real wire, no flag needs it
+    void settle(std::uint64_t cell) noexcept;  // does nothing without a real wire
     void relax(unsigned failures) noexcept;
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
     /// Returns the real wire, or nullptr if the virtual network carries the puts.

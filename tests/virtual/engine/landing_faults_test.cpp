@@ -73,7 +73,7 @@ TEST(DirectDeliveryFaults, UnchangedProgramsAreRightWithEachNotification) {
             hard.conduct.paced_bytes = seed % 5 * 24;
             VirtualJob job(draw_options(random, seed), hard);
             run_correct_programs(job, random, 60);
-            seen += job.notify_watch()->seen();
+            seen += job.notify_watch()->checked();
             for (const EarlyFlag& early : job.notify_watch()->early())
                 ADD_FAILURE() << "seed " << seed << ": " << to_text(early);
         }
@@ -150,7 +150,7 @@ TEST(DirectDeliveryFaults, RefusedProgramsGiveWrongResults) {
                 << spec.collective << " " << spec.text << ": " << fault.name;
             if (!fault.runs) continue;
             EXPECT_FALSE(survives(programs, collectives::contract(spec.collective),
-                                  {.seeds = 100, .elements = kElements, .apart = true}))
+                                  {.seeds = 100, .elements = kElements, .own_nodes = true}))
                 << spec.collective << " " << spec.text << ": " << fault.name;
         }
         EXPECT_GE(planted, fault.least) << fault.name;

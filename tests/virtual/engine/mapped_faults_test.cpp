@@ -45,7 +45,7 @@ std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile pro
                     .profile = profile});
     const VirtualTeam& team = job.add_team({.shape = draw_shape(random)});
     return errors_of_random_script(job, team, mapped_specs(), true, random, kCalls,
-                                   profile.apart_uncopied);
+                                   profile.omits_copy);
 }
 /// Runs one script of correct programs. Returns the number of calls made.
 std::uint64_t run_correct_programs(std::uint64_t seed) {
@@ -72,8 +72,7 @@ TEST(MappedFaults, ACallMayEndBeforeItsPeersOnlyIfTheyReadACopy) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         EXPECT_TRUE(errors_of_script(seed, {.bounced_percent = 100}).empty()) << "seed " << seed;
-        const auto errors =
-            errors_of_script(seed, {.bounced_percent = 100, .apart_uncopied = true});
+        const auto errors = errors_of_script(seed, {.bounced_percent = 100, .omits_copy = true});
         wrong += errors.empty() ? 0 : 1;
     }
     EXPECT_GE(wrong, 6) << "a third of the scripts have buffers in the segment, without copies";

@@ -64,7 +64,7 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
     ScriptOutcome script = Script(job, calls, {.seed = seed}).run();
     return {.errors = std::move(script.errors),
             .early = job.notify_watch()->early(),
-            .flags = job.notify_watch()->seen(),
+            .flags = job.notify_watch()->checked(),
             .banks = banks};
 }
 

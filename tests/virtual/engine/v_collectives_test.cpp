@@ -28,7 +28,7 @@ class VCollectiveScript {
         profile.lands_at_target = random_.chance(1, 2);
         profile.refuse_half_percent = 15;
         ExchangeMapping mapping{.nodes = draw_layout(random_, size)};
-        if (seed % 2 == 0) mapping.least = 1 + seed % 50;
+        if (seed % 2 == 0) mapping.count_min = 1 + seed % 50;
         job_.emplace(VirtualOptions{.segment_bytes = 4 << 20,
                                     .node_of_rank = mapping.nodes,
                                     .seed = seed,
@@ -138,7 +138,7 @@ std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountM
     std::deque<ExchangeSide> sides;
     for (Rank rank = 0; rank < size; ++rank)
         sides.push_back(
-            exchange_side(0, rank, sends, expects, shape, {.nodes = nodes, .least = 1000}));
+            exchange_side(0, rank, sends, expects, shape, {.nodes = nodes, .count_min = 1000}));
     std::vector<Ending> endings(nodes.size());
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);

@@ -70,7 +70,7 @@ void World::make_job(std::uint64_t seed) {
                                  .seed = seed,
                                  .profile = scenario.profile};
     options.faults = {.early_reuse = scenario.fault == Fault::early_reuse,
-                      .forgets_again = scenario.fault == Fault::forgotten_refusal,
+                      .forgets_refusals = scenario.fault == Fault::forgotten_refusal,
                       .never_settles = scenario.fault == Fault::ignored_arrivals};
     const run::WatchdogOptions watchdog{.inquiry_ns = scenario.inquires ? kInquiryNs : kNever,
                                         .timeout_ns = 0};
