@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the applications of perf/apps get the results of a serial run on 1..9 ranks in every
-// layout, with each notify strategy of the network, and under a foreign launcher.
-// Method: run them with --check, which compares with a serial run; the report must have the number
-// of compared values. Runs with wrong results must fail. tests/unit/apps tests the comparisons.
+// Goal: on 1..9 ranks in many layouts, with each provider and notify strategy, and under a foreign
+// launcher, the applications of perf/apps get the results of a serial run.
+// Method: run them with --check, which compares with a serial run; the report must have a number
+// of compared values above 0. Runs with wrong results must fail. tests/unit/apps tests --check.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,8 +46,8 @@ class Folder {
   public:
     explicit Folder(std::string path) : path_(std::move(path)) {}
     ~Folder() {
-        std::error_code nothing_to_be_done;
-        std::filesystem::remove_all(path_, nothing_to_be_done);
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
     }
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
@@ -63,11 +63,11 @@ class Folder {
 };
 
 const Folder& folder() {
-    static const Folder one(testing::TempDir() + "weft_apps_" + std::to_string(::getpid()));
-    return one;
+    static const Folder files(testing::TempDir() + "weft_apps_" + std::to_string(::getpid()));
+    return files;
 }
 
-/// Builds a command line. FOLDER at the start of a word becomes folder(), which is emptied first.
+/// Builds a command line. FOLDER at the start of a word becomes folder(), after this was emptied.
 Words command_of(const App& app, const Words& more) {
     folder().empty();
     Words words{std::string(RANK_PROGRAMS) + "/" + app.name};
@@ -142,9 +142,9 @@ INSTANTIATE_TEST_SUITE_P(Launches, AppsTest,
 /// An application with an unusual distribution of data.
 struct Shape {
     std::string name;
-    Words options;  ///< of weft run
+    Words options;  ///< options of weft run
     App app;
-    Words more;  ///< arguments of the application
+    Words more;  ///< further arguments of the application
 };
 
 class ShapesTest : public testing::TestWithParam<Shape> {};
@@ -160,13 +160,14 @@ TEST_P(ShapesTest, ResultsEqualThoseOfASerialRunForUnusualShapes) {
 }
 
 std::vector<Shape> shapes() {
+    // `app` is an index of apps().
     const auto with = [](std::size_t app, Words more) {
         more.insert(more.end(), {"--check", "--json"});
         return std::pair(App{apps()[app].name, {}, apps()[app].compared}, more);
     };
     std::vector<Shape> all;
-    const auto add = [&](const char* name, Words options, std::pair<App, Words> what) {
-        all.push_back({name, std::move(options), what.first, what.second});
+    const auto add = [&](const char* name, Words options, std::pair<App, Words> program) {
+        all.push_back({name, std::move(options), program.first, program.second});
     };
     add("cg_ranks_without_rows", {"-n", "5", "--nodes", "2"},
         with(0, {kMesh, "--blocks", "0,100,0,199,1"}));
@@ -175,7 +176,7 @@ std::vector<Shape> shapes() {
     add("heat_one_cell_each", {"--layout", "1,5"},
         with(1, {"--grid", "2x3", "--rows", "2", "--columns", "3", "--steps", "33"}));
     add("heat_no_step", {"-n", "3"}, with(1, {"--steps", "0"}));
-    add("heat_by_a_call_of_neighbours", {"-n", "6", "--nodes", "2"},
+    add("heat_with_neighbor_collectives", {"-n", "6", "--nodes", "2"},
         with(1, {"--grid", "3x2", "--rows", "31", "--columns", "17", "--steps", "21", "--exchange",
                  "neighbors"}));
     add("table_full_to_the_last_slot", {"--layout", "2,1"},
@@ -199,7 +200,7 @@ std::string read_file(const std::string& path) {
 }
 
 /// Sorts records of 20 bytes by their keys of 6 bytes with std::stable_sort.
-std::string sorted_by_the_library(const std::string& bytes) {
+std::string sorted_by_std(const std::string& bytes) {
     std::vector<std::string> records;
     for (std::size_t at = 0; at < bytes.size(); at += 20) records.push_back(bytes.substr(at, 20));
     std::ranges::stable_sort(records, [](const std::string& left, const std::string& right) {
@@ -233,8 +234,8 @@ TEST(Samplesort, OutputEqualsAStableSort) {
         EXPECT_EQ(report.at("check"), "right");
         const std::string input = read_file(folder().path() + "/in");
         EXPECT_EQ(input.size(), 20 * std::stoul(job.records));
-        EXPECT_EQ(read_file(folder().path() + "/out"), sorted_by_the_library(input));
-        // With 64 samples from each rank, shares are nearly even for any distribution of keys.
+        EXPECT_EQ(read_file(folder().path() + "/out"), sorted_by_std(input));
+        // 64 samples of each rank bound the excess over an even share by 1/64 of all records.
         const auto ranks = report.at("ranks").get<std::size_t>();
         EXPECT_LE(report.at("share_max").get<std::size_t>(),
                   std::stoul(job.records) / ranks + std::stoul(job.records) / 64 + ranks + 1);
@@ -268,7 +269,7 @@ TEST(Samplesort, AnExistingOutputIsReplacedAndTheInputIsNot) {
 }
 
 TEST(AppChecks, AResultOutsideTheToleranceIsWrong) {
-    // Four ranks add in another order than one, so the last bits differ; tolerance 0 forbids that.
+    // Four ranks add in another order than one rank, so the last bits differ, and 0 is too strict.
     const Outcome outcome = run_ranks(
         {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
     EXPECT_EQ(outcome.status, 1) << outcome.errors;

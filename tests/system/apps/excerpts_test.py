@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: the pages' excerpts of programs agree with the files.
+# Goal: excerpts of programs on pages of docs/ agree with the files.
 # Method: each block after `<!-- from: FILE -->` must be consecutive lines of FILE; only the indentation may differ.
 import re
 import textwrap

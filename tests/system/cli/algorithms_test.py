@@ -50,10 +50,10 @@ def run_on(command, algorithm, spec, layout, *more):
 
 
 def spec_of(algorithm):
-    """Returns the spec with all parameters whose default is a value, and a list of the other parameters."""
+    """Returns the spec with each parameter that has a value by default, and a list of the other parameters."""
     given, others = [], []
     for parameter in algorithm["parameters"]:
-        word = f"{parameter['name']}={parameter['default'] or '(a4,a2)'}"  # a schedule has no default
+        word = f"{parameter['name']}={parameter['default'] or '(a4,a2)'}"  # a parameter for a schedule has no default
         parses = run_on("show", algorithm, f"{algorithm['algorithm']}:{word}", LAYOUTS[0]).returncode == 0
         (given if parses else others).append(word)
     return ":".join(filter(None, (algorithm["algorithm"], ",".join(given)))), others

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: values that commands print beside weft's times are right: times of MPI libraries (bench --compare), predictions
-#       (explain --measure), and hidden shares of the ranks' own work (bench overlap).
-# Method: jobs of two ranks. A copy of weft finds a script in place of the MPI libraries' bench, which prints known times.
+#       (explain --measure), and shares of a call's time that own work hides (bench overlap).
+# Method: jobs of two ranks. Scripts beside a copy of weft replace the MPI libraries' benches and print known times.
 import json
 import os
 import shutil
@@ -18,7 +18,7 @@ echo "$@" >> "$(dirname "$0")/calls"
 echo a line of a launcher
 echo '{"results": [{"bytes": 8, "median_us": 1000000, "checked": true}, {"bytes": 1024, "median_us": 0.001, "checked": true}]}'
 """
-# Stands for mpirun: executes the bench without its options.
+# Replaces mpirun: drops the options before the bench and executes the bench.
 LAUNCHER = """#!/bin/sh
 while [ $# -gt 0 ]; do case $1 in */peer_*) exec "$@" ;; *) shift ;; esac; done
 """
@@ -104,7 +104,7 @@ class Overlap(unittest.TestCase):
                 self.assertTrue(row["checked"])
                 self.assertEqual(row["iterations"], 4)
                 for kind in ("computing", "sleeping"):
-                    # The work takes as long as the call, so both together take at least the time of the call.
+                    # The ranks' own work takes as long as the call, so call and work together take at least as long.
                     self.assertGreaterEqual(row[f"{kind}_us"], row["blocking_us"] - 0.01)
                     hidden = (2 * row["blocking_us"] - row[f"{kind}_us"]) / row["blocking_us"]
                     self.assertAlmostEqual(row[f"hidden_{kind}"], hidden, places=3)

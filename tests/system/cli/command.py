@@ -32,7 +32,7 @@ def answer(case, *arguments, status=0):
 
 
 def check_refusals(case, refusals, *before):
-    """Checks that each command ends with status 2, prints the words to stderr, and nothing to stdout."""
+    """Checks that each command ends with status 2, prints its words to stderr, and nothing to stdout."""
     for arguments, words in refusals:
         refused = weft(*before, *arguments)
         case.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)

@@ -48,7 +48,7 @@ class Formulas(unittest.TestCase):
         self.assertEqual(formula("doubling", p=8)["time"], formula("doubling", p=8)["time_printed"])
 
     def test_formulas_of_kolmakov_match_the_paper(self):
-        # ranks: for r = 0, 1, ..: steps or None, vectors sent, reduced
+        # ranks: (steps, vectors sent, vectors reduced) for r = 0, 1, ...
         table = {7: ((6, 12, 6), (5, 14, 10), (4, 18, 18), (3, 21, 28)),
                  8: ((6, 14, 7), (5, 16, 10), (4, 20, 16), (3, 24, 24)),
                  11: ((8, 20, 10), (7, 23, 15), (6, 26, 20), (5, 35, 35), (4, 44, 55)),
@@ -66,7 +66,8 @@ class Formulas(unittest.TestCase):
         self.check(found["time_bandwidth_optimal"], "160.12")
         self.check(found["time_latency_optimal"], "156.63")
 
-    # ranks: T of butterfly, twice RT by the table and exact, twice BT; D of butterfly and trees; totals; memory
+    # ranks; us of a butterfly, of two k-ary trees by the table and exactly, and of two binomial trees; dynamic uJ of
+    # the butterfly and the binomial trees; total uJ of all three; descriptor bytes of all three
     FIGURE_5 = ((8, "46.218", "92.470", "120.670", "92.435", "1.5556", "0.9074", "24.664", "61.242", "47.125",
                  (96, 128, 192)),
                 (16, "61.623", "123.293", "160.893", "123.247", "4.1483", "1.9445", "34.960", "82.391", "63.568",
@@ -122,7 +123,8 @@ class Cost(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stderr)
         return json.loads(done.stdout) if status == 0 else done.stderr
 
-    # Ruefenacht et al., table 2: ranks, schedule, RM and RD in microseconds by the minimum and the median fit.
+    # Ruefenacht et al., table 2: ranks, schedule; us of the schedule and of recursive doubling, each by the minimum
+    # and by the median fit.
     TABLE_2 = ((4, "a4", 2.36, 2.65, 3.36, 3.78), (6, "a6", 3.04, 3.41, 6.72, 7.56),
                (8, "a2,a4", 4.04, 4.54, 5.04, 5.67), (12, "a3,a4", 4.38, 4.92, 8.40, 9.45),
                (16, "a4,a4", 4.72, 5.30, 6.72, 7.56), (24, "a4,a6", 5.40, 6.06, 10.08, 11.34),
@@ -162,7 +164,7 @@ class Cost(unittest.TestCase):
         self.assertEqual(merge["difference"]["messages"], 0)
 
     def test_programs_match_hoeflers_figure_5(self):
-        # ranks: T of butterfly, two k=2 trees (exact, table), two binomial trees; memory of each by formula
+        # ranks; us of a butterfly, two k=2 trees (exact, table), two binomial trees; descriptor bytes by formula
         for ranks, butterfly, regular, table, binomial, memory in (
                 (8, "46.218", "120.670", "92.470", "92.435", (96, 128, 192)),
                 (16, "61.623", "160.893", "123.293", "123.247", (128, 128, 256)),
@@ -179,7 +181,8 @@ class Cost(unittest.TestCase):
                 self.assertEqual(row["difference"]["messages"], 0)
             for row in (rows[0], rows[2]):
                 self.assertAlmostEqual(row["difference"]["time_us"], 0, 9)
-            # The busiest rank of one tree is not the busiest of the other, so two trees cost less than twice one tree.
+            # The busiest rank of the reducing tree is not the busiest of the broadcasting tree, so two trees cost
+            # less than twice one tree.
             self.assertLess(rows[1]["difference"]["time_us"], 0)
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))

@@ -66,7 +66,7 @@ class Explain(unittest.TestCase):
         self.assertEqual(times, sorted(times))
 
     def test_blocks_on_a_node_use_the_faster_method(self):
-        """Costs of a machine (97 million messages/s, 100 Gb/s) select the method within nodes, not a fixed threshold."""
+        """The machine's costs (97 million messages/s, 100 Gb/s) select the method within nodes, no fixed threshold."""
         machine = Path(__file__).resolve().parents[3] / "perf/papers/published/huang_machine.txt"
         for size in ("16", "32", "64", "512"):
             found = self.explain("allgather", "--ranks", "2304", "--layout", "18x128", "--hosts", "128",
@@ -78,7 +78,7 @@ class Explain(unittest.TestCase):
             self.assertLess(3 * multi, single, size)
 
     def test_all_commands_add_the_same_cost_above_a_cell(self):
-        # us by size in bytes: issue + bytes + latency + receive, and the slot for data above a cell
+        # {bytes: us}: issue + bytes + latency + receive, and the cost of a slot for data that exceeds a cell
         near = {"48": 0.08384, "56": 0.08448 + 0.015}
         far = {"48": 1.1448, "56": 1.1456 + 0.12}
         with tempfile.TemporaryDirectory() as folder:
@@ -117,9 +117,9 @@ class Explain(unittest.TestCase):
                           ("--ranks", "4", "--layout", "1,1,1,1", "--processors", "1", "--hosts", "2")):
                 for collective, size in (("barrier", "0"), ("allreduce", "8"), ("allreduce", "4K"), ("broadcast", "64"),
                                          ("scan", "64K"), ("alltoall", "64")):
-                    of_call = (collective, *words, "--params", path, *(() if size == "0" else ("--bytes", size)))
-                    for candidate in self.explain(*of_call)["candidates"]:
-                        call = (*of_call, "--algorithm", candidate["algorithm"])
+                    options = (collective, *words, "--params", path, *(() if size == "0" else ("--bytes", size)))
+                    for candidate in self.explain(*options)["candidates"]:
+                        call = (*options, "--algorithm", candidate["algorithm"])
                         found = answer(self, "simulate", *call)
                         for field, value in (("makespan_ns", "alone_us"), ("in_stream_ns", "predicted_us")):
                             if field in found:
@@ -159,8 +159,8 @@ class Explain(unittest.TestCase):
         self.assertIn("least predicted time", text[0])
 
     # The machine of Huang et al.: 97 million messages/s and 100 Gb/s for each node; costs of puts are assumptions.
-    PIP = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
-           "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
+    COSTS = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
+             "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
 
     def predicted(self, path, collective, size):
         found = self.explain(collective, "--ranks", "2304", "--nodes", "128", "--hosts", "128", "--processors", "18",
@@ -171,7 +171,7 @@ class Explain(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
             with open(path, "w") as file:
-                file.write(self.PIP)
+                file.write(self.COSTS)
             for size in ("16", "128", "512"):
                 times = self.predicted(path, "allgather", size)
                 self.assertLess(times["multi-object-bruck"], times["bruck"], size)
@@ -192,10 +192,10 @@ class Explain(unittest.TestCase):
             self.assertEqual(answer(self, "simulate", "barrier", "--algorithm", "dissemination", "--ranks", "2",
                                     "--params", path)["makespan_ns"], 300.5)
             with open(path, "w") as file:
-                file.write(self.PIP + "mapped_ns 100\nmapped_ns_per_byte 0.01\nkernel_ns 900000\n")
-            near = ("broadcast", "--ranks", "2", "--processors", "2", "--bytes", "64K", "--params", path)
-            self.assertEqual(self.explain(*near)["chosen"], "mapped")
-            self.assertNotEqual(self.explain(*near, "--copy")["chosen"], "mapped")
+                file.write(self.COSTS + "mapped_ns 100\nmapped_ns_per_byte 0.01\nkernel_ns 900000\n")
+            call = ("broadcast", "--ranks", "2", "--processors", "2", "--bytes", "64K", "--params", path)
+            self.assertEqual(self.explain(*call)["chosen"], "mapped")
+            self.assertNotEqual(self.explain(*call, "--copy")["chosen"], "mapped")
             with open(path, "w") as file:
                 file.write("{}")
             self.assertIn("schema", weft("explain", "barrier", "--ranks", "2", "--params", path).stderr)

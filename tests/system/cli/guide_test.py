@@ -46,7 +46,7 @@ def wrong_claims(page):
     if not names or not stems:
         wrong.append("no names")
     if re.search(r"4-byte|4 bytes", of_cpp) and "weft_type type, void* word" in (ROOT / "include/weft/onesided.h").read_text():
-        wrong.append("words of 4 bytes")  # weft_atomic() takes their type
+        wrong.append("words of 4 bytes")  # weft_atomic() of C supports them
     return wrong
 
 

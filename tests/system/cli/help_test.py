@@ -96,7 +96,7 @@ class Help(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""), name)
             self.assertIn(f"{name} - ", " ".join(done.stdout.split()))
 
-    def test_without_help2man_there_is_only_the_completion(self):
+    def test_without_help2man_only_the_completion_is_written(self):
         with tempfile.TemporaryDirectory(prefix="weft-help.") as folder:
             done = subprocess.run([WEFT, "help", "--write", folder], capture_output=True, text=True,
                                   timeout=DEADLINE_S, check=False, env={"PATH": folder})
@@ -112,7 +112,7 @@ class Help(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return [word for word in done.stdout.split("\n") if word]
 
-    def test_bash_completes(self):
+    def test_bash_completes_commands_options_and_values(self):
         self.assertEqual(self.completion.read_text(encoding="utf-8"), weft("help", "--completion").stdout)
         self.assertEqual(self.complete("weft", "ver"), ["verify"])
         self.assertEqual(set(self.complete("weft", "")) & set(self.commands), set(self.commands))

@@ -180,7 +180,7 @@ class Interfaces(unittest.TestCase):
         for path, fields in documented.items():
             found = {field for value in objects for one in at_path(value, path) for field in one}
             self.assertEqual(found, set(fields), f"{title}: {path}")
-        # No object that contains objects may be missing.
+        # Each object that another object contains must also be on the page.
         for value in objects:
             self.check_paths(title, value, "", documented)
 

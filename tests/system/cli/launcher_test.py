@@ -53,7 +53,7 @@ class Tools(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="weft-tools."))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         for name in ("gdb", "valgrind"):
-            # The fake tool prints its options, and a line that is typed, and then executes the program.
+            # The fake tool prints its name, its options and one typed line, and then executes the program.
             (cls.folder / name).write_text(
                 '#!/bin/sh\nwords=\nwhile case $1 in -*|run|bt) true;; *) false;; esac; do words="$words $1"; shift; done\n'
                 f'echo "{name}$words"\n[ -t 0 ] && read line && echo "typed $line"\nexec "$@"\n', encoding="utf-8")

@@ -37,9 +37,9 @@ class Verify(unittest.TestCase):
         refused = weft("verify", *arguments, "--ordered")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("combines ranks out of order", refused.stderr)
-        dealt = ("reduce", "--algorithm", "binomial", "--ranks", "7", "--root", "3")
-        self.assertTrue(self.verdict(*dealt, "--ordered")["ordered"])
-        self.assertEqual(weft("show", *dealt, "--ordered").returncode, 0)
+        reduction = ("reduce", "--algorithm", "binomial", "--ranks", "7", "--root", "3")
+        self.assertTrue(self.verdict(*reduction, "--ordered")["ordered"])
+        self.assertEqual(weft("show", *reduction, "--ordered").returncode, 0)
 
     def test_fractional_parameters_and_named_groups_are_accepted(self):
         tree = ("broadcast", "--ranks", "40", "--algorithm")
@@ -176,9 +176,9 @@ class ShowAndList(unittest.TestCase):
             for parameter in entry["parameters"]:
                 self.assertEqual(set(parameter), {"name", "default", "help"})
                 self.assertTrue(parameter["name"] and parameter["help"])
-            for held in ("ordered", "bit_identical", "synchronizing", "rooted", "power_of_two", "notation"):
-                self.assertIsInstance(entry[held], bool)
-        # Every collective except those with counts has algorithms, and the text agrees with the object.
+            for flag in ("ordered", "bit_identical", "synchronizing", "rooted", "power_of_two", "notation"):
+                self.assertIsInstance(entry[flag], bool)
+        # Every collective except the v-collectives has algorithms, and the text agrees with the object.
         commands = {command["name"]: command for command in answer(self, "help")["commands"]}
         self.assertEqual(sorted({collective for collective, _ in names}), sorted(name for name in commands["list"]["arguments"][0]["choices"] if not name.endswith("v")))
         everything = weft("list").stdout

@@ -20,7 +20,7 @@ DEADLINE_S = 120
 PARAMETERS = "latency_ns 1000\nissue_ns 100\n"
 
 
-def own_commands(block):
+def needs_only_weft(block):
     """Returns true if each command is of weft and needs no other program."""
     lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
     return all(line.startswith("weft ") and "gdb" not in line and " sh -c" not in line for line in lines)
@@ -59,7 +59,7 @@ class Shown(unittest.TestCase):
         run = []
         for page in sorted(DOCS.rglob("*.md")):
             for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-                if own_commands(block):
+                if needs_only_weft(block):
                     run.append(page.name)
                     with self.subTest(page=page.name):
                         self.run_shell(block.replace("weft fit ", "weft fit --repetitions 3 --passes 1 "))  # fit takes longest

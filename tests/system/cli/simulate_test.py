@@ -124,7 +124,7 @@ class Simulate(unittest.TestCase):
             uneven = ("barrier", "--algorithm", "central", "--ranks", "4", "--layout", "3,1", "--params", path)
             self.assertEqual(answer(self, "simulate", *uneven, "--processors", "3")["engine"], "generic")
             self.assertEqual(answer(self, "simulate", *uneven, "--processors", "2")["engine"], "turns")
-            alone = self.outcome(*call)  # each rank has a processor: equal waits, without turns
+            alone = self.outcome(*call)  # each rank has a processor: no turns
             self.assertEqual(alone["makespan_ns"], 138 + 616 + 138)
             for enough in (("--processors", "2"), ("--processors", "4", "--hosts", "1")):
                 found = self.outcome(*call, *enough)
@@ -148,7 +148,7 @@ class Simulate(unittest.TestCase):
 
     def test_ranks_can_share_processors_under_any_model(self):
         two = ("allreduce", "--algorithm", "a2", "--ranks", "2", "--processors", "1")
-        time = 500 + 2 * 1000 + 2 * (100 + 3.2 + 10)  # two turns, then the computation of both
+        time = 500 + 2 * 1000 + 2 * (100 + 3.2 + 10)  # two turns, then the work of both ranks
         found = answer(self, "simulate", *two, *MODEL, "--turn-ns", "1000")
         self.assertEqual((found["makespan_ns"], found["in_stream_ns"], found["engine"]), (time, time, "turns"))
         four = ("allreduce", "--algorithm", "a4", "--ranks", "4", "--processors", "1", "--turn-ns", "1000", *MODEL)
@@ -157,7 +157,7 @@ class Simulate(unittest.TestCase):
         self.assertEqual(answer(self, "simulate", *four)["makespan_ns"], 4500 + 4 * each)
         alone = self.outcome(*four[:5], *MODEL, "--processors", "4", "--turn-ns", "1000")
         self.assertEqual(alone["makespan_ns"], 500 + each)
-        work = 2 * (4700 + 5.84 + 4700)  # infiniband-2007: LogGP, no turn
+        work = 2 * (4700 + 5.84 + 4700)  # infiniband-2007 is LogGP, without a cost of turns
         self.assertEqual(answer(self, "simulate", *two, "--params", "infiniband-2007")["makespan_ns"], 6000 + work)
         self.assertAlmostEqual(answer(self, "cost", *two)["time_us"], (6000 + work) / 1000, delta=1e-9)
         self.assertAlmostEqual(answer(self, "cost", *two, "--turn-ns", "0.5")["time_us"], (6001 + work) / 1000, delta=1e-9)

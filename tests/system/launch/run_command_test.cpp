@@ -79,7 +79,7 @@ TEST_P(JobOfRanks, RanksExchangeCardsAndFence) {
     EXPECT_EQ(sorted_lines(outcome.output), expected);
 }
 
-// The PMIx server stores job data in another way between 16 and 24 ranks.
+// Between 16 and 24 ranks, the PMIx server changes the way in which it stores job data.
 INSTANTIATE_TEST_SUITE_P(Sizes, JobOfRanks, testing::Values(1, 2, 5, 16, 24));
 
 TEST(RunCommand, RanksOfVirtualNodesExchangeCards) {
@@ -210,7 +210,7 @@ TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
     ASSERT_EQ(lines.size(), 3U);
     if (CPU_COUNT(&usable) == 1) GTEST_SKIP() << "one usable CPU: no choice";
     EXPECT_NE(lines[0].substr(2), unbound.output.substr(2, unbound.output.size() - 3));
-    // With two or more cores, ranks 0 and 1 have different cores; with two, rank 2 shares rank 0's.
+    // Ranks 0 and 1 get different cores. With only two cores, rank 2 gets the core of rank 0.
     EXPECT_NE(lines[0].substr(2), lines[1].substr(2));
     if (CPU_COUNT(&usable) == 2) {
         EXPECT_EQ(lines[0].substr(2), lines[2].substr(2));

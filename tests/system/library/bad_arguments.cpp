@@ -2,9 +2,9 @@
 // bad_arguments.cpp - ranks that make C++ calls which must be refused.
 //
 // Idea     Each form of a call, and calls with spans, user operations and named algorithms, must
-//          throw an error with the right status and message; refusals.c tests the C calls. Then the
-//          team must work as before. Each group runs twice: all ranks make the bad calls, then only
-//          the last rank does.
+//          throw an error with the right status and message. After each group of calls, the team
+//          must work as before. Each group runs twice: all ranks make the bad calls, then only
+//          the last rank does. refusals.c tests the C calls.
 // Holds    If a check fails, prints a line to stderr and exits with status 1.
 #include <fmt/format.h>
 
@@ -112,7 +112,7 @@ class BadCalls {
         Call call;
         std::vector<std::string_view> words;
     };
-    /// Checks that each form of the calls refuses them.
+    /// Checks that run(), start() and prepare() refuse each call.
     void refused_calls(const std::vector<BadCall>& bad) {
         for (const auto& [call, words] : bad) {
             const std::string what = fmt::format("\"{}\"", fmt::join(words, " "));
@@ -193,7 +193,7 @@ class BadCalls {
             world_.set_algorithm("allreduce", spec);
             refused("allreduce by " + spec, {"allreduce", spec, "character"},
                     [&] { (void)world_.allreduce(1.0, Op::sum); });
-            refused("name of " + spec, {spec}, [&] {
+            refused("started allreduce by " + spec, {spec}, [&] {
                 Request request =
                     world_.start(Call::allreduce(&spare_, &spare_, 1, Type::float64, Op::sum));
                 request.wait();
@@ -213,7 +213,7 @@ class BadCalls {
         refused(
             "more than the heap", {"WEFT_HEAP_SIZE"},
             [&] { (void)runtime_.allocate(std::size_t{1} << 40); }, Status::memory);
-        refused("memory of others", {"heap"}, [&] { runtime_.release(&spare_); });
+        refused("memory outside of the heap", {"heap"}, [&] { runtime_.release(&spare_); });
         check_team("allocations");
     }
 

@@ -33,7 +33,7 @@ weft::oracle::CallFacts facts_of(const trial_facts& facts, Rank size) {
 }
 
 weft::test::Arrangement arrangement_of(const trial_facts& facts, Rank rank) {
-    // Displacements at the receiver may differ on all members.
+    // Members may receive at different displacements, so the spacing depends on the rank.
     return {.in_place = facts.in_place != 0,
             .shift = facts.shift,
             .in_spacing = static_cast<weft::test::Spacing>(facts.spacing),

@@ -18,11 +18,11 @@ struct trial_facts {
     weft_type type;
     weft_op op;
     int user;      ///< 1: `op` is trial_compose() on elements of WEFT_INT64_INT64
-    size_t count;  ///< for collectives with one count
+    size_t count;  ///< elements; for collectives with one count
     int pattern;   ///< index of a count pattern, for collectives with counts
     int root;
     int in_place;
-    int spacing;   ///< of blocks with displacements; 0: packed, 1: with gaps, 2: also reversed
+    int spacing;   ///< of displaced blocks: 0 packed, 1 with gaps, 2 reversed with gaps
     size_t shift;  ///< bytes by which buffers are unaligned
 };
 
@@ -51,7 +51,7 @@ void trial_compose(const void* in, void* inout, size_t count, void* calls);
 
 struct trial;
 struct trial* trial_open(const struct trial_facts* facts, int rank, int size);
-/// Fills the inputs for a new call and returns its arguments. The trial owns them.
+/// Fills the inputs for call number `batch` and returns the arguments, which the trial owns.
 const struct trial_arguments* trial_prepare(struct trial* trial, int batch);
 /// Overwrites the argument arrays: the library must not read them after the call has started.
 void trial_overwrite_arguments(struct trial* trial);
@@ -61,7 +61,7 @@ const char* trial_check(struct trial* trial);
 uint64_t trial_hash(struct trial* trial);
 void trial_close(struct trial* trial);
 
-/// Write and check the elements that a rank contributes in a unit, without a trial.
+/// Write, and compare with, the elements that a rank contributes in a unit, without a trial.
 void sample_write(weft_type type, int rank, int unit, size_t count, void* to);
 int sample_is(weft_type type, int rank, int unit, size_t count, const void* found);
 

@@ -3,8 +3,8 @@
  * members make (weft_init_with(), weft_team_create()).
  *
  * Idea     The program forks its ranks, which exchange data in shared memory. No launcher runs.
- * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
- *          other members or keeps its entry, or if members need other ranks of the job. */
+  * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
+  *          other members or keeps its table entry, or if a team needs ranks outside of it. */
 #define _DEFAULT_SOURCE
 #include <sched.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { kRanks = 4, kBytesMax = 1 << 16, kGroups = 1 << kRanks };
 
 /* Shared memory in which a group of ranks exchanges data. A group is a bit set of ranks. */
 struct exchange {
-    int entered; /* barriers that members have entered, over all members */
+    int entered; /* barriers entered, summed over all members */
     char bytes[kRanks][kBytesMax];
 };
 static struct exchange* exchanges;
@@ -63,7 +63,7 @@ static int allgather(void* arg, const void* mine, void* all, size_t bytes) {
     return 0;
 }
 
-/* Makes the group of these ranks, in ascending order. Returns 0 if this process is no member. */
+/* Makes the group of these ranks, in ascending order. Returns 1 if this process is a member. */
 static int make_group(unsigned members, struct group* group, int ranks[kRanks]) {
     static int passed[kGroups]; /* barriers of earlier groups of the same ranks */
     group->members = members;

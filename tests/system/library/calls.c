@@ -55,7 +55,7 @@ static void type_sizes(void) {
         CHECK(weft_type_size((weft_type)type) == sizes[type]);
     CHECK(weft_type_size(WEFT_TYPE_RANGE) == 0);
     CHECK(weft_type_size((weft_type)-1) == 0);
-    // The library finds the fields of a structure of C.
+    // MAXLOC must find the fields where the C compiler has placed them.
     memset(&longdouble_int, 0, sizeof longdouble_int);
     longdouble_int.value = 0.5L * my_rank;
     longdouble_int.index = my_rank + 40;
@@ -71,7 +71,7 @@ static void keep_later(const void* in, void* inout, size_t count, void* arg) {
     *(size_t*)arg += count;
 }
 
-/// Checks that an operation gets all elements and stays valid until its call is complete.
+/// Checks that an operation gets all elements, and is usable until its call ends, though freed.
 static void user_operations(void) {
     enum { kMany = 3000 };
     static uint64_t ranks[kMany];

@@ -8,7 +8,7 @@
 
 #include "weft/weft.h"
 
-static int wrong = 0;
+static int wrong = 0;  ///< failed checks
 static weft_runtime* runtime;
 static weft_team* world;
 static int my_rank = -1;
@@ -53,16 +53,16 @@ static inline int is_sentence(const char* text) {
 
 /// Checks that a call is refused with this status, and that its message is a sentence that contains
 /// the word.
-#define REFUSED_AS(call, status, word)                                                       \
-    do {                                                                                     \
-        const weft_status status_ = (call);                                                  \
-        const char* text_ = weft_last_error();                                               \
-        if (status_ != (status) || strstr(text_, word) == NULL || !is_sentence(text_)) {     \
-            ++wrong;                                                                         \
-            fprintf(stderr,                                                                  \
-                    "rank %d: line %d: %s gave %d, expected %d; \"%s\" should say \"%s\"\n", \
-                    my_rank, __LINE__, #call, (int)status_, (int)(status), text_, word);     \
-        }                                                                                    \
+#define REFUSED_AS(call, status, word)                                                         \
+    do {                                                                                       \
+        const weft_status status_ = (call);                                                    \
+        const char* text_ = weft_last_error();                                                 \
+        if (status_ != (status) || strstr(text_, word) == NULL || !is_sentence(text_)) {       \
+            ++wrong;                                                                           \
+            fprintf(stderr,                                                                    \
+                    "rank %d: line %d: %s gave %d, expected %d; \"%s\" must contain \"%s\"\n", \
+                    my_rank, __LINE__, #call, (int)status_, (int)(status), text_, word);       \
+        }                                                                                      \
     } while (0)
 
 #define REFUSED(call, word) REFUSED_AS(call, WEFT_ERR_ARGUMENT, word)

@@ -27,7 +27,7 @@ void refused(std::string_view what, Status status, std::string_view word, Call c
     } catch (const Error& error) {
         check(error.status() == status &&
                   std::string_view(error.what()).find(word) != std::string_view::npos,
-              fmt::format("{}: status {}, \"{}\" should say \"{}\"", what,
+              fmt::format("{}: status {}, \"{}\" must contain \"{}\"", what,
                           static_cast<int>(error.status()), error.what(), word));
     }
 }

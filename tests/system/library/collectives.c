@@ -79,7 +79,7 @@ static void check_bytes(struct trial* trial) {
     CHECK(hashes[0] == mine && hashes[1] == ~mine);
 }
 
-/// Makes the call in its three forms; starts the persistent one twice.
+/// Makes the call in its three forms; starts the persistent call twice.
 static void try_forms(const struct trial_facts* facts) {
     struct trial* const trial = trial_open(facts, my_rank, size);
     weft_request* request = NULL;
@@ -108,7 +108,7 @@ static void try_forms(const struct trial_facts* facts) {
 
 // ---- All trials ---------------------------------------------------------------------------------
 
-static int turn;  ///< calls of try_shapes()
+static int turn;  ///< number of calls of try_shapes()
 
 /// Makes a call with the next root, placement, shift, count, pattern and spacing.
 static void try_shapes(struct trial_facts facts) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_abuse.cpp - ranks that use buffers of their calls as any private memory, while local peers
-// access these in place.
+// direct_abuse.cpp - ranks that use the buffers of their calls in all ways in which programs use
+// private memory, while local peers access the buffers in place.
 //
-// Idea     Each case uses memory as programs do, between calls or during them: fork, threads that
-//          read it, unmapping and mapping again, resizing, MADV_DONTNEED, the stack, read-only
+// Idea     Each case treats a buffer as programs do, between calls or during a call: fork, threads
+//          that read, unmapping and mapping again, resizing, MADV_DONTNEED, stack, read-only
 //          memory. After each case, calls and memory must be right.
 // Why      Pages of such buffers may have been replaced by shared pages.
 #include <sys/mman.h>
@@ -93,7 +93,7 @@ void unmap(Words words) {
     munmap(words.data(), words.size_bytes());
 }
 
-/// After a fork, parent and child write the same buffer, and must not see each other's data.
+/// After each fork, parent and child write the same buffer, and must not see each other's data.
 void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
     std::vector<std::uint64_t> in(pages * kPageWords), out(in.size());
     caller.repeat(in, out, "before fork", rounds > 1 ? 12 : 2);
@@ -159,12 +159,12 @@ void read_from_threads(Caller& caller) {
         }
     });
     for (int i = 0; i < 40; ++i) {
-        Caller same = caller;
+        Caller same = caller;  // a copy, so that `caller` stays in the round of `in`
         same.allreduce(in, out, "while a thread reads");
     }
     stop = true;
     reader.join();
-    check(!seen_other, "a thread sees the send buffer as it is");
+    check(!seen_other, "a thread sees an unchanged send buffer");
 }
 
 /// Maps new memory at the address of an earlier buffer.
@@ -237,7 +237,7 @@ void read_only(Caller& caller) {
         caller.fill(in);
         check(mprotect(in.data(), in.size_bytes(), PROT_READ) == 0, "mprotect");
         for (int i = 0; i < 12; ++i) {
-            Caller same = caller;
+            Caller same = caller;  // `caller` stays in the round of `in`
             same.allreduce(in, out, "of a buffer that cannot be written");
         }
         if (round == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_refused.cpp - from some time on, the kernel refuses one rank's copies between processes.
+// direct_refused.cpp - between two calls, a kernel starts to refuse one rank's process_vm copies.
 // The next call must fail on all ranks, with a message that names the rank.
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ int run() {
         fmt::format("rank {} cannot read or write memory of rank ", kRefusedRank);
     if (why.find(text) == std::string::npos)
         return complain(fmt::format("\"{}\" is not in: {}", text, why));
-    if (world.rank() == 0) fmt::print("all ranks name it\n");
+    if (world.rank() == 0) fmt::print("all ranks name the refused rank\n");
     try {
         runtime.finalize();
         return complain("finalize() succeeds after a failed call");

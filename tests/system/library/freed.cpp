@@ -6,8 +6,8 @@
 //
 // Idea     Rank 1 starts a long put to rank 2, and all ranks free the memory at once. They allocate
 //          again and get the same address. Rank 2 clears this memory, and checks it after all puts
-//          of rank 1 are delivered. Calls use a star around rank 0, because the network may deliver
-//          messages between ranks 1 and 2 after the put.
+//          of rank 1 are delivered. Calls use a star around rank 0: a message from rank 1 to rank 2
+//          could be delivered only after the put, and so hide the fault.
 // Holds    Prints a line to stderr and exits with status 1 if a byte has changed, or if the second
 //          memory is at another address.
 #include <fmt/format.h>
@@ -65,7 +65,8 @@ int run(std::string_view method) {
     const weft::Memory memory(world, kBytes);
     int wrong = 0;
     if (memory.data() != before) {
-        fmt::print(stderr, "rank {}: other memory than before: nothing was tested\n", world.rank());
+        fmt::print(stderr, "rank {}: the new memory has another address, so nothing was tested\n",
+                   world.rank());
         wrong = 1;
     }
     std::memset(memory.data(), 0, kBytes);

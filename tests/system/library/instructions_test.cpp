@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a warm call of two ranks that spin executes no more instructions than the limits below.
-// Method: rank 0 runs under callgrind, which counts the instructions of each call. Rank 0 is
-// then so slow that rank 1 usually enters first. So most calls of rank 0 do not wait, and have
-// the same count.
+// Method: rank 0 runs under callgrind, which counts the instructions of each call and makes rank 0
+// so slow that rank 1 usually enters first. So most calls of rank 0 do not wait, and have the same
+// count.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -16,14 +16,14 @@
 namespace weft::test {
 namespace {
 
-/// Limits for a whole call, from its entry to its return, in RelWithDebInfo as compiled by g++ 12
+/// Maximum instructions of a call, from entry to return, in RelWithDebInfo as compiled by g++ 12
 /// (counts: 137, 199, 159 and 353). Other build types may need more and are not checked.
 constexpr int kBarrierMax = 143;
 constexpr int kAllreduceMax = 208;
 constexpr int kRequestMax = 167;
 constexpr int kProgressMax = 370;  ///< with one message handled
 
-/// Prints {function: [most frequent count, number of calls with it]}.
+/// Prints {function: [most frequent count, number of calls with this count]}.
 constexpr const char* kScript = R"(
 [ "$PMIX_RANK" = 0 ] || exec "$0"
 counts=$(mktemp -d) || exit 1
@@ -67,7 +67,7 @@ TEST(Instructions, AWarmCallStaysWithinItsRecordedCount) {
         GTEST_SKIP() << "valgrind is not installed";
     cpu_set_t cpus;
     ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
-    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
+    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "with one processor, waiting ranks yield";
     lab::Json counted;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         const Outcome outcome =

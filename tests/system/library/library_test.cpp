@@ -37,7 +37,7 @@ TEST_P(LibraryTest, CCollectivesAreRightInAllForms) {
 TEST_P(LibraryTest, COneSidedCallsAreRight) {
     check_program(GetParam(), "one_sided", "all one-sided calls are right");
 }
-TEST_P(LibraryTest, AtomicsStridesContextsLocksAndShapesAreRight) {
+TEST_P(LibraryTest, AtomicsStridesContextsAndLocksAreRight) {
     check_program(GetParam(), "words", "all words are right");
 }
 TEST_P(LibraryTest, AllMembersReachRegisteredMemory) {
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "cop
 TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
-            run_ranks({"-n", ranks}, {rank_program("owners_go_on")},
+            run_ranks({"-n", ranks}, {rank_program("roots_continue")},
                       {"WEFT_BROADCAST=mapped", "WEFT_TIMEOUT=20", "WEFT_TIMEOUT_ACTION=abort"});
         EXPECT_EQ(outcome.status, 0);
         EXPECT_EQ(outcome.errors, "");
@@ -209,7 +209,7 @@ TEST(ForbiddenTest, ACopyRefusedDuringACallFailsOnAllRanks) {
     const Outcome outcome = run_ranks({"-n", "3"}, {rank_program("direct_refused")},
                                       {"WEFT_DIRECT=copy", "WEFT_ALLREDUCE=mapped"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
-    EXPECT_EQ(outcome.output, "all ranks name it\n") << outcome.errors;
+    EXPECT_EQ(outcome.output, "all ranks name the refused rank\n") << outcome.errors;
 }
 
 /// Returns the words of each line of the last table that rank 0 prints with WEFT_STATS=1.
@@ -244,12 +244,12 @@ TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
 }
 
 /// Units of data that a call of n ranks moves in the memory of local peers. A unit is the whole
-/// buffer or one block. A reduction reads n buffers; each rank reads one slice in its own buffer.
+/// buffer or one block. To reduce n buffers, each rank reads a slice of n - 1 peers' buffers.
 struct Movement {
     const char* collective;
     std::uint64_t (*read)(std::uint64_t n);
     std::uint64_t (*written)(std::uint64_t n);
-    bool either;  ///< `read` is the sum of both: with two ranks each moves half of the data
+    bool either;  ///< reads and writes together are `read`: of two ranks, each moves half
 };
 
 constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };
@@ -287,7 +287,7 @@ TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
             constexpr std::uint64_t kBytes = kDoubles * sizeof(double) * kCalls;
             const std::uint64_t read = sum(0);
             const std::uint64_t written = sum(2);
-            EXPECT_EQ(sum(1) + sum(3), 0U) << "by the kernel";
+            EXPECT_EQ(sum(1) + sum(3), 0U) << "bytes copied by the kernel";
             if (movement.either) {
                 EXPECT_EQ(read + written, kBytes * movement.read(ranks));
             } else {
@@ -349,12 +349,12 @@ TEST(GiantsInPlaceTest, ResultsOfFourGibibytesAreRight) {
     constexpr std::uint64_t kNeeded = 3 * kBytes;
     if (available_bytes() < kNeeded)
         GTEST_SKIP() << available_bytes() << " bytes of memory, " << kNeeded << " are needed";
-    for (const char* way : {"adopt", "copy"}) {
+    for (const char* method : {"adopt", "copy"}) {
         const Outcome outcome =
             run_ranks({"-n", "2"}, {rank_program("giants"), std::to_string(kBytes), "100000"},
-                      {std::string("WEFT_DIRECT=") + way, "WEFT_TIMEOUT=600"});
-        EXPECT_EQ(outcome.status, 0) << way;
-        EXPECT_EQ(outcome.errors, "") << way;
+                      {std::string("WEFT_DIRECT=") + method, "WEFT_TIMEOUT=600"});
+        EXPECT_EQ(outcome.status, 0) << method;
+        EXPECT_EQ(outcome.errors, "") << method;
     }
 }
 
@@ -362,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-TEST(CallersJobTest, RanksStartByTheirProgramOrAllGetTheReason) {
+TEST(CallersJobTest, RanksStartWithoutALauncherOrAllGetTheReason) {
     const Outcome outcome = run_command({rank_program("callers_job")});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
@@ -402,7 +402,7 @@ TEST(TeamTreesTest, RandomTreesOnSeveralNodesAgreeWithASerialModel) {
     check_trees(launch_of(6, 3));
 }
 
-/// False with the address sanitizer: its heap keeps freed memory. It detects leaks itself.
+/// False with the address sanitizer, whose heap keeps freed memory, and which itself detects leaks.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kHeapIsExact = false;
 #else
@@ -410,10 +410,10 @@ constexpr bool kHeapIsExact = true;
 #endif
 
 TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
-    if (!kHeapIsExact) GTEST_SKIP() << "not with this heap";
+    if (!kHeapIsExact) GTEST_SKIP() << "the sanitizer's heap keeps freed memory";
     const char* const rounds = long_forms() ? "10000" : "500";
     for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
-        // By default the completion ring of libfabric's ofi_rxm has 12 MiB for 256 processes,
+        // By default the completion ring of libfabric's ofi_rxm is made for 256 processes: 12 MiB,
         // which become resident slowly.
         const Outcome outcome =
             run_ranks(launch.options, {rank_program("team_leaks"), rounds}, {"FI_UNIVERSE_SIZE=4"});
@@ -424,7 +424,7 @@ TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
 
 /// Negative control: each round leaks 128 bytes.
 TEST(TeamLeaksTest, ALeakIsDetected) {
-    if (!kHeapIsExact) GTEST_SKIP() << "not with this heap";
+    if (!kHeapIsExact) GTEST_SKIP() << "the sanitizer's heap keeps freed memory";
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("team_leaks"), "500", "--leak"});
     EXPECT_EQ(outcome.status, 1);
     EXPECT_NE(outcome.errors.find("heap grew by"), std::string::npos) << outcome.errors;

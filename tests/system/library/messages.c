@@ -18,7 +18,7 @@ struct word {
     uint64_t number;  ///< of the message at its sender; for a fan, the second receiver's distance
 };
 
-/// Answers each ping with its own bytes.
+/// Answers each ping with the ping's own bytes.
 static void ping(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     memcpy(&word, data, sizeof word);
@@ -77,7 +77,7 @@ static void requests_and_replies(void) {
     DONE(weft_barrier(world));
 }
 
-/// Starts a binary tree of messages at each rank and counts the leaves over all ranks.
+/// Starts a tree of 1023 messages (10 generations) at each rank, and counts them over all ranks.
 static void nested_requests(void) {
     const struct word word = {my_rank, 9, (uint64_t)my_rank + 2};
     DONE(weft_am_request(world, my_rank, kFan, &word, sizeof word));

@@ -35,7 +35,7 @@ std::int64_t element(Rank source, Rank target, std::size_t i, int call) {
     return ((call * 1000 + source) * 1000 + target) * 1'000'000LL + static_cast<std::int64_t>(i);
 }
 
-constexpr Rank kAnyone = 999;  // used in element() for a block that all neighbors get
+constexpr Rank kAnyone = 999;  // `target` of element() for a block that all neighbors receive
 
 struct Exchange {
     Neighbors& neighbors;
@@ -111,7 +111,7 @@ std::int64_t stencil_element(Rank from, std::size_t block, std::size_t i, int ca
            static_cast<std::int64_t>(block * 100'000 + i);
 }
 
-/// Neighbors are pairs of opposite offsets: in a box, the first and the last are opposite.
+/// Neighbors n and `blocks - 1 - n` of a box are opposite: a block for one comes from the other.
 void exchange_by(Team team, Stencil& stencil, Stencil::Way way, std::size_t count, int call) {
     stencil.set_way(way);
     const Rank own = team.rank();
@@ -161,7 +161,7 @@ void stencils(Team team, int& call) {
                     exchange_by(team, box, way, count, call++);
         }
     }
-    // Short blocks go to all neighbors at once, and are combined if there are many.
+    // Long blocks in one dimension.
     const std::vector<Rank> line{team.size()};
     Stencil star(team, line, {false}, Stencil::Shape::star, 1);
     check(star.neighbors().size() == 2, "a line has two neighbors");

@@ -95,7 +95,7 @@ static void atomics(void) {
     DONE(weft_barrier(world));
     DONE(weft_fetch_add(world, &board->counter, 0, 0, &old));
     CHECK(old == 60 * (uint64_t)size);
-    // The swap of one rank succeeds; the others get its value.
+    // The swap of one rank succeeds; the other ranks read the value of that rank.
     DONE(weft_compare_swap(world, &board->word, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const int won = old == 0;
     CHECK(old <= (uint64_t)size);
@@ -109,7 +109,7 @@ static void atomics(void) {
     CHECK(my_rank != size - 1 || board->word == 77);
 }
 
-/// Checks that the argument `peer` is a rank of the team.
+/// Checks that the argument `peer` means a rank of the team.
 static void teams(void) {
     weft_team* half = NULL;
     void* found = NULL;

@@ -128,7 +128,7 @@ static void operations_of_types(void) {
     REFUSED(weft_allreduce(world, a, b, 1, WEFT_INT8, WEFT_MINLOC), rank);
 }
 
-// ---- Counts that a rank refuses alone -----------------------------------------------------------
+// ---- Counts that a rank refuses by itself -------------------------------------------------------
 
 static double source[kRanksMax];
 static double target[kRanksMax];

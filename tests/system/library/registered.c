@@ -186,7 +186,7 @@ static void atomics(void) {
     CHECK(mine[2] == kAdds * (uint64_t)size);
     CHECK((int32_t)mine[3] == -3 * size && mine[3] >> 32 == 0);
     CHECK(mine[4] == 5 * (uint64_t)size);
-    // The swap of one rank succeeds; the others get its value.
+    // The swap of one rank succeeds; the other ranks read the value of that rank.
     DONE(weft_compare_swap(world, segment + 5, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const uint64_t won = old == 0;
     DONE(weft_fetch_add(world, segment + 6, won, 0, &old));

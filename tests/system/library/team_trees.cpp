@@ -35,8 +35,8 @@ struct Block {
 
 /// A team in the model of each rank.
 struct Node {
-    std::vector<Rank> ranks;   ///< of the job, by team rank
-    int place = 0;             ///< in the tables of its members
+    std::vector<Rank> ranks;   ///< ranks in the job, by rank in the team
+    int place = 0;             ///< index in the members' tables of teams
     std::optional<Team> mine;  ///< set if this rank is a member
     std::vector<Block> blocks;
     std::vector<std::pair<std::unique_ptr<double>, double>> values;  ///< result and expected value
@@ -113,6 +113,7 @@ class Forest {
         make_children(node, color, key, children, fits);
     }
 
+    /// Sets the first place that is free in the tables of all members, or returns false.
     [[nodiscard]] bool find_place(Node& child) const {
         std::uint64_t taken = 0;
         for (const Rank rank : child.ranks) taken |= places_[static_cast<std::size_t>(rank)];

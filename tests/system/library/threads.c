@@ -3,9 +3,9 @@
 //
 // usage: threads [ROUNDS [SEED [wrong]]]
 //
-// Idea     Each thread has a team of all ranks. At each rank it has words that only the thread of
-//          the same number of the rank before writes, so a serial model predicts their values.
-//          All threads of all ranks change other words by commutative operations.
+// Idea     Each thread has a team of all ranks, and words at the next rank that only this thread
+//          writes, so a serial model predicts their values. All threads of all ranks change other
+//          words by commutative operations.
 // Control  `wrong`: one thread puts a value that differs from the model; the job must fail.
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 enum { kThreads = 4, kCells = 40, kBlock = 300, kHandler = 7, kCalls = 25 };
 
 struct shared {
-    uint64_t cells[kThreads][kCells];   // written by the rank before
-    uint64_t blocks[kThreads][kBlock];  // written by the rank before, by puts with signals
+    uint64_t cells[kThreads][kCells];   // written by the same thread of the rank before
+    uint64_t blocks[kThreads][kBlock];  // likewise, by puts with signals
     uint64_t signals[kThreads], credits[kThreads];
     uint64_t counter;  // all threads add to it
     uint32_t bits;     // each change is made twice, so that it ends as 0
@@ -28,8 +28,8 @@ struct worker {
     int number;
     uint64_t state;  // of the random generator
     weft_team* team;
-    weft_team* calls;  // the team or one of its contexts
-    uint64_t added, sent;
+    weft_team* calls;      // the team or one of its contexts
+    uint64_t added, sent;  // sum of values added to counters; bytes of messages sent
     uint64_t model[kCells];
     int wrong;
 };

@@ -34,7 +34,7 @@ struct memory {
     uint64_t handled;                                  // number of messages
 };
 
-struct operation {
+struct operation {  // random numbers, of which each kind of operation uses some
     int kind, origin, target, third, handle, cell, how, from, length;
     uint64_t value;
 };
@@ -291,7 +291,7 @@ static void model_message(int handler, const struct operation* op, uint64_t dige
 }
 
 /// Puts a mark, which must be delivered before the message about it. A pair of ranks has at most
-/// one in a round, so the mark keeps its value until the comparison.
+/// one mark in a round, so the mark keeps its value until the comparison.
 static int put_mark(struct operation* op) {
     int* const last = &marked[op->origin][op->target];
     if (*last == round_number + 1) return 0;

@@ -228,7 +228,7 @@ static void time_limits(void) {
     DONE(weft_quiet_for(world, WEFT_FOREVER));
     DONE(weft_barrier(world));
     if (my_rank == 0 && size > 1) {
-        // The other ranks enter the barrier after a signal of rank 0, so it cannot complete before.
+        // The other ranks enter the barrier only after a signal of rank 0.
         DONE(weft_ibarrier(world, &request));
         REFUSED_AS(weft_wait_for(&request, 1000000), WEFT_ERR_TIMEOUT, "time is over");
         for (int peer = 1; peer < size; ++peer) DONE(weft_signal(world, &board->total, 1, 0, peer));
@@ -354,7 +354,7 @@ static void memory(void) {
     REFUSED(weft_alloc_hinted(world, 48, 64, 0, &aligned), "alignment");
 }
 
-static void shapes(void) {
+static void strided_collectives(void) {
     int32_t in[3 * kRanksMax * 2], out[3 * kRanksMax * 3];
     size_t counts[kRanksMax];
     double mine[kRanksMax], all[kRanksMax * kRanksMax];
@@ -395,6 +395,7 @@ static void refusals(void) {
     complete_puts();
 }
 
+/// With an argument, the last rank aborts the job with this status.
 int main(int argc, char** argv) {
     if (!join_job()) return 1;
     if (argc > 1 && my_rank == size - 1) weft_abort(runtime, atoi(argv[1]));
@@ -413,7 +414,7 @@ int main(int argc, char** argv) {
     locks();
     teams();
     memory();
-    shapes();
+    strided_collectives();
     refusals();
     DONE(weft_finalize(runtime));
     return verdict("all words are right");

@@ -2,8 +2,8 @@
 // wrapping_counts.c - calls in which count times size, stride or members wraps in 64 bits. All
 // ranks refuse them, no buffer changes, and the team works after them.
 //
-// On 9d518da weft_alltoall_strided, the exchanges of a stencil and strided puts and gets used the
-// wrapped product.
+// In commit 9d518da, weft_alltoall_strided, the exchanges of a stencil, and strided puts and gets
+// used the wrapped product.
 #include <limits.h>
 #include <stdint.h>
 

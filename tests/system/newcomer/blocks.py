@@ -20,7 +20,7 @@ from pathlib import Path
 SOURCES, NEED = Path(sys.argv[1]), sys.argv[2]
 PREFIX = Path.home() / "weft"
 FOLDER = Path.home() / "weft-blocks"
-FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # they build programs for other pages
+FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # they build programs that other pages use
 PAGES = (*FIRST, *sorted({*(SOURCES / "docs/guide").glob("*.md")} - {*FIRST}), SOURCES / "docs/shmem.md")
 EXAMPLE = re.compile(r"<!-- example: (\S+?)(?: prints: ([^\n]*?)|,[^\n]*?) -->\n```(?:c|cpp)\n(.*?)```", re.DOTALL)
 BLOCK = re.compile(r"^```(sh|cmake)\n(.*?)^```", re.DOTALL | re.MULTILINE)

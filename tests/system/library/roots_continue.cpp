@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners_go_on.cpp - ranks whose root continues before its peers enter the calls.
+// roots_continue.cpp - ranks whose root continues before its peers enter the calls.
 //
 // Idea     The root broadcasts from buffers that it has not used before, and overwrites them as
 //          soon as its call has returned. The other ranks make their calls only after the root's
-//          signal that its calls are complete. A root that waited for them would never send it.
+//          signal that its calls are complete, so a root that waited for them would deadlock.
 // Why      Peers read copies of such buffers (docs/decisions/0014-remapped-memory.md).
 #include <sys/mman.h>
 
@@ -23,7 +23,7 @@ constexpr std::size_t kWords = 8192;  // 64 KiB
 constexpr std::size_t kAhead = 3;     // calls that the root makes before its peers
 constexpr std::uint64_t kRounds = 40;
 
-/// Memory at new addresses: those of earlier objects stay reserved.
+/// Memory at new addresses: the addresses of earlier objects stay reserved.
 class NewWords {
   public:
     explicit NewWords(std::size_t words) {
