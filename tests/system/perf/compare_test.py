@@ -36,13 +36,13 @@ def load_script():
 
 
 class Job(Run):
-    """A run of perf/compare with fake programs, which answer by the plan."""
+    """A run of perf/compare with fake programs, which print the values of the plan."""
 
     def __init__(self, plan, *arguments, undisturbed=False):
         plan = {"weft": [1], "mpirun": [2], "ping_pong": [50], "peer_openmpi": [], **plan}
         if "mpiexec" in plan:
             plan = {"peer_mpich": [], "peer_yield_ucx.so": [], **plan}
-        # Tests that count rounds need the planned number of rounds, also if other programs run on the machine.
+        # Tests that count rounds need the planned number of rounds, even if other programs disturb the machine.
         arguments = (*arguments, "--minutes", "1e-6") if undisturbed else arguments
         super().__init__("compare", ANSWER, plan, "--mpirun", "FOLDER/mpirun", "--mpiexec", "FOLDER/mpiexec", *arguments)
 
@@ -179,9 +179,9 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(names[:5], ["ping_pong", "weft", "mpirun", "mpiexec", "ping_pong"])
         mpich = [call for call in job.calls if call[0] == "mpiexec"]
         self.assertEqual(mpich[0][1:3], ["-np", "2"], "with a processor for each rank no library is preloaded")
-        crowded = next(call for call in mpich if "4096" in call)
-        self.assertEqual(crowded[1:3], ["-genv", "LD_PRELOAD"])
-        self.assertTrue(crowded[3].endswith("/peer_yield_ucx.so"))
+        oversubscribed = next(call for call in mpich if "4096" in call)
+        self.assertEqual(oversubscribed[1:3], ["-genv", "LD_PRELOAD"])
+        self.assertTrue(oversubscribed[3].endswith("/peer_yield_ucx.so"))
         job = Job({"weft": [3], "mpirun": [6], "mpiexec": [4]}, "--collectives", "barrier", "--ranks", "4", "--nodes", "4", "--json")
         self.assertEqual((job.rows()[0]["best_peer"], job.rows()[0]["ratio"]), ("mpich", 0.75))
         mpich = next(call for call in job.calls if call[0] == "mpiexec")
@@ -312,7 +312,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(options.seconds, 0.03)
 
     def test_repeated_runs_are_compared(self):
-        # Nine rounds of one run and nine of the next.
+        # The first run takes nine rounds, and the second run takes the next nine.
         job = Job({"weft": [100] * 9 + [110] * 9, "mpirun": [100]}, *BARRIER, "--json",
                   "--repeat", "2", undisturbed=True)
         self.assertEqual(job.status, 0, job.err)

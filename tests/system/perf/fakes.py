@@ -2,8 +2,8 @@
 """fakes - runs scripts of perf/ with fake programs instead of weft and MPI.
 
 Idea     Each fake program appends its call to the file `calls` and takes the next word of its plan. The words `hang`
-         and `fail` make it hang or fail. Another word is $value for the commands of the shell with which the test
-         answers; they also have $name and option().
+         and `fail` make the program hang or fail. The test's shell commands (`answer`) find any other word in $value;
+         they can also use $name and option().
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/performance writes a page with all results of a run, always the same page, and names missing results.
+"""Goal: perf/performance writes all results of a run to a page, equal results to equal pages, and names missing results.
 Method: run the script on recorded results (performance/) and on none; compare files byte by byte."""
 
 import copy

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: each provider behaves as its profile declares. The tests print the behavior, for authors of
 // profiles.
-// Method: two forked ranks use libfabric directly. Their memory is one shared mapping, so an origin
-// reads its target's memory at the moment of a completion. Where the profile promises nothing,
-// violations are only counted.
+// Method: two forked ranks use libfabric directly. Their memory is one shared mapping, so the
+// origin can read the target's memory at the moment of a completion. Where the profile promises
+// nothing, violations are only counted.
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
 
@@ -64,7 +64,7 @@ class Side {
         std::memset(own, 0, kBytes);
         synchronize();
     }
-    /// Waits until both ranks have called it, without the fabric; polls while it waits.
+    /// Waits until both ranks have called synchronize(); polls the fabric, but does not rely on it.
     void synchronize() {
         ++synchronizations_;
         shared_.arrived[rank].store(synchronizations_, std::memory_order_release);
@@ -103,7 +103,7 @@ class Side {
 
 class Behaviour : public ProviderTest {
   protected:
-    /// Runs both ranks. Each rank prints the facts that it finds.
+    /// Runs both ranks with the profile after `change`. Each rank prints the facts that it finds.
     void run(const std::function<void(Side&)>& origin, const std::function<void(Side&)>& target,
              const std::function<void(link::Profile&)>& change = nullptr) {
         link::Profile profile = link::profile_of(GetParam());
@@ -154,7 +154,7 @@ void write_to_passive(Side& side, std::uint64_t flags, std::string_view how,
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
         const std::size_t bytes = kSizes[i];
         side.fill_own(bytes, 100 + i);
-        side.synchronize();  // after it the target does not call libfabric
+        side.synchronize();  // then the target does not call libfabric
         side.endpoint.write({.bytes = bytes, .flags = flags});
         auto& endpoint = side.endpoint;
         const bool complete = endpoint.within(
@@ -227,7 +227,7 @@ std::size_t some_bytes(std::mt19937_64& random) {
     }
 }
 
-/// Makes writes one after another. Returns the number of completions before the data.
+/// Makes one write at a time. Returns the number of writes that complete before their data arrives.
 int absent_at_completion(Side& side, std::uint64_t flags, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     int absent = 0;
@@ -283,7 +283,7 @@ std::size_t slot_bytes(std::uint64_t round) {
     return std::min(some_bytes(random), kSlotBytes);
 }
 
-/// Writes pairs of data and flag; up to kSlots of them may not be checked yet by the target.
+/// Writes pairs of data and flag. At most kSlots pairs are not checked by the target yet.
 void stream_flags(Side& side, std::uint64_t flag_flags) {
     auto& endpoint = side.endpoint;
     const auto end = Clock::now() + milliseconds(700);
@@ -320,7 +320,7 @@ std::uint64_t watch_flags(Side& side) {
             const std::uint64_t now = flag.load(std::memory_order_acquire);
             for (; seen < now; ++seen) {
                 const std::size_t slot = seen % kSlots * kSlotBytes;
-                // Also if a later flag is seen first, the origin has not reused the slot yet.
+                // Even if a later flag is seen first, the origin has not reused the slot yet.
                 if (!filled({side.own + slot, slot_bytes(seen)}, seen)) ++wrong;
                 side.words[1].store(seen + 1, std::memory_order_release);
             }
@@ -382,8 +382,8 @@ constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
     return (number + 1) << 32 | data;
 }
 
-/// Writes cells; up to kCells of them may not be read yet. Writes of random sizes to other memory
-/// vary the offsets at which the provider splits a stream of bytes.
+/// Writes cells. At most kCells cells are not read yet. Writes of random sizes to other memory vary
+/// the offsets at which the provider splits a stream of bytes.
 void write_cells(Side& side) {
     auto& endpoint = side.endpoint;
     std::mt19937_64 random(11);
@@ -409,7 +409,7 @@ void write_cells(Side& side) {
 
 struct CellsSeen {
     std::uint64_t cells = 0;
-    std::uint64_t partial = 0;  ///< reads of a cell of which only a part had arrived
+    std::uint64_t partial = 0;  ///< reads of cells that had arrived only in part
     std::uint64_t early = 0;    ///< tags without their data
 };
 

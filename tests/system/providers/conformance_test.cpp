@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kAnswer = 0x8000'0000;  ///< bit of immediates that answer a put
 
-// --- Sizes, offsets and places of sources -------------------------------------------------------
+// --- Sizes, offsets and memory of sources -------------------------------------------------------
 
 struct SizedPut {
     std::size_t bytes;
@@ -149,15 +149,15 @@ class RandomTraffic {
     [[nodiscard]] std::size_t area(Rank sender, std::uint32_t slot) const {
         return (static_cast<std::size_t>(sender) * kSlots + slot) * kSlotBytes;
     }
-    [[nodiscard]] std::size_t flag_place(Rank sender, std::uint32_t slot) const {
+    [[nodiscard]] std::size_t flag_offset(Rank sender, std::uint32_t slot) const {
         return area(kRanksMax, 0) + index(sender, slot) * sizeof(std::uint64_t);
     }
     static std::uint64_t flag_of(std::uint64_t which) { return ~which; }
     [[nodiscard]] bool is_flagged(std::size_t bytes, std::uint32_t slot, std::uint32_t use) const {
         return bytes != 0 && me_.port->facts().flagged_parts_max != 0 && (slot + use) % 2 == 1;
     }
-    /// Divides the source into parts, some of them empty. Their number is at most that of a put
-    /// with a flag.
+    /// Divides the source into parts, some of them empty. A source that the port does not copy gets
+    /// at most facts().flagged_parts_max parts.
     std::span<const base::PutPart> cut(std::span<const std::byte> source,
                                        std::span<base::PutPart> parts) {
         if (source.size() > me_.port->facts().copied_bytes)
@@ -192,7 +192,7 @@ class RandomTraffic {
                "{} bytes from rank {}: wrong data, use {}", bytes, sender, use);
         if (is_flagged(bytes, slot, use)) {
             std::uint64_t flag = 0;
-            std::memcpy(&flag, me_.memory.data() + flag_place(sender, slot), sizeof flag);
+            std::memcpy(&flag, me_.memory.data() + flag_offset(sender, slot), sizeof flag);
             expect(flag == flag_of(which(sender, me_.rank, slot, use)),
                    "{} bytes from rank {}: no flag, use {}", bytes, sender, use);
         }
@@ -234,7 +234,7 @@ class RandomTraffic {
         std::array<base::PutPart, 8> parts;
         const bool flagged = is_flagged(bytes, slot, sent_[at]);
         if (flagged) {
-            put.cell = flag_place(me_.rank, slot) - base::kCellDelivered;
+            put.cell = flag_offset(me_.rank, slot) - base::kCellDelivered;
             put.flag = flag_of(which(me_.rank, peer, slot, sent_[at]));
             put.parts = cut(source, parts);
         }
@@ -323,8 +323,8 @@ std::size_t ring_bytes(std::uint32_t number) {
     return 1 + random() % (number % 4 == 0 ? kRingBytes : number % 4 == 1 ? 6000 : 90);
 }
 
-/// Puts pairs of data and flag; up to kRing of them may not be read yet. If `data_kind` is
-/// `delivered`, waits for the delivery before it puts the flag.
+/// Puts pairs of data and flag. At most kRing pairs are not read yet. If `data_kind` is
+/// `delivered`, waits for the delivery of the data before it puts the flag.
 void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
     std::vector<std::byte> source(kRing * kRingBytes);
     std::array<std::uint64_t, kRing> flags{};
@@ -381,7 +381,7 @@ void read_flags(Member& me) {
     me.synchronize();
 }
 
-/// Runs a writer and a reader with a strategy of notification, if the provider promises it.
+/// Runs a writer and a reader with one notify strategy, if the provider promises it.
 class Flags : public ProviderTest {
   protected:
     void judge(link::Notify notify, const link::Promise& promise, link::PutKind data_kind,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the decisions are right for offers that libfabric made on machines with the network.
+// Goal: the decisions about offers that libfabric made on machines with the network are right.
 // Method: each file of dumps/ is the text of an fi_info (fi_tostr(3), `fi_info -v`), after lines
 // that name its source and the expected decisions. The text is converted to an fi_info. With
 // WEFT_TESTS_WRITE=1 the test writes the offers of the available providers to dumps/.
@@ -25,7 +25,7 @@ using Fields = std::map<std::string, std::string>;  ///< "section key": value
 
 struct Dump {
     std::string file;
-    Fields head;  ///< of lines "# key: value" before the text
+    Fields head;  ///< lines "# key: value" before the text
     Fields fields;
 };
 
@@ -146,7 +146,7 @@ Fields decisions(const RecordedOffer& offer) {
             {"promised", promised}};
 }
 
-/// Applies weft's hints: libfabric omits modes that weft cannot handle.
+/// Removes the modes that weft cannot handle, as libfabric does for weft's hints.
 void apply_hints(RecordedOffer& offer) {
     offer.info.mode &= link::handled_modes().modes;
     offer.domain_attributes.mr_mode &= link::handled_modes().mr_modes;

@@ -24,8 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Number of puts of this program's jobs, by provider and kind.
-std::map<std::string, std::array<std::uint64_t, 4>> made;
+/// Number of accepted puts in this program's jobs, by provider and kind.
+std::map<std::string, std::array<std::uint64_t, 4>> accepted_puts;
 
 void write_report(SharedState& shared, Rank rank, std::string_view text) {
     char(&report)[1024] = shared.report[rank];
@@ -37,8 +37,8 @@ void write_report(SharedState& shared, Rank rank, std::string_view text) {
 [[noreturn]] void run_rank(Rank rank, Rank size, const std::string& provider, SharedState& shared,
                            const std::function<void(Member&)>& body) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Member member(rank, size, provider,
-                  shared);  // after a failure it stays open; the report is written first
+    // Outside of `try`: the port must stay open until the report of a failure is written.
+    Member member(rank, size, provider, shared);
     try {
         body(member);
         member.port.reset();
@@ -49,7 +49,7 @@ void write_report(SharedState& shared, Rank rank, std::string_view text) {
     ::_exit(0);
 }
 
-/// Waits for a child until the deadline, then kills it. Returns how it ended if not by exit.
+/// Waits for a child until the deadline, then kills it. Returns how it ended; empty if by exit.
 std::string reap(pid_t child, Clock::time_point deadline) {
     int status = 0;
     pid_t done = 0;
@@ -198,7 +198,7 @@ std::string run_job(const std::string& provider, Rank size,
         if (how_ended.empty() && shared.ended[rank]) continue;
         problems += fmt::format("rank {}: {}{}\n", rank, shared.report[rank], how_ended);
     }
-    for (int kind = 0; kind < 4; ++kind) made[provider][kind] += shared.puts[kind].load();
+    for (int kind = 0; kind < 4; ++kind) accepted_puts[provider][kind] += shared.puts[kind].load();
     return problems;
 }
 
@@ -231,7 +231,7 @@ std::vector<std::string> known_providers() {
 
 std::string puts_made() {
     std::string text;
-    for (const auto& [provider, counts] : made) {
+    for (const auto& [provider, counts] : accepted_puts) {
         text += fmt::format("{}: {} plain, {} with immediate, {} delivered, {} fenced\n", provider,
                             counts[0], counts[1], counts[2], counts[3]);
     }

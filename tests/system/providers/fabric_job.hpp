@@ -31,11 +31,11 @@ inline constexpr auto kWaitLimit = std::chrono::seconds(10);
 struct SharedState {
     std::atomic<std::uint32_t> arrived[kRanksMax];  ///< calls of synchronize() by each rank
     std::atomic<std::uint32_t> stage;               ///< used by the tests
-    std::atomic<std::uint64_t> puts[4];             ///< accepted, by link::PutKind
+    std::atomic<std::uint64_t> puts[4];             ///< number of accepted puts, by link::PutKind
     std::uint32_t card_bytes[kRanksMax];
     std::byte card[kRanksMax][1024];  ///< addresses of the ports
     char report[kRanksMax][1024];     ///< failures
-    bool ended[kRanksMax];            ///< without failure
+    bool ended[kRanksMax];            ///< true: ended without failure
 };
 
 using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
@@ -64,8 +64,8 @@ class Member {
     SharedState& shared;
     std::span<std::byte> memory;
     std::unique_ptr<link::FabricPort> port;
-    /// Called for each immediate. While it is empty, immediates are kept: a rank that has returned
-    /// from synchronize() may put before the others return.
+    /// Called for each immediate. While on_arrival is empty, immediates are kept: a rank that has
+    /// returned from synchronize() may put before its peers return.
     std::function<void(std::uint32_t)> on_arrival;
 
     /// Tries to put, and counts accepted puts.
@@ -76,7 +76,7 @@ class Member {
     void drive();
     /// Polls until the condition holds. Throws after kWaitLimit.
     void until(const std::function<bool()>& condition, std::string_view what);
-    /// Waits until all ranks have called it, without the fabric; polls while it waits.
+    /// Waits until all ranks have called synchronize(); polls the fabric, but does not rely on it.
     void synchronize();
     /// Tries until the put is accepted. The bytes must stay valid until `pending` is 0 again.
     void put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
@@ -86,7 +86,7 @@ class Member {
 
   private:
     std::unique_ptr<std::byte[]> owned_;
-    std::vector<std::uint32_t> early_;
+    std::vector<std::uint32_t> early_;  ///< received while on_arrival was empty
     std::uint32_t synchronizations_ = 0;
 };
 
@@ -97,7 +97,7 @@ void expect(bool condition, fmt::format_string<Values...> text, Values&&... valu
 }
 
 /// Runs `body` in `size` forked processes over a provider. Returns the failures, or an empty text.
-/// Those of rank `may_die` are ignored.
+/// Failures of rank `may_die` are ignored.
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die = -1);
 /// Returns the number of puts of all jobs by kind, in a line for each provider.

@@ -11,7 +11,8 @@
 
 namespace weft::test {
 
-/// By default, an offer of a provider without requirements. libfabric has names as non-const.
+/// By default, an offer of a provider without requirements. The strings are members because
+/// libfabric's attributes refer to names that are not const.
 struct RecordedOffer {
     std::string provider = "recorded";
     std::string domain = "dev0";

@@ -182,7 +182,7 @@ TEST_P(Recorded, PromisesWithoutTheirGrantsAreIgnored) {
          {Notify::immediate, Notify::delivery, Notify::fence, Notify::counter}) {
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     }
-    // Other promises need no grant. If there are none, start-up reports that.
+    // Other promises need no grant. Without such a promise, start-up fails with the reason.
     const auto rest = link::choose_notify(profile, *grant, std::nullopt);
     EXPECT_EQ(rest.ok(), profile.ordered.holds);
     if (!rest) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a port refuses puts instead of keeping more and more for a target that polls rarely, and
-// each accepted put arrives once. Puts to a dead target neither block nor crash.
+// Goal: a port refuses puts instead of queueing them without limit for a target that polls rarely,
+// and each accepted put arrives once. Puts to a dead target neither block nor crash.
 // Method: forked ranks on this host. Rank 0 puts as fast as its port accepts. Rank 1 does not poll,
 // then polls rarely; or it kills itself.
 #include <gtest/gtest.h>
@@ -156,8 +156,8 @@ TEST_P(Storm, StagedSourcesMayBeOverwrittenWhileTheTargetIsIdle) {
     });
 }
 
-/// Rank 1 kills itself. The others put to it for some time, or until the port reports a failure:
-/// both are allowed. They must then close their ports without delay.
+/// Rank 1 kills itself. The other ranks put to it for 300 ms, or until the port reports a failure;
+/// both outcomes are allowed. The other ranks must then close their ports without delay.
 void put_to_dead_peer(const std::string& provider, std::span<const std::size_t> sizes) {
     const auto body = [sizes](Member& me) {
         me.open(link::load_port, {}, kMemoryBytes);

@@ -24,8 +24,8 @@ namespace weft::test {
 
 class AlgorithmMatrix {
   public:
-    /// Without `every_shape`, each count, root and algorithm gets only one shape, in turn. This
-    /// saves time with many ranks on few processors.
+    /// Each algorithm of the barrier makes `barriers` calls. Without `every_shape`, each count,
+    /// root and algorithm gets one shape, in turn, to save time with many ranks on few processors.
     AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
         : caller_(caller),
           world_(caller.world()),
@@ -45,7 +45,7 @@ class AlgorithmMatrix {
         }
     }
 
-    /// Runs each type with each of its operations, with one element to more than a cell has.
+    /// Runs each type with each of its operations, with few and with more elements than fit a cell.
     void run_types(bool all_counts) {
         for (int type = 0; type < kBuiltinTypes; ++type) {
             const oracle::Samples& samples = oracle::samples_of(static_cast<Type>(type));
@@ -101,7 +101,7 @@ class AlgorithmMatrix {
         return specs;
     }
 
-    /// Returns true if ranks can access each other's buffers; the result is equal on a node.
+    /// Returns true if ranks can access each other's buffers; equal on all ranks of a node.
     [[nodiscard]] static bool reach_buffers(Team world) {
         world.set_algorithm("allreduce", "mapped");
         bool reached = true;
@@ -123,7 +123,7 @@ class AlgorithmMatrix {
         const bool direct =
             (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
         if (direct && !direct_) return;
-        // With parameter `near` blocks are exposed to many local peers: there are too few flags.
+        // The parameter `near` exposes blocks to many local peers, and there are too few flags.
         if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
@@ -133,7 +133,7 @@ class AlgorithmMatrix {
         if (traits.reduces() && !ordered) caller_.make_refused(traits.collective, spec);
     }
 
-    /// Calls with all roots by the default algorithm, and with a quarter of the roots by another.
+    /// Calls with all roots by the default algorithm, and with a quarter of the roots by others.
     void call(const Traits& traits, const std::string& spec, bool ordered) {
         if (!traits.has_data()) {
             for (int i = 0; i < barriers_; ++i) world_.barrier();
@@ -217,8 +217,8 @@ class AlgorithmMatrix {
     int barriers_;
     bool every_shape_;
     plan::Layout layout_;
-    bool direct_;  ///< ranks can access buffers of local peers
-    Rank turn_ = 0;
+    bool direct_;    ///< ranks can access buffers of local peers
+    Rank turn_ = 0;  ///< number of calls; varies roots, spacings and arguments
     int shape_ =
         0;  ///< selects the shape; independent of the count, so that each count gets all shapes
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defines malloc and similar functions, which call those of the GNU C library.
+// Defines malloc and similar functions, which count and call the functions of the GNU C library.
 #include "tests/system/ranks/allocation_counter.hpp"
 
 #include <atomic>

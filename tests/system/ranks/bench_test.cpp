@@ -188,10 +188,10 @@ TEST(BenchSweepTest, BusBandwidthFollowsTheDefinitionsOfNcclTests) {
 TEST(BenchSweepTest, BenchOutsideAJobStartsItsRanks) {
     const Words bench{RANK_PROGRAMS "/weft", "bench", "allreduce", "--bytes", "8:64:x4",
                       "--iterations",        "10",    "--json"};
-    const Outcome alone = run_command(bench);
-    EXPECT_EQ(alone.status, 0) << alone.errors;
-    EXPECT_EQ(lab::read_json(alone.output)["ranks"], 1);
-    EXPECT_NE(alone.errors.find("1 rank; for more: weft bench ... -n N"), std::string::npos);
+    const Outcome one = run_command(bench);
+    EXPECT_EQ(one.status, 0) << one.errors;
+    EXPECT_EQ(lab::read_json(one.output)["ranks"], 1);
+    EXPECT_NE(one.errors.find("1 rank; for more: weft bench ... -n N"), std::string::npos);
     const Outcome three = run_command(with(bench, {"-n", "3", "--nodes", "2"}));
     EXPECT_EQ(three.status, 0) << three.errors;
     EXPECT_EQ(three.errors, "");
@@ -253,10 +253,10 @@ TEST(BenchChoiceTest, AllOmitsAlgorithmsThatCannotRunHere) {
                                   {"scatter", "--bytes", "8", "--algorithm", "all"});
     for (const Json& row : object["results"]) EXPECT_NE(row["algorithm"], "mapped");
     EXPECT_GE(object["results"].size(), 2U);
-    const Json apart =
+    const Json two_nodes =
         object_of({"-n", "2", "--nodes", "2"}, {"broadcast", "--bytes", "8", "--algorithm", "all"});
-    for (const Json& row : apart["results"]) EXPECT_NE(row["algorithm"], "mapped");
-    EXPECT_GE(apart["results"].size(), 5U);
+    for (const Json& row : two_nodes["results"]) EXPECT_NE(row["algorithm"], "mapped");
+    EXPECT_GE(two_nodes["results"].size(), 5U);
 }
 
 TEST(BenchChoiceTest, RootIsUsedByRootedCollectivesOnly) {

@@ -40,6 +40,7 @@ struct Candidate {
     std::string spec;
 };
 
+/// Number of schedules and shapes: with --sample, by default, with --full.
 enum class Depth { sample, usual, full };
 
 /// Arguments of one allreduce.
@@ -256,7 +257,7 @@ class CollectiveMatrix {
         if (rest) rest->free();
     }
 
-    /// Uses operations that are destroyed after a call: the next one may have the same address.
+    /// Uses operations that are destroyed after a call; the next one may be at the same address.
     void short_lived_operations() {
         for (int repeat = 0; repeat < 8; ++repeat) {
             const bool ordered = repeat % 2 == 0;

@@ -59,7 +59,7 @@ class Logs {
 
 Moved moved_by(const std::string& collective, const std::vector<std::string>& ranks,
                const std::string& algorithm, std::uint64_t calls, const char* memory,
-               const char* way) {
+               const char* method) {
     const Logs logs;
     std::string variable = "WEFT_";
     for (const char letter : collective)
@@ -68,16 +68,16 @@ Moved moved_by(const std::string& collective, const std::vector<std::string>& ra
                                       {rank_program("direct_moves"), collective,
                                        std::to_string(kCount), std::to_string(calls), memory},
                                       {"WEFT_LOG=info", logs.setting(), variable + "=" + algorithm,
-                                       std::string("WEFT_DIRECT=") + way});
+                                       std::string("WEFT_DIRECT=") + method});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     return logs.sum();
 }
 
 /// Returns the bytes that calls moved, without those of the start-up.
 Moved moved_by_calls(const std::string& collective, const std::vector<std::string>& ranks,
-                     const std::string& algorithm, const char* memory, const char* way) {
-    const Moved all = moved_by(collective, ranks, algorithm, kCalls, memory, way);
-    const Moved start = moved_by(collective, ranks, algorithm, 0, memory, way);
+                     const std::string& algorithm, const char* memory, const char* method) {
+    const Moved all = moved_by(collective, ranks, algorithm, kCalls, memory, method);
+    const Moved start = moved_by(collective, ranks, algorithm, 0, memory, method);
     return {all.read_in_place - start.read_in_place, all.read_by_kernel - start.read_by_kernel,
             all.written_in_place - start.written_in_place,
             all.written_by_kernel - start.written_by_kernel};
@@ -87,17 +87,17 @@ TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
     for (const int ranks : {2, 3}) {
         const std::uint64_t peers = static_cast<std::uint64_t>(ranks) - 1;
         const std::uint64_t bytes = kCount * sizeof(double) * kCalls;
-        for (const auto& [memory, way] :
+        for (const auto& [memory, method] :
              {std::pair("heap", "auto"), std::pair("own", "adopt"), std::pair("own", "copy")}) {
-            SCOPED_TRACE(std::to_string(ranks) + " ranks, " + memory + " memory, " + way);
-            const auto moved = [&, memory = memory, way = way](const char* collective) {
+            SCOPED_TRACE(std::to_string(ranks) + " ranks, " + memory + " memory, " + method);
+            const auto moved = [&, memory = memory, method = method](const char* collective) {
                 return moved_by_calls(collective, {"-n", std::to_string(ranks)}, "mapped", memory,
-                                      way);
+                                      method);
             };
             const Moved broadcast = moved("broadcast");
             const Moved allreduce = moved("allreduce");
             const Moved allgather = moved("allgather");
-            const bool copied = std::string(way) == "copy";
+            const bool copied = std::string(method) == "copy";
             const auto both = [&](std::uint64_t in_place, std::uint64_t by_kernel) {
                 EXPECT_EQ(copied ? in_place : by_kernel, 0U);
                 return in_place + by_kernel;
@@ -120,7 +120,7 @@ TEST(DirectMovesTest, RanksOnSeveralNodesReadEachLocalBlockOnce) {
     struct Expected {
         const char* collective;
         const char* algorithm;
-        std::uint64_t blocks;  ///< read by all ranks
+        std::uint64_t blocks;  ///< read by all ranks together
     };
     const std::vector<std::string> ranks{"-n", "6", "--layout", "3,3"};
     const Moved start = moved_by("scatter", ranks, "multi-object", 0, "own", "adopt");
@@ -149,7 +149,7 @@ TEST(DirectMovesTest, PutTargetsAreUsedIfBuffersAreUnreachable) {
     EXPECT_EQ(logs.sum().read_in_place + logs.sum().read_by_kernel, 0U);
 }
 
-/// All ranks refuse it, also ranks that expose no buffer, so that no rank waits for another.
+/// All ranks refuse the algorithm, also ranks that expose no buffer, so that no rank waits.
 TEST(DirectMovesTest, AnAlgorithmThatCannotReachBuffersIsRefused) {
     for (const std::string collective : {"ALLREDUCE", "BROADCAST"}) {
         std::string name = collective;

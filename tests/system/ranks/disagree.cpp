@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// disagree.cpp - ranks of which the last makes another call than the others.
+// disagree.cpp - ranks that make the same call, except the last rank, which makes another one.
 //
 // Holds    Exit status: 40 a rank got an Error about its arguments, as expected; 41 another kind of
 //          Error; 0 no Error. The text of the Error is on stderr.
@@ -36,7 +36,7 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "root-continues") {
-        // The root waits for no rank: it is in the barrier when the others ask for its call.
+        // The root waits for no rank: it is in the barrier when the others request its last call.
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {

@@ -26,7 +26,8 @@ TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
     const auto& [disagreement, options] = GetParam();
     const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.what});
     EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
-    // A rank asks its peer after a second, and others have two to end; machines may be slow.
+    // Ranks compare calls after a second and have two seconds to end; the rest is for slow
+    // machines.
     EXPECT_LT(outcome.seconds, 10);
     const std::regex sentence("caught: (?:\\w+: )?ranks disagree about call " +
                               disagreement.number +

@@ -17,33 +17,33 @@
 namespace weft::test {
 namespace {
 
-/// Checks that there are three passes, and that the costs are those of the pass marked as taken: by
-/// them a put of 16 KiB must take the time that it took in this pass.
+/// Checks that there are three passes, and that the parameters are those of the pass marked as
+/// taken: they must predict the time that a put of 16 KiB took in this pass.
 void expect_passes(const lab::Json& object, const std::string& log) {
     ASSERT_EQ(object["passes"].size(), 3U) << object;
     EXPECT_NE(log.find("pass 3 of 3"), std::string::npos) << log;
     const bool flags = !object["passes"][0]["flag_ns"].empty();
-    for (const char* way : {"near", "far"}) {
+    for (const char* kind : {"near", "far"}) {
         const auto key = [&](const char* name) {
-            return object["parameters"][std::string(way) + name].get<double>();
+            return object["parameters"][std::string(kind) + name].get<double>();
         };
         const double cost = key("_latency_ns") + key("_issue_ns") + key("_receive_ns") +
                             16384 * key("_ns_per_byte");
         int taken = 0;
         for (const lab::Json& pass : object["passes"]) {
             EXPECT_EQ(flags, !pass["flag_ns"].empty());
-            const double seen = pass[std::string(way) + "_ns"].get<double>();
+            const double seen = pass[std::string(kind) + "_ns"].get<double>();
             EXPECT_GT(seen, 0);
-            const auto& of = pass["taken"];
-            if (std::find(of.begin(), of.end(), way) == of.end()) continue;
+            const auto& kinds = pass["taken"];
+            if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
             ++taken;
             // On a busy machine a difference of times may be negative, and is then replaced by 0.
             const bool whole =
                 std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
             EXPECT_NEAR(cost, seen, whole ? 0.02 * seen + 1 : cost + seen)
-                << way << object["passes"];
+                << kind << object["passes"];
         }
-        EXPECT_EQ(taken, 1) << way << object["passes"];
+        EXPECT_EQ(taken, 1) << kind << object["passes"];
     }
 }
 

@@ -23,10 +23,10 @@ namespace weft::test {
 namespace {
 
 constexpr int kRanks = 8;
-constexpr double kEnd_s = 5;  ///< from the kill to the end of the job
+constexpr double kEnd_s = 5;  ///< maximum time from the kill to the end of the job
 
 struct Kill {
-    bool nodes = false;
+    bool nodes = false;  ///< on four virtual nodes
     int rank = 0;
     double time_s = 0;  ///< seconds after the start of the launcher
 };
@@ -51,7 +51,7 @@ pid_t find_rank(const RunningProgram& job, int rank) {
     return 0;
 }
 
-/// Kills the rank at the given time, or when it runs. Returns false if it does not run within 20 s.
+/// Kills the rank at kill.time_s, or later as soon as it runs; returns false if not within 20 s.
 bool kill_rank(const RunningProgram& job, const Kill& kill, double started_s) {
     while (now_s() < started_s + kill.time_s) ::poll(nullptr, 0, 1);
     for (const double deadline = now_s() + 20; now_s() < deadline;) {

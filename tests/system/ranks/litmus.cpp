@@ -6,8 +6,8 @@
 //          r + distance and reads the values of rank r - distance. Rank 0 prints the number of
 //          comparisons of each test.
 //          Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck 1]
-// Holds    If a value is wrong, prints it and exits with status 1. It has no deadline, but the test
-//          that starts it has.
+// Holds    If a value is wrong, prints it and exits with status 1. The program has no deadline; the
+//          test that starts the program has one.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -30,7 +30,7 @@ using weft::Rank;
 using weft::SignalOp;
 using weft::Team;
 
-constexpr std::size_t kWords = 40'000;  ///< of the data area; more than a single transfer can have
+constexpr std::size_t kWords = 40'000;  ///< words of the data area; one transfer carries fewer
 
 struct Wrong {
     std::string text;
@@ -110,7 +110,7 @@ class Litmus {
         for (std::size_t i = 0; i < count; ++i)
             expect(area_.data[i], value(before_, round, i), "word", i);
     }
-    /// Tells the rank before that its data of this round has been read.
+    /// Notifies the rank before that its data of this round has been read.
     void give_credit(std::uint64_t round) {
         world_.put(&area_.credit, &round, sizeof round, before_);
     }

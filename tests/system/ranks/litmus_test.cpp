@@ -25,10 +25,10 @@ struct LitmusRun {
 std::vector<LitmusRun> runs() {
     std::vector<LitmusRun> all{
         {"one_node", {"-n", "4"}, {"--rounds", "100", "--storm", "100000"}, {}, true},
-        {"alone", {"-n", "1"}, {}, {}, true},
+        {"one_rank", {"-n", "1"}, {}, {}, true},
         {"two_nodes", {"-n", "2", "--nodes", "2"}, {"--rounds", "30", "--storm", "5000"}, {}, true},
         {"mixed", {"--layout", "2,1"}, {"--rounds", "14", "--storm", "1000"}, {}, true},
-        {"mixed_far", {"--layout", "2,2"}, {"--distance", "2"}, {}, false},
+        {"mixed_distance_2", {"--layout", "2,2"}, {"--distance", "2"}, {}, false},
         {"three_nodes", {"-n", "3", "--nodes", "3"}, {}, {}, false},
         {"progress_thread",
          {"-n", "2", "--nodes", "2"},

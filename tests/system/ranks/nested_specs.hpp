@@ -2,7 +2,7 @@
 // nested_specs.hpp - schedules of recursive multiplying with nested levels.
 //
 // Idea     A level must be the first part of the level around it, and mRgGaB executes a factor when
-//          it opens. So only cTmB can contain another level. Inside it n' ranks remain, for which
+//          it opens. So only cTmB can contain another level. Inside cTmB n' ranks remain, for which
 //          each split or merged schedule is possible.
 #pragma once
 

@@ -23,7 +23,7 @@ inline bool long_forms() {
     return full_mode();
 }
 
-/// Returns the path of a built program, whose name is without `weft_`.
+/// Returns the path of a built program; `name` is its name without `weft_`.
 inline std::string rank_program(const std::string& name) {
     return RANK_PROGRAMS "/weft_" + name;
 }
@@ -60,7 +60,7 @@ inline Outcome run_ranks(const Words& options, const Words& program, const Words
     return run_command(weft_run(options, program), settings);
 }
 
-/// Runs a job by mpirun. Returns nullopt if it is not installed.
+/// Runs a job by mpirun. Returns nullopt if mpirun is not installed.
 inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
                                                const Words& settings = {}) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0) return std::nullopt;

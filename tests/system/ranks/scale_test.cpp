@@ -2,8 +2,8 @@
 // scale_test.cpp - jobs of many ranks start, make calls and end, also by a signal.
 //
 // Goal: resources that a job needs for each rank (files, threads, addresses, connections) suffice,
-// and the job ends before a deadline. Method: jobs of 16 ranks on one node and of 8 on four virtual
-// nodes; in the long form 128, and 32 on sixteen nodes. Each rank checks its sums.
+// and the job ends before a deadline. Method: jobs of 16 ranks on one node and of 8 ranks on four
+// virtual nodes; in the long form 128 ranks, and 32 ranks on sixteen nodes. Ranks check their sums.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -33,7 +33,7 @@ struct sigaction disposition() {
 }
 
 /// Polls for a request to report, as an engine does.
-void wait_until_asked(SigtermReport& report) {
+void wait_for_request(SigtermReport& report) {
     while (!report.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
 
@@ -81,7 +81,7 @@ TEST(SigtermReportDeathTest, ACallReportsAndThenTheProcessDies) {
         SigtermReport report;
         report.status_request().enter();
         ::raise(SIGTERM);
-        wait_until_asked(report);
+        wait_for_request(report);
         report.answer("weft: rank 3: report of the engine");
         ::_exit(1);
     };
@@ -90,7 +90,7 @@ TEST(SigtermReportDeathTest, ACallReportsAndThenTheProcessDies) {
 
 // The file gets only the lines of the handler and of the engine.
 TEST(SigtermReportDeathTest, TheLogFileGetsTheReport) {
-    const std::string name = testing::TempDir() + "last_words." + std::to_string(::getpid());
+    const std::string name = testing::TempDir() + "final_report." + std::to_string(::getpid());
     const auto die = [&](bool in_call) {
         const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         SigtermReport report;
@@ -99,7 +99,7 @@ TEST(SigtermReportDeathTest, TheLogFileGetsTheReport) {
         ::close(file);
         if (in_call) report.status_request().enter();
         ::raise(SIGTERM);
-        wait_until_asked(report);
+        wait_for_request(report);
         report.answer("weft: rank 4: report of the engine");
         ::_exit(1);
     };
@@ -137,9 +137,9 @@ TEST(SigtermReportDeathTest, AllWaitingRuntimesReport) {
         second.status_request().enter();
         third.status_request().enter();
         ::raise(SIGTERM);
-        wait_until_asked(second);
+        wait_for_request(second);
         second.answer("second");
-        wait_until_asked(third);
+        wait_for_request(third);
         third.answer("third");
         ::_exit(1);
     };

@@ -70,7 +70,7 @@ class Measurement {
     lab::Json measure(Call call) {
         for (int i = 0; i < kWarmUp; ++i) call();
         const SystemCallCounter::Counts before = system_calls_.counts();
-        std::vector<std::int64_t> of_blocks(kBlocks);
+        std::vector<std::int64_t> calls_made(kBlocks);
         std::vector<std::int64_t> allocated(kBlocks);
         for (std::size_t block = 0; block < kBlocks; ++block) {
             const std::uint64_t calls_before = system_calls_.total();
@@ -79,24 +79,24 @@ class Measurement {
             for (int i = 0; i < kCallsPerBlock; ++i) call();
             system_calls_.stop();
             allocated[block] = static_cast<std::int64_t>(allocations() - allocations_before);
-            of_blocks[block] = static_cast<std::int64_t>(system_calls_.total() - calls_before);
+            calls_made[block] = static_cast<std::int64_t>(system_calls_.total() - calls_before);
         }
         std::vector<std::int64_t> numbers(before.size());
         for (std::size_t i = 0; i < numbers.size(); ++i)
             numbers[i] = static_cast<std::int64_t>(system_calls_.counts()[i] - before[i]);
-        return summary(of_blocks, allocated, numbers);
+        return summary(calls_made, allocated, numbers);
     }
 
   private:
-    lab::Json summary(std::vector<std::int64_t> of_blocks, std::vector<std::int64_t> allocated,
+    lab::Json summary(std::vector<std::int64_t> calls_made, std::vector<std::int64_t> allocated,
                       std::vector<std::int64_t> numbers) {
-        world_.allreduce<std::int64_t>(of_blocks, Op::sum);
+        world_.allreduce<std::int64_t>(calls_made, Op::sum);
         world_.allreduce<std::int64_t>(allocated, Op::sum);
         world_.allreduce<std::int64_t>(numbers, Op::sum);
         std::int64_t clean = 0;
         std::int64_t allocations_of_all = 0;
         for (std::size_t block = 0; block < kBlocks; ++block) {
-            clean += of_blocks[block] == 0 ? 1 : 0;
+            clean += calls_made[block] == 0 ? 1 : 0;
             allocations_of_all += allocated[block];
         }
         return {{"blocks", kBlocks},

@@ -36,7 +36,7 @@ class SteadyStateTest : public ::testing::TestWithParam<Words> {};
 TEST_P(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
     cpu_set_t cpus;
     ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
-    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
+    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "with one processor, waiting ranks yield";
     std::string last;
     for (int attempt = 0; attempt < kAttempts && !HasFailure(); ++attempt) {
         const Outcome outcome =

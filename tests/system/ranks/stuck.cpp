@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck.cpp - ranks of which one gets stuck, in another way in each mode:
+// stuck.cpp - a job in which one rank gets stuck. The mode selects how:
 //
 //   (none)               no rank gets stuck
 //   loop                 all ranks make calls forever
@@ -55,7 +55,7 @@ bool make_calls(weft::Team& world) {
 }
 
 void get_stuck(const std::string& mode, double seconds) {
-    if (mode != "stop") sleep_for(0.3);  // then the others wait
+    if (mode != "stop") sleep_for(0.3);  // until the other ranks wait
     print_line("stuck");
     if (mode == "stop") {
         stop_for(seconds);

@@ -157,7 +157,7 @@ TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
     Words command{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "4"};
     for (const std::string& word : stuck({"sleep", "2", "60"})) command.push_back(word);
     const auto log = [](const std::string& rank) {
-        return fmt::format("{}last_words.{}.{}", testing::TempDir(), ::getpid(), rank);
+        return fmt::format("{}final_report.{}.{}", testing::TempDir(), ::getpid(), rank);
     };
     std::string reported;
     const auto has_line = [&](const std::string& line) { return count_lines(reported, line) > 0; };
@@ -183,7 +183,7 @@ TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
 
 struct Difference {
     std::string name;
-    std::string setting;  ///< of only the last of three ranks
+    std::string setting;  ///< variable that only the last of three ranks has
     std::string message;
 };
 

@@ -69,7 +69,7 @@ void count_and_call(int, siginfo_t*, void* context) {
                                          reg[REG_R10], reg[REG_R8], reg[REG_R9]);
 }
 
-/// The kernel's sigaction. The handler of the C library's would return by code that is not exempt.
+/// The kernel's sigaction. With the C library's, the handler would return by non-exempt code.
 struct KernelSigaction {
     void (*handler)(int, siginfo_t*, void*);
     unsigned long flags;
