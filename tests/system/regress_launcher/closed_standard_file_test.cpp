@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: if standard input, output or error was closed, files of the launcher got their numbers, so
-// ranks wrote to its pipes and sockets. Method: close several of them; ranks print their files. On
-// 296e588 it fails with and without --label.
+// ranks wrote to its pipes and sockets. Method: close several standard files; ranks print the names
+// of their standard files. In commit 296e588 it fails with and without --label.
 #include "tests/system/regress_launcher/launches.hpp"
 
 namespace weft::test {

@@ -3,8 +3,8 @@
 // ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md advises users to
 // run jobs in such containers (WEFT_NODE_ID).
 // Method: as root, make two network namespaces connected by a pair of interfaces, each with a
-// bridge of the same address and no default route. Each rank enters one after it has joined PMIx.
-// On 296e588 the job ends by its timeout.
+// bridge of the same address and no default route. Each rank enters a namespace after it has
+// joined PMIx. In commit 296e588 the job ends by its timeout.
 #include <fmt/format.h>
 #include <unistd.h>
 

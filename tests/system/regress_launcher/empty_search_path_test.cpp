@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the search path of libraries (RUNPATH) of built files ended in an empty entry, which means
 // the current folder: a library that another user puts there would be executed.
-// Method: run readelf on the files that are installed. On 296e588 it fails.
+// Method: run readelf on the files that are installed. In commit 296e588 it fails.
 #include <regex>
 #include <sstream>
 

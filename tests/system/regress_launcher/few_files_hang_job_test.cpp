@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: with a limit of 20 open files, the check of `weft run -n 2` found enough. Its PMIx server
-// then closed the connection of a rank, and the job hung. Method: with each limit near it, jobs
-// must either run or be refused. On 9d518da jobs with limits of 20 and 21 end by their timeout,
-// with status 124.
+// then closed the connection of a rank, and the job hung. Method: with each limit near 20, jobs
+// must either run or be refused. In commit 9d518da jobs with limits of 20 and 21 end by their
+// timeout, with status 124.
 #include <fmt/format.h>
 
 #include "tests/system/regress_launcher/launches.hpp"

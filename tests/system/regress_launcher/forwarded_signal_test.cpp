@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: SIGUSR1 and SIGUSR2, by which batch systems announce the end of a job, killed the launcher.
 // SIGTSTP stopped the launcher, but not its ranks.
-// Method: ranks print the signals that they get. On 296e588 all tests fail.
+// Method: ranks print the signals that they get. In commit 296e588 all tests fail.
 #include <signal.h>
 #include <unistd.h>
 

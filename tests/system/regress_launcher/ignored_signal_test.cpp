@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: signals that were ignored when the launcher started (nohup; background jobs of scripts)
 // ended the job. If SIGCHLD was ignored, the launcher did not detect the end of ranks, and spun.
-// Method: trap '' and env --ignore-signal. On 296e588 all tests fail.
+// Method: trap '' and env --ignore-signal. In commit 296e588 all tests fail.
 #include <signal.h>
 
 #include <chrono>

@@ -2,7 +2,8 @@
 // in_network.cpp - a library for LD_PRELOAD. After a rank has connected to its launcher, it enters
 // the network namespace whose name is IN_NETWORK and its rank.
 //
-// Next     rank_in_network.cpp is a rank that enters one without the library; perf/papers/delayed.
+// Next     rank_in_network.cpp is a rank that enters a namespace without this library.
+//          perf/papers/delayed uses the library.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pmix.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launches.hpp - runs `weft run` by a shell, which makes limits and redirections before.
+// launches.hpp - runs `weft run` by a shell, which first sets limits and redirections.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 // by SIGBUS. Slurm kills all processes of a job at once when a rank has ended, and the files of the
 // other ranks remained.
 // Method: kill ranks under mpirun; kill a rank while all other processes of the job are stopped;
-// make a file with a similar name; use a small /dev/shm (as root). On 296e588 all tests fail.
+// make a file with a similar name; use a small /dev/shm (root only). Commit 296e588 fails all.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -74,7 +74,7 @@ TEST(LeftEndpoint, NoFileRemainsOfRanksKilledDuringStartUp) {
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
-/// Stops ranks and launcher while endpoints exist. Returns false if these were removed before.
+/// Stops ranks and launcher while endpoints exist. Returns false if one was removed before.
 bool stop_with_endpoints(const RunningProgram& job) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (endpoints().size() < 3 && std::chrono::steady_clock::now() < deadline) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: PMIx 4 and 5 crash if HOME is not set and the user ID has no entry in the user database, as
-// in many containers. Method: root starts jobs of such a user. On 9d518da `weft run` ends with
-// status 139, and so does a rank without HOME.
+// in many containers. Method: root starts jobs of such a user. In commit 9d518da `weft run` ends
+// with status 139, and so does a rank without HOME.
 #include <pwd.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a named pipe in WEFT_TUNING, WEFT_PARAMETERS or WEFT_LOG_FILE blocked the start-up forever
-// in open(). Method: use a pipe in each variable, and links and devices as log files. Seen on
-// 9d518da: all three jobs hang until they are killed.
+// in open(). Method: use a pipe in each variable, and links and devices as log files. In commit
+// 9d518da all three jobs hang until they are killed.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>

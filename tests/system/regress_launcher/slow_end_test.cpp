@@ -2,7 +2,7 @@
 // Bug: when a rank failed, the launcher waited in its event loop for each other rank that had begun
 // to exit. A rank that exits slowly (much memory to free, a thread that still runs) delayed
 // signals, timeouts and the job's end.
-// Method: a rank whose first thread has ended. On 296e588 the test hangs.
+// Method: a rank whose first thread has ended. In commit 296e588 the test hangs.
 #include "tests/system/regress_launcher/launches.hpp"
 
 namespace weft::test {

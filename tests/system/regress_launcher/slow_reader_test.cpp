@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: with --label the launcher wrote the output of ranks in its event loop, where it waited for
 // a slow reader. This delayed timeouts and signals.
-// Method: a pipe that is not read until the job has ended. On 296e588 the first two tests hang.
+// Method: a pipe that is not read until the job has ended. In commit 296e588 two tests hang.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>

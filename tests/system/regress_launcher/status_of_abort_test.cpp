@@ -2,7 +2,7 @@
 // Bug: `weft run` exited with 1 after a rank had aborted the job with status 0, so
 // shmem_global_exit(0) failed a job that had succeeded. Method: abort with several statuses, each
 // five times, because the launcher may detect the rank's end before it reads its request.
-// Seen on 9d518da: status 1 for an abort with status 0.
+// In commit 9d518da: status 1 for an abort with status 0.
 #include <fmt/format.h>
 
 #include "tests/system/regress_launcher/launches.hpp"

@@ -2,7 +2,7 @@
 // Bug: a limit of processor time (cpu.max of containers) was ignored: two ranks in a container with
 // the time of one processor spun, and were stopped for half of the time.
 // Method: make folders like the kernel's, for both versions of control groups; as root and with
-// version 1, run a job in a group. On 296e588 the job reports that it spins.
+// version 1, run a job in a group. In commit 296e588 the job reports that it spins.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 // Bug: a message that the launcher could not write caused an exception. The launcher aborted with
 // status 134 instead of the job's, and killed the ranks without two seconds to report. If stderr
 // was a full pipe that is not read, it waited forever.
-// Method: standard error is closed, a full disk, a closed terminal, or a full pipe. On 296e588 all
-// tests fail; with a closed stderr only with --label.
+// Method: standard error is closed, a full disk, a closed terminal, or a full pipe. In commit
+// 296e588 all tests fail; with a closed stderr only with --label.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>

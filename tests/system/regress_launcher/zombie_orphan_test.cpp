@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: processes that ranks started and did not wait for became children of the launcher, and were
-// zombies until the job ended. Method: a rank leaves a hundred processes. On 296e588 it fails.
+// zombies until the job ended. Method: a rank leaves 100 processes. In commit 296e588 it fails.
 #include "tests/system/regress_launcher/launches.hpp"
 
 namespace weft::test {

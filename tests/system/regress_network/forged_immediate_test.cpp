@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: libfabric's TCP providers accept a write of 0 bytes without a key, which may have an
-// immediate. Each process of the host could send one to a rank, where it set a flag or failed the
-// job. Method: add immediates that no rank has sent to a port's queue, between immediates of a
-// peer. Without the fix, poll() returns them.
+// immediate. Each process of the host could send such a write to a rank, where the immediate set a
+// flag or failed the job. Method: add immediates that no rank has sent to a port's queue, between
+// immediates of a peer. Without the fix, poll() returns them.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the completion queue had a fixed size, so more than 256 peers could overrun it. Method: each
 // of 300 peers has the maximum number of immediates in flight to a rank that does not poll. The
-// provider detects that the queue overruns; without the fix it does.
+// strict provider reports an overrun of the queue; without the fix, it reports one.
 #include <gtest/gtest.h>
 
 #include "tests/system/regress_network/strict_ports.hpp"
@@ -46,8 +46,8 @@ class Peers {
     }
 
     std::vector<std::uint32_t> pending_ = std::vector<std::uint32_t>(kRanks);
-    StrictPorts ports_{kRanks,
-                       profile()};  // small puts are injected, so only arrivals have entries
+    // Small puts are injected, so only arrivals have entries.
+    StrictPorts ports_{kRanks, profile()};
 };
 
 TEST(OverrunQueue, QueueHasRoomForTheArrivalsOfAllPeers) {

@@ -3,7 +3,7 @@
 // next call succeeded with a wrong result. weft_init() and weft_finalize() in the child never
 // returned. Method: a child of each rank calls each entry point of both interfaces. entries.py
 // lists the entry points from the library's symbols, so new functions are included.
-// Seen on 9d518da: all of these programs fail with "symmetric memory has changed".
+// In commit 9d518da all of these programs fail with "symmetric memory has changed".
 #include "tests/system/ranks/ranks_job.hpp"
 
 namespace weft::test {

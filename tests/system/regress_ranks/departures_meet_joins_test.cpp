@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a second weft_init() failed with "PARTIAL SUCCESS". If a rank closed its connection late at
 // the end of its first runtime, the PMIx server counted it as lost in the first fence of the second
-// one. Method: many runtimes one after another while other threads keep the processors busy. Seen
-// on 9d518da: with 4 ranks the 8th weft_init() fails, and the job exits with status 1.
+// runtime. Method: many runtimes one after another while other threads keep the processors busy. In
+// commit 9d518da, with 4 ranks, the 8th weft_init() fails, and the job exits with status 1.
 #include <fmt/format.h>
 
 #include <atomic>

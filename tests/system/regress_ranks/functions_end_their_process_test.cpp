@@ -2,8 +2,8 @@
 // Bug: an rpc function whose result was larger than a message ended the called process by
 // std::terminate, and the text of an exception was lost. Method: the largest result, and functions
 // that throw each kind of object. tests/system/neg/rpc_result_too_large.cpp has a refused result.
-// Seen on 9d518da: that result compiles, and the called rank is killed by signal 6; the Error of a
-// function that throws does not have its text.
+// In commit 9d518da the refused result compiles, and the called rank is killed by signal 6; the
+// Error of a function that throws does not have its text.
 #include <array>
 #include <stdexcept>
 #include <string>

@@ -38,7 +38,8 @@ int started_with_a_temporary(Runtime& runtime) {
     return values.back() == world.size() ? 0 : 3;
 }
 
-/// Makes four runtimes in threads. Only at start-up their order on the ranks is known.
+/// Makes four runtimes in threads. Start-up decides which runtimes of the ranks belong together, so
+/// rank 0 sends its index of each runtime.
 int make_in_threads() {
     std::array<std::unique_ptr<Runtime>, 4> runtimes;
     std::vector<std::thread> threads;

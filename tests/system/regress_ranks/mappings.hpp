@@ -34,7 +34,7 @@ inline std::string mapping_of(const std::byte* at) {
     return {};
 }
 
-/// Returns true if the page is remapped, and so no private memory.
+/// Returns true if the page is remapped, and so is not private memory.
 inline bool is_shared(const std::byte* at) {
     return mapping_of(at).find(" rw-s ") != std::string::npos;
 }

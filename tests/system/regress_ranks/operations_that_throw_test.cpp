@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bugs: an exception in an operation of the user ended the process. A team with a failed call could
 // not be freed. Method: an operation throws on one rank, in blocking and started calls, interpreted
-// and fused ones. All waiting ranks get an Error, free the team and use others, for more rounds
-// than the table of teams has entries. Without the fix, the process ends.
+// and fused ones. All waiting ranks get an Error, free the team and use other teams, for more
+// rounds than the table of teams has entries. Without the fix, the process ends.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -65,7 +65,7 @@ TEST(OperationsThatThrow, TheCallFailsAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
         const Outcome outcome = run_function(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_LT(outcome.seconds, 40) << "the other ranks got the Error only by asking";
+        EXPECT_LT(outcome.seconds, 40) << "other ranks got the Error only by asking peers";
     }
 }
 TEST(OperationsThatThrow, TheCallFailsOnAProgressThread) {

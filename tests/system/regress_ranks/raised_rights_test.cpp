@@ -2,7 +2,7 @@
 // Bug: set-user-id programs used WEFT_LOG_FILE, WEFT_TRACE, WEFT_TUNING, WEFT_PARAMETERS and
 // WEFT_FABRIC_MODULE, so users wrote and read files with the program's rights. Method: run a
 // set-user-id copy of this program as another user, once for each variable of the table that names
-// a file. As a control, run it without raised rights. Needs root. Seen on 9d518da: a set-user-id
+// a file. As a control, run it without raised rights. Needs root. In commit 9d518da a set-user-id
 // program makes a log and a folder for traces as root, and reads the other files.
 #include <fmt/format.h>
 #include <sys/stat.h>

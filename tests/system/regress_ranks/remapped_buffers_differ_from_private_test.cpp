@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: buffers did not behave as private memory after the library had remapped them.
-// Method: each rank function uses a buffer in calls until it is remapped, then makes one of the
-// steps below. Seen on 9d518da:
+// Method: each rank function uses a buffer in calls until it is remapped, then makes one of these
+// steps, with these results in commit 9d518da:
 //   shrink    mremap() in place lost writes of another thread (1 to 3 in 20 rounds)
 //   handlers  a deadlock, if a fork handler locks a mutex that the program holds during calls
 //   watched   a userfaultfd registration was lost: ENOENT
@@ -36,6 +36,7 @@ namespace {
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 constexpr int kStatusUnavailable = 77;  ///< no memory is remapped, or userfaultfd is not permitted
 
+/// Broadcasts from the buffer often enough for the library to remap it.
 void use(Team team, std::byte* buffer, std::size_t bytes = kBytes) {
     for (int i = 0; i < 20; ++i) team.broadcast(buffer, bytes, Type::uint8, 0);
 }
@@ -56,17 +57,17 @@ int shrink(const Words& /*none*/) {
         std::byte* const buffer = map_private(2 * kBytes);
         use(runtime.world(), buffer);
         std::atomic<bool> stop{false};
-        std::atomic<bool> on{false};
+        std::atomic<bool> counting{false};
         std::thread counter([&] {
             auto* const word = reinterpret_cast<volatile std::uint64_t*>(buffer);
             std::uint64_t count = 0;
-            for (*word = 0; !stop; on = true) {
+            for (*word = 0; !stop; counting = true) {
                 if (*word != count) ++lost;
                 count = *word + 1;
                 *word = count;
             }
         });
-        while (!on) std::this_thread::yield();
+        while (!counting) std::this_thread::yield();
         if (::mremap(buffer, 2 * kBytes, kBytes, 0) != buffer) return 3;
         stop = true;
         counter.join();
@@ -76,7 +77,7 @@ int shrink(const Words& /*none*/) {
     return lost == 0 ? 0 : 4;
 }
 
-std::mutex around_calls;
+std::mutex around_calls;  ///< the program holds it during calls
 
 int handlers(const Words& /*none*/) {
     ::pthread_atfork([] { around_calls.lock(); }, [] { around_calls.unlock(); },

@@ -5,7 +5,7 @@
 // Method: the limit of the job's control group is the memory of the same job with small buffers,
 // plus its buffers, plus 8 MiB. The kernel kills a rank that exceeds it. Needs root and the memory
 // controller of cgroup version 1 or 2.
-// Seen on 9d518da: peaks of 239 to 247 MB.
+// In commit 9d518da: peaks of 239 to 247 MB.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 constexpr int kRanks = 2;
 constexpr std::size_t kSmall = std::size_t{1} << 20;
 constexpr std::size_t kLarge = std::size_t{48} << 20;
-constexpr std::size_t kMore = std::size_t{8}
-                              << 20;  ///< memory of the job beyond its buffers, at most
+/// Maximum memory of the job beyond its buffers.
+constexpr std::size_t kMore = std::size_t{8} << 20;
 
 /// Repeatedly uses a buffer in calls, forks, and writes to the buffer. After the runtime's end,
 /// frees the buffer and fills another one.

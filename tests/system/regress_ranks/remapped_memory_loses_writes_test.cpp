@@ -8,7 +8,7 @@
 // another process with process_vm_writev(). Each writer has a word, whose value must always be the
 // last one that it wrote. After a fork the child checks that its memory does not change. Writers
 // pause during calls.
-// Seen on 9d518da: 1 to 3 writes lost in 20 rounds of mremap(), and half of an O_DIRECT read.
+// In commit 9d518da: 1 to 3 writes lost in 20 rounds of mremap(), and half of an O_DIRECT read.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -166,8 +166,8 @@ void check_in_child(const Writers& writers) {
     ::_exit(0);
 }
 
-/// In each round, calls `unmap(writers, buffer)` while the writers write. It makes memory private
-/// and returns false if something is wrong. Returns the exit status of the rank.
+/// In each round, calls `unmap(writers, buffer)` while the writers write. `unmap` makes memory
+/// private and returns false if something is wrong. Returns the exit status of the rank.
 template <class Unmap>
 int unmap_while_others_write(int rounds, bool all_becomes_private, Unmap unmap) {
     std::byte* const buffer = map_private(kBytes);
@@ -228,11 +228,10 @@ int at_failure(const Words& /*none*/) {
     if (!is_shared(buffer)) return kStatusNeverRemapped;
     writers.resume();
     std::byte* const part = buffer + kFreed * kPage;
-    constexpr std::size_t kRankFunction = 64 * kPage;
+    constexpr std::size_t kPartBytes = 64 * kPage;
     bool failed = false;
     try {  // ranks disagree about the count
-        world.broadcast(part, world.rank() == 0 ? kRankFunction : kRankFunction / 2, Type::uint8,
-                        0);
+        world.broadcast(part, world.rank() == 0 ? kPartBytes : kPartBytes / 2, Type::uint8, 0);
     } catch (const Error&) {
         failed = true;
     }

@@ -13,7 +13,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kRounds = 20;
-constexpr std::uint64_t kOthersMax = 5;  ///< other writes of the library
+constexpr std::uint64_t kOthersMax = 5;  ///< maximum number of other writes of the library
 constexpr std::size_t kBytes = 1000;
 
 /// Rank 0 and rank 1 signal each other alternately. Returns this rank's number of writes.

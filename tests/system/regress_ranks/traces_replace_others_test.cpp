@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the name of a trace had only the process ID of rank 0, and an existing file of this name was
 // removed. The second runtime of a process, and a process of another container with the same ID,
-// replaced the earlier trace. Method: several runtimes of a process. Seen on 9d518da: one file of
+// replaced the earlier trace. Method: several runtimes of a process. In commit 9d518da one file of
 // three remains.
 #include <fmt/format.h>
 #include <unistd.h>
