@@ -137,10 +137,10 @@ def applications(mpi):
     data = {file.name: file.read_text() for file in tables.glob("*.dat")}
     for solver in SOLVERS:  # each checks its results by residuals
         yield Application(f"scalapack {solver}", str(tables / solver), 4, r"tests completed.*|tests skipped.*", data)
-    # Seven decimals: later ones depend on the order of additions, which varies from run to run.
+    # Seven decimals: later decimals depend on the order of additions, which varies from run to run.
     yield Application("nwchem", f"nwchem.{mpi}", 2, r"Total (?:SCF|DFT|MP2) energy\D+[-]?\d+\.\d{7}",
                       {"water.nw": WATER}, words=["water.nw"])
-    if mpi == "mpich":  # its random numbers are seeded by the clock
+    if mpi == "mpich":  # mocassin seeds its random numbers by the clock
         elements = "".join(f"{ABUNDANCES.get(number, 0)}\n" for number in range(1, 31))
         files = {"input/input.in": NEBULA, "input/abundances.in": elements, "output/none": ""}
         yield Application("mocassin", "mocassin", 2, r"(?<=T\(H\+\))\s+([\d.]+)(?=\s+component\s+0)", files,
@@ -175,8 +175,8 @@ def run(mpi, programs, application, layered):
             return None, f"still running after {DEADLINE_S} s"
         if done.returncode != 0:
             return None, done.stdout[-2000:] + done.stderr[-2000:]
-        said = (Path(folder) / application.output).read_text() if application.output else done.stdout
-        return sorted(application.answer.findall(said)), done.stderr
+        text = (Path(folder) / application.output).read_text() if application.output else done.stdout
+        return sorted(application.answer.findall(text)), done.stderr
 
 
 def compare(mpi, programs, application):
@@ -185,12 +185,13 @@ def compare(mpi, programs, application):
     if not expected:
         print(f"{application.name}: fails even without the layer\n{complaint}", flush=True)
         return True
-    layered, said = run(mpi, programs, application, True)
-    served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", said, re.MULTILINE))
+    layered, errors = run(mpi, programs, application, True)
+    served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", errors, re.MULTILINE))
     right = application.equal(expected, layered) and served > 0
     print(f"{application.name}: {'equal answer' if right else f'WRONG: {expected} became {layered}'}, {served} calls served",
           flush=True)
-    print("".join(line for line in said.splitlines(True) if line.startswith("weft:")) if right else said, flush=True)
+    table = "".join(line for line in errors.splitlines(True) if line.startswith("weft:"))
+    print(table if right else errors, flush=True)
     return right
 
 

@@ -50,7 +50,7 @@ TEST(Ranges, MayBeInAnyOrderAndStartAtZero) {
     EXPECT_EQ(choices.library(CallKind::scan, 8), Library::weft);
 }
 
-TEST(Ranges, ForTheLargestSizeNotAboveTheCommunicatorCount) {
+TEST(Ranges, OfTheLargestSizeUpToTheCommunicatorsApply) {
     const std::string lines = kMpi + " 4 reduce 0 host\n" + kMpi + " 8 reduce 0 weft\n" + kMpi +
                               " 8 gather 0 host\n" + kOther + " 2 reduce 0 host\n";
     EXPECT_EQ(choices_of(3, lines).library(CallKind::reduce, 8), Library::unknown);
@@ -60,7 +60,7 @@ TEST(Ranges, ForTheLargestSizeNotAboveTheCommunicatorCount) {
     EXPECT_EQ(choices_of(100, lines).library(CallKind::reduce, 8), Library::weft);
 }
 
-TEST(Ranges, InAFileReplaceTheShippedOnesOfTheirCollective) {
+TEST(Ranges, InAFileReplaceShippedRangesOfTheirCollective) {
     std::string complaint;
     Choices choices(8);
     choices.apply(shipped_ranges());
@@ -98,8 +98,8 @@ TEST(Choices, RangesMaySendLongCallsToWeft) {
     EXPECT_FALSE(choices.goes_to_host(CallKind::allreduce, kLong));
 }
 
-/// Makes long calls whose buffers repeat after `period` calls. Returns their number when the
-/// members must agree on a library.
+/// Makes long calls whose buffers repeat after `period` calls. Returns the number of calls after
+/// which the members must agree on a library.
 unsigned calls_until_agreement(Choices& choices, unsigned period) {
     static char memory[4096];
     for (unsigned call = 0;; ++call)

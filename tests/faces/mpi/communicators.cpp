@@ -170,7 +170,7 @@ void own(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d calls: right\n", count);
 }
 
-/// Returns the median of the batches' mean times of a run; each batch has `count` runs.
+/// Returns the median over 21 batches of the mean time of a run; each batch has `count` runs.
 template <class Run>
 double median_ns(int count, Run run) {
     constexpr int kBatches = 21;
@@ -199,8 +199,8 @@ void costs(int count) {
     double out = 0;
     const double sum = median_ns(
         1000 * count, [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
-    MPI_Comm single_rank[2] = {MPI_COMM_NULL,
-                               MPI_COMM_NULL};  // two: the layer caches the last communicator
+    // Two communicators, because the layer caches the last one.
+    MPI_Comm single_rank[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     for (MPI_Comm& comm : single_rank) MPI_Comm_dup(MPI_COMM_SELF, &comm);
     const double handed_back = median_ns(500 * count, [&] {
         for (const MPI_Comm comm : single_rank) MPI_Barrier(comm);

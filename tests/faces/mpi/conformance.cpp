@@ -101,7 +101,7 @@ class Cases {
     void check(Case& c) const;
     void run_started(std::vector<Case>& batch);
     void start_case(Case& c);
-    void finish(std::vector<MPI_Request>& requests, int way);
+    void finish(std::vector<MPI_Request>& requests, int kind);
 
     Random shared_;
     Random local_;
@@ -258,10 +258,10 @@ void Cases::draw_blocks(Case& c) {
     if (all && c.in_place)  // each rank sends and receives equal counts
         for (std::size_t a = 0; a < ranks; ++a)
             for (std::size_t b = 0; b < a; ++b) counts[a][b] = counts[b][a];
-    const auto row = [&](bool goes) {
+    const auto row = [&](bool sends) {
         std::vector<int> found;
         for (std::size_t r = 0; r < ranks; ++r)
-            found.push_back(!all ? counts[0][r] : goes ? counts[me][r] : counts[r][me]);
+            found.push_back(!all ? counts[0][r] : sends ? counts[me][r] : counts[r][me]);
         return found;
     };
     const bool own = c.call == kAlltoallw;
@@ -276,8 +276,8 @@ void Cases::draw_blocks(Case& c) {
     };
     const auto side = [&](std::vector<int>& into, std::vector<int>& places,
                           std::vector<MPI_Datatype>& types, MPI_Datatype& type, Buffers& buffers,
-                          bool goes) {
-        into = row(goes);
+                          bool sends) {
+        into = row(sends);
         int unit = 1;
         type = any_type(unit);
         for (int& one : into) {
@@ -360,12 +360,12 @@ void Cases::check(Case& c) const {
 }
 
 /// Completes the requests by one of six kinds of wait or test.
-void Cases::finish(std::vector<MPI_Request>& requests, int way) {
+void Cases::finish(std::vector<MPI_Request>& requests, int kind) {
     const int count = static_cast<int>(requests.size());
     std::vector<int> indices(requests.size());
     int done = 0;
     int index = 0;
-    switch (way) {
+    switch (kind) {
         case 0:
             MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
             break;
@@ -447,8 +447,8 @@ void Cases::run(int cases) {
         std::vector<Case> mine;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             MPI_Comm const comm = comms_[(first + 2 * i) % comms_.size()];
-            // A rank outside the communicator makes its call on MPI_COMM_SELF. The number of
-            // draws depends on the size, so all ranks then set the shared stream back.
+            // A rank outside the communicator makes its call on MPI_COMM_SELF. The number of draws
+            // depends on the size, so each rank sets the shared generator back and draws once.
             Random before = shared_;
             draw(batch[i], comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, starts);
             shared_ = before;

@@ -5,7 +5,7 @@
 //        entangled abort|killed 1   (a rank ends the job or is killed; the others wait in both)
 //
 // Fails    A program hangs if the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off).
-//          mpi_test.py selects protocols with which it would: messages that need the sender's
+//          mpi_test.py selects protocols with which programs would: messages that need the sender's
 //          progress, and a broadcast that ranks forward.
 #include <mpi.h>
 
@@ -25,7 +25,7 @@ int rank = 0;
 int size = 0;
 std::vector<char> buffer(kLarge);
 
-/// Rank 0 waits in a barrier while its message needs its progress.
+/// Rank 0 waits in a barrier while the delivery of its message needs rank 0's progress.
 void rendezvous() {
     MPI_Request request = MPI_REQUEST_NULL;
     if (rank == 0) MPI_Isend(buffer.data(), kLarge, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
@@ -97,8 +97,8 @@ void free_in_any_order() {
     MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
 }
 
-/// Rank 0 enters MPI_Finalize while its message needs its progress. MPI_Finalize detaches the
-/// buffer, so it is static.
+/// Rank 0 enters MPI_Finalize while the delivery of its message needs rank 0's progress.
+/// MPI_Finalize detaches the buffer, so the buffer is static.
 void leave_with_a_message() {
     static std::vector<char> attached(kLarge + MPI_BSEND_OVERHEAD);
     if (rank == 0) {

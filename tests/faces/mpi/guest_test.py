@@ -4,8 +4,8 @@
 
 usage: guest_test.py openmpi|mpich FOLDER_OF_PROGRAMS
 
-Idea     One rank gets arguments or variables that the other ranks do not have. A layer that decides by
-         them hangs or fails the job; each case has a deadline of DEADLINE_S.
+Idea     One rank gets arguments or variables that the other ranks do not have. A layer whose decisions depend on these
+         hangs or fails the job; each case has a deadline of DEADLINE_S.
 """
 import os
 import re
@@ -31,7 +31,7 @@ def handed_back(err):
 
 
 def preload(*libraries):
-    """Returns a value for LD_PRELOAD: `libraries` and, for MPICH on too few processors, the one that yields."""
+    """Returns a value for LD_PRELOAD: `libraries` and, for MPICH on too few processors, the library that yields."""
     return ":".join(map(str, (*libraries, *mpi_test.PRELOADED[1:])))
 
 

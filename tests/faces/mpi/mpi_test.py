@@ -35,7 +35,7 @@ RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 
 def command(ranks, program, settings):
-    """Returns the command of a job with the layer. Only ranks get the settings. First calls create teams."""
+    """Returns the command of a job with the layer. Only ranks get the settings. First calls make the teams."""
     preload = {"LD_PRELOAD": ":".join(map(str, PRELOADED)), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
         given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]

@@ -3,9 +3,9 @@
 //
 // usage: one_rank empty|huge|bottom|layout|unaligned|buffers|threads ROUNDS   (under a launcher)
 //
-// Idea     In each round another rank is the odd rank. MPI allows its arguments, but no other rank
-//          passes them. Every rank checks its data; the statistics of the layer show that weft
-//          served all calls. If only one rank leaves a call to the host MPI, the job hangs.
+// Idea     In each round another rank is the odd rank. MPI allows the odd rank's arguments, but no
+//          other rank passes such arguments. Every rank checks its data; the layer's statistics
+//          show that weft served all calls. If one rank leaves a call to the host, the job hangs.
 // Modes    empty: the odd rank passes 0 elements of MPI_DATATYPE_NULL at a null address. huge: it
 //          passes 0 elements of a type above 2 GiB. bottom: it passes MPI_BOTTOM and a type
 //          with absolute addresses. layout: it describes the same data by a type with gaps.

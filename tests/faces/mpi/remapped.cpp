@@ -2,8 +2,8 @@
 // remapped.cpp - madvise() and mremap() treat buffers that weft has remapped as private memory.
 //
 // Bug      The layer is preloaded, so libweft.so comes after the C library in the search order, and
-//          the program's calls did not reach it. On 9d518da MADV_DONTNEED kept the old data, and
-//          memory that mremap() had extended ended the program by SIGBUS, under both MPIs.
+//          the program's calls did not reach it. In commit 9d518da MADV_DONTNEED kept the old data,
+//          and memory extended by mremap() ended the program by SIGBUS, under both MPIs.
 #include <mpi.h>
 #include <sys/mman.h>
 

@@ -19,7 +19,7 @@ namespace {
 
 int wrong = 0;
 
-/// Makes calls on the communicator of parent and child; both run this.
+/// Makes calls on the communicator of parent and child; both processes run this function.
 void work(MPI_Comm pair) {
     constexpr int kLong = 50000;
     int rank = 0;

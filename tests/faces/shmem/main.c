@@ -45,8 +45,8 @@ struct program {
     int by_name_only;
 };
 #define ENTRY(name) {#name, name, 0},
-#define WRONG(name) {#name, name, 1},
-static const struct program programs[] = {PROGRAMS(ENTRY) MISTAKES(WRONG)};
+#define MISTAKE(name) {#name, name, 1},
+static const struct program programs[] = {PROGRAMS(ENTRY) MISTAKES(MISTAKE)};
 enum { kPrograms = sizeof programs / sizeof programs[0] };
 
 static int wanted(int argc, char** argv, const struct program* program) {

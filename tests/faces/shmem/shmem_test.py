@@ -4,9 +4,9 @@
 
 usage: shmem_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS COMPILER
 
-Idea     routines.py lists the standard's routines. The header must declare exactly these, the library define each with
-         the prefixes shmem_ and pshmem_, and docs/shmem.md list them. The test programs run on one node and on virtual
-         nodes; WEFT_TESTS_FULL=1 adds more numbers of PEs, all available providers, and a progress thread.
+Idea     routines.py lists the standard's routines. The header must declare exactly these routines, the library must
+         define each with the prefixes shmem_ and pshmem_, and docs/shmem.md must list them. The programs run on one node
+         and on virtual nodes; WEFT_TESTS_FULL=1 adds more numbers of PEs, all available providers, and a progress thread.
 """
 import json
 import os

@@ -105,7 +105,7 @@ static void do_cell(int round, int slot) {
     int origin = below(n), context = below(kContexts);
     const uint64_t value = draw(), drawn = role(round, pe, cell);
     const int use = (int)(drawn % kUses);
-    memory* const there = &model[pe];
+    memory* const modeled = &model[pe];
     if (use == kWritten) {
         origin = (int)((drawn >> 8) % (unsigned)n);
         context = (int)((drawn >> 20) % kContexts);
@@ -119,12 +119,12 @@ static void do_cell(int round, int slot) {
         if (how > 1)
             shmem_ctx_get64(contexts[context], &got, &mine.cells[cell], 1,
                             pe_in_context(context, pe));
-        expect(got == there->cells[cell], "the value read", round, pe, cell);
+        expect(got == modeled->cells[cell], "the value read", round, pe, cell);
         return;
     }
     if (use == kWritten && signalled) {
-        there->signal += 3;
-        there->cells[cell] = value;
+        modeled->signal += 3;
+        modeled->cells[cell] = value;
         if (origin != self) return;
         shmem_ctx_fence(contexts[context]);
         shmem_ctx_uint64_put_signal(contexts[context], &mine.cells[cell], &value, 1, &mine.signal,
@@ -137,10 +137,10 @@ static void do_cell(int round, int slot) {
         sent += 1;
     }
     if (use == kWritten) {
-        there->cells[cell] = value;
+        modeled->cells[cell] = value;
         if (origin == self) write_cell(how, context, pe, cell, sent, slot);
     } else {
-        model_change(use, how, &there->cells[cell], value);
+        model_change(use, how, &modeled->cells[cell], value);
         if (origin == self) change_cell(use, how, context, pe, cell, sent, slot);
     }
 }

@@ -53,7 +53,7 @@ struct routine {
 };
 #include <walk_calls.inc>
 
-// In private memory: variables are symmetric, and a forked child shares these with its parent.
+// State of the walk in private memory, because a forked child shares symmetric variables with PE 0.
 struct walk {
     jmp_buf next;
     volatile int calling;  // 1: a routine is called, so _Exit() continues at `next`

@@ -232,8 +232,8 @@ void deprecated_atomics(void) {
     WEFT_SHMEM_AMO_OLD(OLD_TYPE)
     OLD_FLOAT(float, float)
     OLD_FLOAT(double, double)
-    CHECK((shmem_swap)(&word, 2, next_pe()) ==
-          1);  // calls the routine for long instead of the generic macro
+    // The parentheses select the routine for long instead of the generic macro.
+    CHECK((shmem_swap)(&word, 2, next_pe()) == 1);
     shmem_barrier_all();
     word = 1;
     shmem_barrier_all();

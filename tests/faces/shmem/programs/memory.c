@@ -99,8 +99,7 @@ void allocate(void) {
     }
     for (int i = 1; i < 40; i += 2) CHECK(blocks[i][0] == i && blocks[i][i * i] == i);
     shmem_barrier_all();
-    shmem_char_p(blocks[39] + 1521, 'x',
-                 next_pe());  // the last byte of a block of three_bytes size
+    shmem_char_p(blocks[39] + 1521, 'x', next_pe());  // the last byte of the block
     shmem_barrier_all();
     CHECK(blocks[39][1521] == 'x' && blocks[39][1520] == 39);
     for (int i = 0; i < 40; ++i) shmem_free(blocks[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// mistakes.c - programs that fail or end the job; main.c only runs those that its command names.
+// mistakes.c - programs that fail or end the job; main.c runs one only if its command names it.
 #include "program.h"
 
 void fails_on_last_pe(void) {

@@ -210,7 +210,7 @@ void put_to_self(void) {
     CHECK(shmem_long_g(&dest[3], me()) == 4 + me());
 }
 
-// All PEs write their own element of each PE's array.
+// Each PE writes its own element in the array of every PE.
 void put_from_all(void) {
     long* table = shmem_calloc((size_t)pes(), sizeof *table);
     for (int pe = 0; pe < pes(); ++pe) shmem_long_p(&table[me()], 1000 * me() + pe, pe);
