@@ -2,7 +2,7 @@
 // adversary_rank.cpp - a rank that uses all network functions of weft, for many seeds.
 //
 // Idea     One job tests a profile: it makes one runtime after another, for each seed and notify
-//          strategy. The adversary gets the same seed. All ranks draw equal calls from it: every
+//          strategy. The adversary uses the seed too. From it, all ranks draw equal calls: every
 //          collective with a random algorithm, one-sided calls, teams.
 // Holds    A rank with a wrong result prints a line to stderr and exits with status 1. Rank 0
 //          prints a line of JSON.

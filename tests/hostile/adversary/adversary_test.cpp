@@ -30,8 +30,8 @@ constexpr Rank kRanks = 3;
 constexpr std::uint32_t kSlots = 24;  ///< for each pair of sender and target
 constexpr std::size_t kSlotBytes = std::size_t{48} << 10;
 constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
-constexpr std::size_t kSourcesAt =
-    kRanks * kSenderBytes;  ///< offset of the sources in a rank's memory
+/// Offset of the sources in a rank's memory.
+constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;
 constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
 
 /// A planted error of a port or of its caller.

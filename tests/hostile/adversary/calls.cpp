@@ -54,10 +54,10 @@ int open_region(fid* handle, const void* buffer, std::size_t bytes, std::uint64_
     const Profile& profile = domain.profile;
     const std::lock_guard hold(domain.lock);
     if ((profile.mr_mode & FI_MR_PROV_KEY) != 0) {
-        const std::uint64_t most = profile.key_bytes < 8 ? 1ULL << (8 * profile.key_bytes) : 0;
+        const std::uint64_t key_limit = profile.key_bytes < 8 ? 1ULL << (8 * profile.key_bytes) : 0;
         key = domain.next_key;
         domain.next_key += 0x10001;
-        if (most != 0) key %= most;
+        if (key_limit != 0) key %= key_limit;
     } else {
         if (profile.key_bytes < 8 && (key >> (8 * profile.key_bytes)) != 0) return -FI_EKEYREJECTED;
         if (profile.fast_keys_below != 0 && key >= profile.fast_keys_below)
@@ -175,7 +175,7 @@ ssize_t transfer(const Transfer& wanted, std::uint64_t flags, bool reports) {
     operation.reports = reports;
     return endpoint.post(std::move(operation), wanted.to, wanted.descs, flags);
 }
-/// Transfers with the default flags of the endpoint and `more`.
+/// Transfers with the default flags of the endpoint and the flags `more`.
 ssize_t transfer_by_default(const Transfer& wanted, std::uint64_t more) {
     const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
     const std::uint64_t flags = endpoint.default_flags() | more;

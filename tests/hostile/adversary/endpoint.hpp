@@ -17,7 +17,7 @@
 
 namespace adversary {
 
-/// State of this endpoint about another one.
+/// What an endpoint keeps for each peer.
 struct Peer {
     std::unique_ptr<Outbox> outbox;
     Address address;
@@ -42,15 +42,15 @@ struct Operation {
     bool delivery = false;  ///< completes after delivery
     bool fenced = false;
     int delay = 0;                ///< polls to wait
-    std::uint64_t checksum = 0;   ///< of the sources when the operation was posted
-    std::vector<std::byte> copy;  ///< of the sources, after they have been read
-    std::vector<Header> pieces;   ///< to send, from the last to the first
-    bool leaving = false;         ///< the sources have been read
+    std::uint64_t checksum = 0;   ///< checksum of the sources at the post
+    std::vector<std::byte> copy;  ///< contents of the sources once they are read
+    std::vector<Header> pieces;   ///< pieces to send, in reverse order
+    bool sources_read = false;    ///< the sources have been read
     bool lost = false;            ///< its connection is lost
     std::size_t missing = 0;      ///< bytes of a read that are not delivered
 };
 
-/// An operation of another endpoint of which a piece has arrived; kept until all are delivered.
+/// An operation of another endpoint with pieces that have arrived; kept until it is delivered.
 struct Arrival {
     Header first;  ///< header of the piece that arrived first
     std::uint32_t pieces_missing = 0;
@@ -58,7 +58,7 @@ struct Arrival {
     std::vector<std::byte> message;  ///< data of a send
 };
 
-/// A piece, or a part of one, that waits for its delivery to memory.
+/// A piece, or a part of a piece, that waits for its delivery to memory.
 struct PendingPiece {
     Arrival* arrival = nullptr;
     Operation* read = nullptr;  ///< the read of this endpoint that the piece answers
@@ -109,6 +109,7 @@ class Endpoint {
     [[nodiscard]] Domain& domain() { return domain_; }
 
   private:
+    /// Returns true with a probability of 1 / `in`.
     [[nodiscard]] bool chance(unsigned in) { return random_() % in == 0; }
     [[nodiscard]] int draw_delay();
     [[nodiscard]] Peer* peer_at(fi_addr_t to);
@@ -166,7 +167,7 @@ class Endpoint {
     std::uint64_t lost_after_ = ~std::uint64_t{0};  ///< posts before the connections are lost
     int storm_ = 0;                                 ///< posts that are still to be refused
     std::vector<std::unique_ptr<Operation>> outgoing_;
-    std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent, not confirmed
+    std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent, but not confirmed
     std::set<void*> contexts_;  ///< contexts of operations in flight
     std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival> arrivals_;
     std::deque<PendingPiece> pending_;

@@ -50,7 +50,7 @@ inline constexpr std::size_t kPieceBytes = 3968;
 inline constexpr std::size_t kSlots = 256;
 
 struct Slot {
-    std::atomic<std::uint64_t> turn;  ///< ticket: free for it; ticket + 1: has its message
+    std::atomic<std::uint64_t> turn;  ///< a ticket: free for it; ticket + 1: holds its message
     Header header;
     std::byte bytes[kPieceBytes];
 };

@@ -39,7 +39,7 @@ std::uint64_t order_of(const Profile& profile) {
 int supported_mr_modes(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->domain_attr == nullptr) return profile.mr_mode;
     const int mode = hints->domain_attr->mr_mode;
-    // 1 is FI_MR_BASIC, from before mode bits; libfabric 2 warns if its name is used.
+    // 1 is FI_MR_BASIC, used before there were mode bits; libfabric 2 warns if its name is used.
     if (mode == 1) return profile.mr_mode & ~FI_MR_LOCAL;
     return mode;
 }
@@ -67,21 +67,21 @@ bool satisfies(const Profile& profile, const fi_info* hints) {
 }
 
 void fill(fi_info& info, const Profile& profile, const fi_info* hints) {
-    const bool asked = hints != nullptr && hints->caps != 0;
-    info.caps = asked ? hints->caps | kDirections : kAlways | (profile.caps & FI_MSG);
+    const bool has_caps = hints != nullptr && hints->caps != 0;
+    info.caps = has_caps ? hints->caps | kDirections : kAlways | (profile.caps & FI_MSG);
     info.mode = profile.mode;
     info.addr_format = FI_FORMAT_UNSPEC;
     info.ep_attr->type = FI_EP_RDM;
     info.ep_attr->protocol = FI_PROTO_UNSPEC;
     info.ep_attr->max_msg_size = profile.message_bytes;
     info.ep_attr->tx_ctx_cnt = info.ep_attr->rx_ctx_cnt = 1;
-    const bool orders = hints != nullptr && hints->tx_attr != nullptr;
-    info.tx_attr->msg_order = orders ? hints->tx_attr->msg_order : order_of(profile);
+    const bool has_tx = hints != nullptr && hints->tx_attr != nullptr;
+    info.tx_attr->msg_order = has_tx ? hints->tx_attr->msg_order : order_of(profile);
     if (profile.order == Order::stream) info.tx_attr->msg_order |= order_of(profile);
     if (info.tx_attr->msg_order != 0) info.ep_attr->max_order_waw_size = profile.order_bytes;
     info.tx_attr->caps = info.rx_attr->caps = info.caps;
     info.tx_attr->mode = info.rx_attr->mode = info.mode;
-    info.tx_attr->op_flags = orders ? hints->tx_attr->op_flags : 0;
+    info.tx_attr->op_flags = has_tx ? hints->tx_attr->op_flags : 0;
     info.tx_attr->inject_size = profile.inject_bytes;
     info.tx_attr->iov_limit = profile.sources;
     info.tx_attr->rma_iov_limit = profile.places;
@@ -106,7 +106,7 @@ void fill(fi_info& info, const Profile& profile, const fi_info* hints) {
     info.fabric_attr->name = ::strdup("adversary");
 }
 
-/// Returns true if the hints name another provider; the name, core and layer of this one are right.
+/// Returns true if the hints name another provider than the profile's name, core or layer.
 bool names_another(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->fabric_attr == nullptr ||
         hints->fabric_attr->prov_name == nullptr)

@@ -294,7 +294,7 @@ void Endpoint::prepare(Operation& operation) {
         std::shuffle(operation.pieces.begin(), operation.pieces.end(), random_);
         count_trick(Trick::pieces_out_of_order);
     } else {
-        std::reverse(operation.pieces.begin(), operation.pieces.end());  // sent from the last on
+        std::reverse(operation.pieces.begin(), operation.pieces.end());  // the last is sent first
     }
 }
 
@@ -317,7 +317,7 @@ void Endpoint::send_some() {
                    (ordered_ || (sends && other->kind == operation.kind));
         });
         const bool is_first = static_cast<std::size_t>(first - outgoing_.begin()) >= which;
-        if (!operation.leaving) {
+        if (!operation.sources_read) {
             if (operation.delay-- > 0) continue;
             if (!is_first) continue;
             if (waits_for_fence(operation)) {
@@ -326,7 +326,7 @@ void Endpoint::send_some() {
             }
             if (which != 0) count_trick(Trick::write_overtook);
             prepare(operation);
-            operation.leaving = true;
+            operation.sources_read = true;
         }
         if (!push_pieces(operation)) continue;
         auto owned = std::move(outgoing_[which]);

@@ -92,13 +92,13 @@ void violation(const std::string& text) {
 }
 
 std::uint64_t limit_for_this_rank(const char* variable) {
-    constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
+    constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
     const char* text = std::getenv(variable);
     const char* rank = std::getenv("PMIX_RANK");
-    if (text == nullptr || rank == nullptr) return kNoEnd;
+    if (text == nullptr || rank == nullptr) return kUnlimited;
     char* end = nullptr;
-    const auto lost_rank = std::strtoull(text, &end, 10);
-    if (*end != ':' || lost_rank != std::strtoull(rank, nullptr, 10)) return kNoEnd;
+    const auto limited_rank = std::strtoull(text, &end, 10);
+    if (*end != ':' || limited_rank != std::strtoull(rank, nullptr, 10)) return kUnlimited;
     return std::strtoull(end + 1, nullptr, 10);
 }
 

@@ -32,7 +32,7 @@ enum class Trick : std::uint8_t {
 inline constexpr int kViolationStatus = 86;  ///< exit status after a violation
 
 void count_trick(Trick trick);
-/// Reports a write with a wrong key or address, which is refused. The program goes on.
+/// Reports a write with a wrong key or address, which is refused. The program continues.
 void refused_access(const std::string& text);
 /// Reports a violation of the fabric's rules and ends the process with kViolationStatus.
 void violation(const std::string& text);

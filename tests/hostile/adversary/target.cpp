@@ -11,7 +11,7 @@
 namespace adversary {
 namespace {
 
-constexpr std::size_t kPendingMax = 512;  ///< pieces; further messages stay in the mailbox
+constexpr std::size_t kPendingMax = 512;  ///< pieces; later messages stay in the mailbox
 
 /// Copies bytes; stores aligned words by one instruction, as some fabrics promise.
 void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -110,9 +110,9 @@ std::byte* Endpoint::target_address(const PendingPiece& piece) {
     const auto found = domain_.regions.find(header.key);
     if (found == domain_.regions.end()) return nullptr;
     const Region& region = *found->second;
-    const bool may = (region.access & (FI_REMOTE_WRITE | FI_REMOTE_READ)) != 0 && region.enabled &&
-                     (region.bound == nullptr || region.bound == this);
-    if (!may) return nullptr;
+    const bool accessible = (region.access & (FI_REMOTE_WRITE | FI_REMOTE_READ)) != 0 &&
+                            region.enabled && (region.bound == nullptr || region.bound == this);
+    if (!accessible) return nullptr;
     const bool absolute = (profile_.mr_mode & FI_MR_VIRT_ADDR) != 0;
     const std::uint64_t base = absolute ? reinterpret_cast<std::uintptr_t>(region.base) : 0;
     if (header.address < base || header.address - base > region.bytes ||
@@ -150,8 +150,8 @@ void Endpoint::deliver_some() {
 void Endpoint::deliver(std::size_t which) {
     PendingPiece& piece = pending_[which];
     // Cuts the piece: the rest is delivered at another time, before or after later pieces.
-    const std::size_t least = profile_.whole_words ? 16 : 2;
-    if (piece.bytes.size() >= least && piece.header.kind != MessageKind::send && chance(3)) {
+    const std::size_t min_bytes = profile_.whole_words ? 16 : 2;
+    if (piece.bytes.size() >= min_bytes && piece.header.kind != MessageKind::send && chance(3)) {
         count_trick(Trick::delivered_in_parts);
         const std::size_t grain = profile_.whole_words ? 8 : 1;
         // Aligned words stay whole.

@@ -8,8 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
     static const weft::fuzz::Target* const target = [] {
         const char* const name = std::getenv("FUZZ_TARGET");
-        for (const weft::fuzz::Target& one : weft::fuzz::kTargets)
-            if (name != nullptr && one.name == name) return &one;
+        for (const weft::fuzz::Target& candidate : weft::fuzz::kTargets)
+            if (name != nullptr && candidate.name == name) return &candidate;
         std::abort();
     }();
     target->read({reinterpret_cast<const char*>(data), bytes});

@@ -29,7 +29,7 @@ struct Reader {
 };
 
 /// Removes up to `bytes` bytes from the front of the input and returns them.
-std::string_view take(std::string_view& input, std::size_t bytes) {
+std::string_view pop_front(std::string_view& input, std::size_t bytes) {
     const std::string_view front = input.substr(0, bytes);
     input.remove_prefix(front.size());
     return front;
@@ -49,9 +49,9 @@ void messages(std::string_view input) {
     std::uint64_t arrived = 0;
     std::uint64_t credits = 0;
     while (input.size() > 1 && !wire.distrusted && arrived < 1000) {
-        const std::string_view what = take(input, 2);
-        const std::string_view bytes = take(input, static_cast<unsigned char>(what[1]));
-        const auto kind = static_cast<std::uint16_t>(what[0] & 7);
+        const std::string_view step = pop_front(input, 2);
+        const std::string_view bytes = pop_front(input, static_cast<unsigned char>(step[1]));
+        const auto kind = static_cast<std::uint16_t>(step[0] & 7);
         const bool is_credit = kind == 3;
         const std::uint64_t number = is_credit ? ++credits : ++arrived;
         base::Cell& cell = wire.cell(is_credit ? area.credit(1, number) : area.cell(1, number));

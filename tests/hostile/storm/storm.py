@@ -200,8 +200,8 @@ def is_usable(launcher):
 
 def native_tcp(build):
     """Returns libfabric's name of its TCP provider without layers: "net", or "tcp" since 1.18."""
-    said = subprocess.run([os.path.join(build, "bin", "weft"), "info", "--json"], stdout=subprocess.PIPE, check=True)
-    offered = {row["provider"] for row in json.loads(said.stdout)["providers"] if row["offered"]}
+    info = subprocess.run([os.path.join(build, "bin", "weft"), "info", "--json"], stdout=subprocess.PIPE, check=True)
+    offered = {row["provider"] for row in json.loads(info.stdout)["providers"] if row["offered"]}
     return "net" if "net" in offered else "tcp"
 
 

@@ -20,7 +20,7 @@ namespace weft::test {
 namespace {
 
 constexpr const char* kProvider = "tcp;ofi_rxm";
-/// FI_OFI_RXM_BUFFER_SIZE of weft (providers/tcp_ofi_rxm.cpp): ofi_rxm refuses peers with another.
+/// FI_OFI_RXM_BUFFER_SIZE of weft (providers/tcp_ofi_rxm.cpp): peers must use the same value.
 constexpr const char* kBufferBytes = "256";
 
 /// An endpoint. Its objects are never closed, because the process ends soon.

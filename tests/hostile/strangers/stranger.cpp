@@ -59,7 +59,7 @@ std::vector<int> numbers(const std::string& list) {
     return result;
 }
 
-void against_process(pid_t pid) {
+void attack_process(pid_t pid) {
     const std::string folder = fmt::format("/proc/{}/", pid);
     for (const char* const file : {"environ", "mem", "maps", "auxv", "stack"}) {
         std::ifstream opened(folder + file);
@@ -85,7 +85,7 @@ void against_process(pid_t pid) {
 
 /// Attacks files with names as a job uses, except the paths in OLD_FILES (one on a line), which
 /// existed before the job.
-void against_files() {
+void attack_files() {
     const char* const old = std::getenv("OLD_FILES");
     const std::string old_files = old == nullptr ? "" : old;
     for (const char* const folder : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
@@ -158,7 +158,7 @@ void join_as_rank(int port, const std::string& name) {
             fmt::format("joining as rank 0 of {}", name));
 }
 
-void over_fabric(int port) {
+void attack_over_fabric(int port) {
     using weft::test::Intrusion;
     const pid_t child = ::fork();
     if (child == 0) {
@@ -189,12 +189,12 @@ int main(int argc, char** argv) {
     for (const int port : ports) {
         for (int i = 0; i < 4; ++i) silent.push_back(connected(port));
     }
-    for (const int pid : pids) against_process(pid);
-    against_files();
+    for (const int pid : pids) attack_process(pid);
+    attack_files();
     for (const int port : ports) {
         send_junk(port, random);
         for (const int pid : pids) join_as_rank(port, fmt::format("weft-{}", pid));
-        over_fabric(port);
+        attack_over_fabric(port);
     }
     fmt::print("tried {}\n", tried);
     return 0;
