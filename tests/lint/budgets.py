@@ -21,7 +21,7 @@ SENTENCE_WORDS = 32
 REPEATED_LINES = 8
 
 # Phrases at which readers often stop. They are counted, not forbidden, because some uses are right.
-TICS = [re.compile(pattern) for pattern in (
+STOP_PHRASES = [re.compile(pattern) for pattern in (
     r"^(?:Of|By|At|To) (?:a|an|the|each|all|one|such|these|those|what|which|two|many)\b",
     r"\b[Ww]ho(?:ever)? (?:is|has|had|does|did|waits?|calls?|reads?|writes?|needs?|sends?|gets?|asks?|may|must|can)\b",
     r"\b[Ww]hat (?:is|are|was|has|have|a|an|the|it|they|one|each|all|others?|comes?|arrives?|remains?|must|may|can)\b",
@@ -92,7 +92,7 @@ def _prose(source):
 
 
 def _language(sources, subjects):
-    """Returns the numbers of words (at least 1), of phrases of TICS, and of sentences of more than SENTENCE_WORDS."""
+    """Returns the numbers of words (at least 1), of STOP_PHRASES, and of sentences of more than SENTENCE_WORDS words."""
     total = found = long = 0
     inside, left_out = _with_exceptions(subjects)
     for source in _under(sources, inside, left_out):
@@ -101,7 +101,7 @@ def _language(sources, subjects):
         sentence = 0
         for text in _prose(source):
             total += len(text.split())
-            found += sum(bool(tic.search(text)) for tic in TICS)
+            found += sum(bool(phrase.search(text)) for phrase in STOP_PHRASES)
             for part in re.split(r"(?<=[.;:!?])\s", text):
                 sentence += len(part.split())
                 if part.endswith((".", ";", ":", "!", "?")) or "|" in part:
@@ -229,8 +229,8 @@ def names_in_many_scopes(sources, subjects):
     return len(names), ", ".join(names[:8])
 
 
-def headers_in_circles(sources, subjects):
-    """Returns 1 and the circle if a header includes itself through others, else 0."""
+def headers_in_cycles(sources, subjects):
+    """Returns 1 and the cycle if a header includes itself through others, else 0."""
     inside, _ = _with_exceptions(subjects)
     files = {source.path.as_posix() for source in sources}
     edges = {}
@@ -255,13 +255,13 @@ def repeated(sources, subjects):
     for index, source in enumerate(_under(sources, inside, left_out)):
         if not source.is_cpp:
             continue
-        shaped = []
+        code_lines = []
         for number, line in enumerate(source.bare_code.splitlines()):
             line = line.strip()
             if len(line) > 3 and not line.startswith("namespace") and line not in ("};", "public:", "private:"):
-                shaped.append((number, re.sub(r"\s+", "", line)))
-        for at in range(len(shaped) - REPEATED_LINES + 1):
-            key = tuple(text for _, text in shaped[at:at + REPEATED_LINES])
+                code_lines.append((number, re.sub(r"\s+", "", line)))
+        for at in range(len(code_lines) - REPEATED_LINES + 1):
+            key = tuple(text for _, text in code_lines[at:at + REPEATED_LINES])
             places[key].append((index, at))
     pairs = set()
     for found in places.values():
@@ -274,7 +274,7 @@ def repeated(sources, subjects):
 MEASURES = {"lines": lines, "words": words, "pages": pages, "phrases per 1,000 words": phrases,
             "long sentences per 1,000 words": long_sentences, "lines of a class": class_lines,
             "public functions of a class": public_functions, "names in more than two scopes": names_in_many_scopes,
-            "circles of headers": headers_in_circles, "repeated pairs": repeated}
+            "cycles of headers": headers_in_cycles, "repeated pairs": repeated}
 
 
 def check_budgets(sources):

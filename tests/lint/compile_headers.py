@@ -28,7 +28,7 @@ def compile_alone(root, compiler, flags, header, language):
                *(["-pedantic"] if language[0] == "c" else []),
                *[f"-I{root / folder}" for folder in ROOTS], *flags, "-"]
     # The declaration is needed: C forbids a file that is empty after preprocessing.
-    ended = subprocess.run(command, input=f'#include "{name}"\nextern int nothing_else;\n',
+    ended = subprocess.run(command, input=f'#include "{name}"\nextern int unused;\n',
                            capture_output=True, text=True, timeout=120, check=False)
     return None if ended.returncode == 0 else f"{name} as {language[1]}:\n{ended.stderr}"
 
@@ -54,12 +54,12 @@ def main():
         jobs += [(clang, *job) for job in headers_to_check(root, ["include"])]
         jobs += [(clang, root / name, ("c++", "c++20")) for name in FOR_CLANG]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        complaints = [text for text in pool.map(
+        errors = [text for text in pool.map(
             lambda job: compile_alone(root, job[0], flags, *job[1:]), jobs) if text]
-    for text in complaints:
+    for text in errors:
         print(text)
-    print(f"{len(jobs)} headers, {len(complaints)} do not compile alone")
-    return 1 if complaints or not jobs else 0
+    print(f"{len(jobs)} headers, {len(errors)} do not compile alone")
+    return 1 if errors or not jobs else 0
 
 
 if __name__ == "__main__":

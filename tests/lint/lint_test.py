@@ -41,9 +41,9 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines_of(rule, "src/plan/a.hpp", "int barrier_epoch;\n"), [1])
         self.assertEqual(lines_of(rule, "src/run/execute/a.hpp", "int barrier_epoch;\n"), [])
         self.assertEqual(lines_of(rule, "src/base/a.hpp", 'auto a = "exscan";\n'), [1])
-        for fine in ("// scatter and gather are words\n", "int reduce, scanned;\n", "int gathered;\n",
+        for accepted in ("// scatter and gather are words\n", "int reduce, scanned;\n", "int gathered;\n",
                      "int allreduce;  // lint: allow(collective-name): the name is data here\n"):
-            self.assertEqual(lines_of(rule, "src/link/wire/a.cpp", fine), [], fine)
+            self.assertEqual(lines_of(rule, "src/link/wire/a.cpp", accepted), [], accepted)
         self.assertEqual(lines_of(rule, "src/run/job/a.cpp", "int allreduce;\n"), [])
         self.assertEqual(lines_of(rule, "collectives/allreduce/a.cpp", "int allreduce;\n"), [])
 
@@ -51,8 +51,8 @@ class Rules(unittest.TestCase):
         rule = rules.provider_names
         for text in ('open("tcp;ofi_rxm");', "// verbs needs this", 'if (name == "shm") {', "int efa;"):
             self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", text), [1], text)
-        for fine in ("int shm_bytes;", "// a socket, a verb and the net\n"):
-            self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", fine), [], fine)
+        for accepted in ("int shm_bytes;", "// a socket, a verb and the net\n"):
+            self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", accepted), [], accepted)
         self.assertEqual(lines_of(rule, "providers/tcp.cpp", '"tcp"'), [])
 
     def test_missing_head_comments_are_reported(self):
@@ -132,8 +132,8 @@ class Rules(unittest.TestCase):
         rule = rules.unknown_variables
         for text in ('f("(WEFT_CELLS sets it)");', 'f(R"(WEFT_BANK)");'):
             self.assertEqual(lines_of(rule, "src/run/a.cpp", "\n" + text + "\n", names), [2], text)
-        for fine in ('f("WEFT_BANKS=4", "WEFT_LONG_DANCE", "WEFT_");', "// WEFT_CELLS\n", "WEFT_CHECK(a);"):
-            self.assertEqual(lines_of(rule, "src/run/a.cpp", fine, names), [], fine)
+        for accepted in ('f("WEFT_BANKS=4", "WEFT_LONG_DANCE", "WEFT_");', "// WEFT_CELLS\n", "WEFT_CHECK(a);"):
+            self.assertEqual(lines_of(rule, "src/run/a.cpp", accepted, names), [], accepted)
         self.assertEqual(lines_of(rule, "tests/a.cpp", 'f("WEFT_CELLS");', names), [])
 
 
@@ -207,9 +207,9 @@ class Includes(unittest.TestCase):
     def test_cycles_and_unknown_rooms_in_the_table_are_reported(self):
         table = Source(rooms.TABLE, self.TABLE)
         self.assertEqual(list(rooms.check_table(table, rooms.read_table(self.TABLE))), [])
-        circle = self.TABLE + "| `x` | `y` | none |\n| `y` | `x`, `nowhere` | none |\n"
-        found = [f.message for f in rooms.check_table(table, rooms.read_table(circle))]
-        self.assertTrue(any("circle: x -> y -> x" in text for text in found), found)
+        cycle = self.TABLE + "| `x` | `y` | none |\n| `y` | `x`, `nowhere` | none |\n"
+        found = [f.message for f in rooms.check_table(table, rooms.read_table(cycle))]
+        self.assertTrue(any("cycle: x -> y -> x" in text for text in found), found)
         self.assertTrue(any("unknown room nowhere" in text for text in found), found)
         with self.assertRaises(ValueError):
             rooms.read_table("no table")
@@ -306,8 +306,8 @@ class Budgets(unittest.TestCase):
         self.assertEqual(self.found("names in more than two scopes | `src` | 0", src__a=file("a", "b"), src__b=file("a")), [])
 
     def test_headers_that_include_each_other_are_reported(self):
-        self.check("circles of headers", "`src`", 1, src__a='#include "b.hpp"\n', src__b='#include "a.hpp"\n')
-        self.assertEqual(self.found("circles of headers | `src` | 0", src__a='#include "b.hpp"\n', src__b="\n"), [])
+        self.check("cycles of headers", "`src`", 1, src__a='#include "b.hpp"\n', src__b='#include "a.hpp"\n')
+        self.assertEqual(self.found("cycles of headers | `src` | 0", src__a='#include "b.hpp"\n', src__b="\n"), [])
 
     def test_repeated_code_is_counted(self):
         code = "".join(f"    call{number}(first, second);\n" for number in range(budgets.REPEATED_LINES))
@@ -346,8 +346,8 @@ class Headers(unittest.TestCase):
             (root / "include/weft/bad.hpp").write_text("#pragma once\nstd::vector<int> f();\n")
             (root / "include/weft/bad.h").write_text("namespace not_c {}\n")
             jobs = compile_headers.headers_to_check(root, ["include"])
-            complaints = [compile_headers.compile_alone(root, COMPILER, [], *job) for job in jobs]
-            reported = " ".join(text.split(":")[0] for text in complaints if text)
+            errors = [compile_headers.compile_alone(root, COMPILER, [], *job) for job in jobs]
+            reported = " ".join(text.split(":")[0] for text in errors if text)
             self.assertEqual(reported, "weft/bad.h as c99 weft/bad.hpp as c++20")
 
 

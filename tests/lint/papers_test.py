@@ -22,13 +22,13 @@ TEST = re.compile(r"`(\w+\.\w+|test_\w+)`")
 
 # Tests that several rows name; the comment gives the relation.
 SHARED = {
-    "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # splits and merges are among them
+    "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # they contain splits and merges
     "EveryAlgorithm.ResultsAgreeWithASerialFold": {"S1-06", "S1-07"},  # floats, and matrices in rank order
     "AllreduceCounts.ARingSendsToOneNeighbor": {"S2-04", "S4-03"},  # one algorithm in both papers
-    "AllreduceCounts.MixedGroupsAreRightForGeneralized": {"S4-02", "S4-08"},  # such groups have more steps
-    "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise is one of them
-    "Timeline.CopiesOverlapWithNetworkTransfers": {"S3-04", "S3-05"},  # both rings
-    "test_formulas_match_other_values_of_hoefler": {"S5-03", "S5-06"},  # values of both
+    "AllreduceCounts.MixedGroupsAreRightForGeneralized": {"S4-02", "S4-08"},  # mixed groups have more steps
+    "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise exchange is one of them
+    "Timeline.CopiesOverlapWithNetworkTransfers": {"S3-04", "S3-05"},  # both rows are about rings
+    "test_formulas_match_other_values_of_hoefler": {"S5-03", "S5-06"},  # values of both rows
 }
 
 
@@ -57,7 +57,7 @@ def problems(text, tests, shared):
             yield f"{number}: names no test and does not say so"
     for name, numbers in named.items():
         if len(numbers) > 1 and numbers != shared.get(name):
-            yield f"{name} is named for {', '.join(sorted(numbers))}: add it to SHARED and say how it serves each"
+            yield f"{name} is named for {', '.join(sorted(numbers))}: add it to SHARED and give the relation"
     for name in set(shared) - {name for name, numbers in named.items() if len(numbers) > 1}:
         yield f"{name} is in SHARED, but one row names it"
 

@@ -154,11 +154,11 @@ def check_use(table, sources, files, rooms):
             yield table.finding(table.line_of(match.start()), "room", f"describes {match[1]}, which does not exist")
     sources = [source for source in sources if source.is_cpp]
     used = {room.name: set() for room in rooms}
-    inhabited = set()
+    with_code = set()
     for source in sources:
         if (room := room_of(source.path, rooms)) is None:
             continue
-        inhabited.add(room.name)
+        with_code.add(room.name)
         for match in INCLUDE.finditer(source.without_comments):
             target = resolve(match[2], source.path, files)
             if target is None:
@@ -166,7 +166,7 @@ def check_use(table, sources, files, rooms):
             elif (target_room := room_of(target, rooms)) is not room and target.as_posix() != FOR_ALL:
                 used[room.name].update(_allowances(room, target, target_room))
     for room in rooms:
-        if room.name not in inhabited:
+        if room.name not in with_code:
             yield table.finding(room.line, "room", f"row {room.name} has no code: delete it")
             continue
         for item in [*room.rooms, *dict.fromkeys(item for _, _, item in room.foreign)]:
@@ -174,7 +174,7 @@ def check_use(table, sources, files, rooms):
                 yield table.finding(room.line, "room", f"{room.name} never uses its allowance `{item}`: delete it")
 
 
-def find_circle(rooms):
+def find_cycle(rooms):
     """Returns a list of rooms that may include each other in a cycle, or None."""
     edges = {room.name: [other.name for other in rooms if other is not room and not room.any_room
                          and any(fnmatch(other.name, item) for item in room.rooms)]
@@ -195,5 +195,5 @@ def check_table(table, rooms):
                 fnmatch(name, item) for name in known)
             if not known_item:
                 yield table.finding(room.line, "include", f"row {room.name} names unknown room {item}")
-    if circle := find_circle(rooms):
-        yield table.finding(1, "include", "rooms in a circle: " + " -> ".join(circle))
+    if cycle := find_cycle(rooms):
+        yield table.finding(1, "include", "rooms in a cycle: " + " -> ".join(cycle))

@@ -14,17 +14,17 @@ CODE_COLUMNS = 100
 PAGE_COLUMNS = 120
 
 # Rooms whose files may not name a collective; rooms without clocks, threads and files; folders of the product.
-NAMELESS = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure", "src/tools/simulate", "src/link",
-            "src/run/bind", "src/run/execute", "src/run/reduce")
+WITHOUT_COLLECTIVES = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure",
+                       "src/tools/simulate", "src/link", "src/run/bind", "src/run/execute", "src/run/reduce")
 PURE = ("src/plan", "src/tools/simulate", "src/tools/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
 # Names of collectives that are forbidden in code and comments. `reduce` is also a step and `scan` also a verb, so both
-# are allowed. `scatter`, `gather` and `barrier` are also ordinary words, so comments may use them. Code of SAYS_BARRIER
-# may use `barrier`, because the engine inserts barriers.
+# are allowed. `scatter`, `gather` and `barrier` are also ordinary words, so comments may use them. Code of
+# MAY_NAME_BARRIER may use `barrier`, because the engine inserts barriers.
 COLLECTIVES = re.compile(r"(?:^|_)(i?(?:allreduce|broadcast|bcast|allgather|alltoall|exscan|reduce_scatter"
                          r"|all_reduce|all_gather|neighbor_allgather|neighbor_alltoall)v?)(?:_|$)")
-SAYS_BARRIER = "src/run/execute"
+MAY_NAME_BARRIER = "src/run/execute"
 COLLECTIVES_IN_CODE = re.compile(r"(?:^|_)(?<!reduce_)((?:scatter|gather|barrier)v?)(?:_|$)")
 PROVIDERS = {"tcp", "udp", "verbs", "efa", "cxi", "gni", "psm", "psm2", "psm3", "opx", "usnic",
              "rxm", "rxd", "ofi_rxm", "ofi_rxd"}
@@ -85,14 +85,14 @@ def patterns(source):
 
 
 def collective_names(source):
-    if not (source.is_cpp and source.under(*NAMELESS)):
+    if not (source.is_cpp and source.under(*WITHOUT_COLLECTIVES)):
         return
 
     def search(pattern):
         def problem_of(line):
             for word in WORD.findall(line):
                 found = pattern.search(snake(word))
-                if found and not (found[1] == "barrier" and source.under(SAYS_BARRIER)):
+                if found and not (found[1] == "barrier" and source.under(MAY_NAME_BARRIER)):
                     return (f"names the collective {found[1]}; this room works on any program "
                             "(name the step or the property)")
             return None
