@@ -39,7 +39,7 @@ std::string lower(std::string_view word) {
     return text;
 }
 
-/// Converts a whole word to a number; nullopt if it is not one.
+/// Converts a whole word to a number; nullopt if it is not a number.
 template <class T>
 std::optional<T> number(std::string_view word) {
     if (word.starts_with('+')) word.remove_prefix(1);
@@ -99,10 +99,10 @@ void MatrixMarketReader::read_size() {
     if (words.size() != sizes.size())
         throw here(fmt::format("{} words, expected \"rows columns entries\"", words.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const std::int64_t most = i == 2 ? rows_ * columns_ : kSizeMax;
+        const std::int64_t limit = i == 2 ? rows_ * columns_ : kSizeMax;
         const auto size = number<std::int64_t>(words[i]);
-        if (!size || *size < 0 || *size > most)
-            throw here(fmt::format("\"{}\" is not a size, expected 0..{}", words[i], most));
+        if (!size || *size < 0 || *size > limit)
+            throw here(fmt::format("\"{}\" is not a size, expected 0..{}", words[i], limit));
         *sizes[i] = *size;
     }
     if (symmetric_ && rows_ != columns_)
@@ -112,10 +112,10 @@ void MatrixMarketReader::read_size() {
 }
 
 std::int64_t MatrixMarketReader::read_index(std::string_view word, std::string_view what,
-                                            std::int64_t most) const {
+                                            std::int64_t limit) const {
     const auto index = number<std::int64_t>(word);
-    if (!index || *index < 1 || *index > most)
-        throw here(fmt::format("\"{}\" is not a {}, expected 1..{}", word, what, most));
+    if (!index || *index < 1 || *index > limit)
+        throw here(fmt::format("\"{}\" is not a {}, expected 1..{}", word, what, limit));
     return *index - 1;
 }
 

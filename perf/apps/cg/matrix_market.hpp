@@ -60,13 +60,13 @@ class MatrixMarketReader {
     void read_size();
     [[nodiscard]] FormatError here(std::string_view text) const { return error(line_, text); }
     [[nodiscard]] std::int64_t read_index(std::string_view word, std::string_view what,
-                                          std::int64_t most) const;
+                                          std::int64_t limit) const;
     [[nodiscard]] double read_value(std::string_view word) const;
 
     std::istream& in_;
     std::string name_;
     std::string text_;       ///< current line
-    std::int64_t line_ = 0;  ///< its number, from 1
+    std::int64_t line_ = 0;  ///< number of the current line, from 1
     Field field_ = Field::real;
     bool symmetric_ = false;
     std::int64_t rows_ = 0;

@@ -15,8 +15,8 @@ namespace {
 
 /// Returns a hash of an entry.
 std::uint64_t mixed(std::int64_t row, std::int64_t column, double value) {
-    const double no_sign_of_zero = value + 0.0;
-    return mix(std::bit_cast<std::uint64_t>(no_sign_of_zero) +
+    const double without_negative_zero = value + 0.0;
+    return mix(std::bit_cast<std::uint64_t>(without_negative_zero) +
                mix(static_cast<std::uint64_t>(row) + mix(static_cast<std::uint64_t>(column) + 1)));
 }
 
@@ -48,23 +48,23 @@ SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, s
         throw reader.error(0, fmt::format("{} rows and {} columns, expected equal numbers",
                                           reader.rows(), reader.columns()));
     std::vector<Entry> entries;
-    const auto take = [&](const Entry& entry) {
+    const auto keep_own = [&](const Entry& entry) {
         if (entry.row >= begin && entry.row < end) entries.push_back(entry);
     };
     // Adds the hash of each entry and subtracts the hash of its mirror image. The sum is 0 if the
     // matrix is symmetric. A search for mirror images would have to keep all entries in memory.
-    std::uint64_t left = 0;
+    std::uint64_t sum = 0;
     while (const auto entry = reader.next()) {
-        take(*entry);
+        keep_own(*entry);
         const Entry mirrored{entry->column, entry->row, entry->value, entry->line};
         if (reader.symmetric()) {
-            if (entry->row != entry->column) take(mirrored);
+            if (entry->row != entry->column) keep_own(mirrored);
         } else {
-            left += mixed(entry->row, entry->column, entry->value) -
-                    mixed(mirrored.row, mirrored.column, mirrored.value);
+            sum += mixed(entry->row, entry->column, entry->value) -
+                   mixed(mirrored.row, mirrored.column, mirrored.value);
         }
     }
-    if (left != 0) throw reader.error(0, "the matrix is not symmetric; expected a symmetric one");
+    if (sum != 0) throw reader.error(0, "the matrix is not symmetric; expected a symmetric one");
     return compress(reader, entries, begin, end);
 }
 

@@ -14,9 +14,9 @@ namespace apps {
 /// Rows in compressed form. Columns are columns of the matrix, or indices of a vector that the user
 /// of the rows defines.
 struct SparseRows {
-    std::vector<std::size_t> starts{0};  ///< index of each row's first entry; then of the end
-    std::vector<std::int64_t> columns;   ///< of each entry, ascending in each row
-    std::vector<double> values;          ///< of each entry
+    std::vector<std::size_t> starts{0};  ///< index of each row's first entry, then their number
+    std::vector<std::int64_t> columns;   ///< column of each entry, ascending in each row
+    std::vector<double> values;          ///< value of each entry
 
     [[nodiscard]] std::size_t count() const { return starts.size() - 1; }
     void add(std::int64_t column, double value) {

@@ -40,19 +40,19 @@ int parse_and_work(const Application& application, int argc, char** argv, weft::
                        {"nodes", runtime.nodes()},
                        {"provider", runtime.provider()}}};
     bool json = false;
-    const bool speaks = job.world.rank() == 0;
+    const bool prints = job.world.rank() == 0;
     CommandLine line(application.name, application.summary);
     application.declare(line);
     line.flag("--check", job.check, application.check_help);
     line.flag("--json", json, "One JSON object on stdout");
     try {
-        if (const auto status = line.read(argc, argv, speaks)) return *status;
+        if (const auto status = line.read(argc, argv, prints)) return *status;
         const Check check = broadcast_check(job.world, application.work(job));
         job.report["check"] = name_of(check);
-        if (speaks) print_report(job.report, json);
+        if (prints) print_report(job.report, json);
         return check == Check::wrong || job.failed ? kWrong : kRight;
     } catch (const Unusable& problem) {
-        if (speaks) fmt::print(stderr, "{}: {}\n", application.name, problem.what());
+        if (prints) fmt::print(stderr, "{}: {}\n", application.name, problem.what());
     }
     return kUnusable;
 }
@@ -68,9 +68,10 @@ int run(const Application& application, int argc, char** argv) {
     } catch (const std::exception& error) {
         // Other ranks may not have failed. An exit without finalize() makes the launcher end them.
         fmt::print(stderr, "{}: {}\n", application.name, error.what());
-        const auto* const own = dynamic_cast<const weft::Error*>(&error);
-        return own != nullptr && own->status() == weft::Status::argument ? kUnusable
-                                                                         : kEnvironmentFailed;
+        const auto* const weft_error = dynamic_cast<const weft::Error*>(&error);
+        return weft_error != nullptr && weft_error->status() == weft::Status::argument
+                   ? kUnusable
+                   : kEnvironmentFailed;
     }
 }
 

@@ -28,9 +28,9 @@ class Blocks {
     [[nodiscard]] std::int64_t end(int block) const { return starts_[index(block) + 1]; }
     [[nodiscard]] std::int64_t size(int block) const { return end(block) - begin(block); }
     [[nodiscard]] std::int64_t largest() const {
-        std::int64_t most = 0;
-        for (int block = 0; block < count(); ++block) most = std::max(most, size(block));
-        return most;
+        std::int64_t result = 0;
+        for (int block = 0; block < count(); ++block) result = std::max(result, size(block));
+        return result;
     }
     /// Returns the block that contains an item. If several blocks start there, all but the
     /// last are empty.

@@ -42,17 +42,17 @@ double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_
     return field.at(index, field.area().width - 1 + out);
 }
 
-std::vector<Side> sides_with(const std::array<weft::Rank, 4>& neighbours) {
+std::vector<Side> sides_with(const std::array<weft::Rank, 4>& neighbor_at) {
     std::vector<Side> sides;
     for (const Side side : kSides)
-        if (neighbours[static_cast<std::size_t>(side)] >= 0) sides.push_back(side);
+        if (neighbor_at[static_cast<std::size_t>(side)] >= 0) sides.push_back(side);
     return sides;
 }
 
-weft::Neighbors neighbors_at(weft::Rank members, const std::array<weft::Rank, 4>& neighbours) {
+weft::Neighbors neighborhood_of(weft::Rank members, const std::array<weft::Rank, 4>& neighbor_at) {
     std::vector<weft::Rank> ranks;
-    for (const Side side : sides_with(neighbours))
-        ranks.push_back(neighbours[static_cast<std::size_t>(side)]);
+    for (const Side side : sides_with(neighbor_at))
+        ranks.push_back(neighbor_at[static_cast<std::size_t>(side)]);
     return {members, ranks, ranks};
 }
 
@@ -67,9 +67,10 @@ void for_each_cell(const Field& field, const std::vector<Side>& sides, std::int6
 
 }  // namespace
 
-Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::size_t edge_cells_max)
+Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbor_at,
+           std::size_t edge_cells_max)
     : team_(team),
-      neighbours_(neighbours),
+      neighbor_at_(neighbor_at),
       edge_cells_max_(edge_cells_max),
       packed_(edge_cells_max),
       memory_(team, kBuffers * edge_cells_max * sizeof(double)),
@@ -81,21 +82,21 @@ Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::si
 
 void Halo::send_edges(const Field& field, std::uint64_t step) {
     for (const Side side : kSides) {
-        const weft::Rank neighbour = neighbours_[static_cast<std::size_t>(side)];
-        if (neighbour < 0) continue;
+        const weft::Rank neighbor = neighbor_at_[static_cast<std::size_t>(side)];
+        if (neighbor < 0) continue;
         const std::int64_t count = edge_cells(field.area(), side);
         for (std::int64_t i = 0; i < count; ++i)
             packed_[static_cast<std::size_t>(i)] = edge_cell(field, side, i, 0);
         const std::size_t target = buffer_of(opposite(side), step);
         team_.put_signal(cells_of(target).data(), packed_.data(),
                          static_cast<std::size_t>(count) * sizeof(double), &signals_[target].steps,
-                         step + 1, weft::SignalOp::set, neighbour);
+                         step + 1, weft::SignalOp::set, neighbor);
     }
 }
 
 void Halo::receive_edges(const Field& field, std::uint64_t step) {
     for (const Side side : kSides) {
-        if (neighbours_[static_cast<std::size_t>(side)] < 0) continue;
+        if (neighbor_at_[static_cast<std::size_t>(side)] < 0) continue;
         const std::size_t buffer = buffer_of(side, step);
         team_.wait_until(&signals_[buffer].steps, weft::Compare::eq, step + 1);
         const std::int64_t count = edge_cells(field.area(), side);
@@ -104,9 +105,9 @@ void Halo::receive_edges(const Field& field, std::uint64_t step) {
     }
 }
 
-EdgeExchange::EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbours,
+EdgeExchange::EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbor_at,
                            const Area& area)
-    : sides_(sides_with(neighbours)), neighbors_(neighbors_at(team.size(), neighbours)) {
+    : sides_(sides_with(neighbor_at)), neighbors_(neighborhood_of(team.size(), neighbor_at)) {
     std::vector<std::size_t> counts;
     std::size_t cells = 0;
     for (const Side side : sides_) {

@@ -29,9 +29,9 @@ inline constexpr std::array kSides{Side::north, Side::south, Side::west, Side::e
 
 class Halo {
   public:
-    /// Collective. `neighbours`: rank at each side, or -1 if there is no neighbor.
+    /// Collective. `neighbor_at`: rank at each side, or -1 if there is no neighbor.
     /// `edge_cells_max`: number of cells of the longest edge of any rank.
-    Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::size_t edge_cells_max);
+    Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbor_at, std::size_t edge_cells_max);
 
     /// Puts this rank's edges to the neighbors. Steps count from 0.
     void send_edges(const Field& field, std::uint64_t step);
@@ -51,7 +51,7 @@ class Halo {
     }
 
     weft::Team team_;
-    std::array<weft::Rank, 4> neighbours_;
+    std::array<weft::Rank, 4> neighbor_at_;
     std::size_t edge_cells_max_;
     std::vector<double> packed_;  ///< source of a put: one edge
     weft::Memory memory_;         ///< symmetric: the buffers
@@ -62,8 +62,8 @@ class Halo {
 /// Has the functions of Halo; uses a persistent neighborhood call instead of puts.
 class EdgeExchange {
   public:
-    /// Collective. `neighbours`: rank at each side, or -1 if there is no neighbor.
-    EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbours, const Area& area);
+    /// Collective. `neighbor_at`: rank at each side, or -1 if there is no neighbor.
+    EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbor_at, const Area& area);
 
     void send_edges(const Field& field, std::uint64_t step);
     void receive_edges(const Field& field, std::uint64_t step);

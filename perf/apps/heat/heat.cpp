@@ -60,7 +60,7 @@ struct Grid {
         return {rows.begin(row), columns.begin(column), rows.size(row), columns.size(column)};
     }
     /// Returns the neighbor at each side, in the order of apps::Side, or -1.
-    [[nodiscard]] std::array<weft::Rank, 4> neighbours(int rank) const {
+    [[nodiscard]] std::array<weft::Rank, 4> neighbors_of(int rank) const {
         const int row = row_of(rank);
         const int column = column_of(rank);
         return {row > 0 ? rank - columns.count() : -1,
@@ -187,9 +187,9 @@ Check work(apps::Job& job, const Options& options) {
     const Grid grid = make_grid(options, world.size());
     const Area area = grid.area(world.rank());
     const Area largest{0, 0, grid.rows.largest(), grid.columns.largest()};
-    apps::Halo halo(world, grid.neighbours(world.rank()),
+    apps::Halo halo(world, grid.neighbors_of(world.rank()),
                     static_cast<std::size_t>(std::max(largest.height, largest.width)));
-    apps::EdgeExchange exchange(world, grid.neighbours(world.rank()), area);
+    apps::EdgeExchange exchange(world, grid.neighbors_of(world.rank()), area);
     // Symmetric, so that rank 0 can get the pieces at the end.
     const weft::Memory memory(world, largest.framed_cells() * sizeof(double));
     std::vector<double> other(area.framed_cells());

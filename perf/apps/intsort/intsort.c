@@ -6,10 +6,10 @@
 //          keys by bucket. It reserves space in each owner's bucket by an atomic addition, and puts
 //          the keys there. Owners then sort their bucket by counting.
 // Check    Each PE checks that its keys are ascending and in its range, and that they do not
-//          precede the last key of the PE before. Three sums must not change when the keys move:
+//          precede the last key of the previous PE. Three sums must not change when the keys move:
 //          the number of keys, the sum of keys, and the sum of a hash of each key.
 //
-// usage: intsort [KEYS_PER_PE [ROUNDS [SEED]]]      status: 0 sorted, 1 not, 2 unusable arguments
+// usage: intsort [KEYS_PER_PE [ROUNDS [SEED]]]      status: 0 sorted, 1 wrong, 2 invalid arguments
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define KEY_BITS 21
 
 static long filled;  // keys in this PE's bucket; other PEs add to it
-static uint64_t before[3], after[3], sum_before[3], sum_after[3];  // of this PE, of all PEs
+static uint64_t before[3], after[3], sum_before[3], sum_after[3];  // sums of this PE and of all PEs
 static double seconds, longest;  // time of this PE, and of the slowest PE
 static uint32_t last_key;        // largest key of this bucket, if has_keys
 static long has_keys;

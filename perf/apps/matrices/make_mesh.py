@@ -45,7 +45,7 @@ def joints(places):
 def main(arguments):
     points = int(arguments[0]) if arguments else 300
     seed = int(arguments[1]) if len(arguments) > 1 else 7
-    # Values are integers in hundredths, so that every machine computes the same ones.
+    # Values are integers in hundredths, so that every machine computes the same values.
     diagonal = [2 + mix(seed ^ (i << 20)) % 9 for i in range(points)]
     entries = {}
     for i, j in joints(scatter(points, seed)):

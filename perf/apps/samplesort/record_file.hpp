@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // record_file.hpp - a file of records; each rank reads and writes a part.
 //
-// Holds    Functions return a problem as text, empty on success, as raise_on_all() takes it. So a
+// Holds    Functions return a problem as text, empty on success, as raise_on_all() expects. So a
 //          rank that lacks the file does not leave the other ranks waiting.
 #pragma once
 

@@ -18,7 +18,7 @@ Records copy_in_order(const Records& records, std::span<const std::size_t> order
     return copies;
 }
 
-std::vector<std::size_t> all_of(const Records& records) {
+std::vector<std::size_t> all_indices(const Records& records) {
     std::vector<std::size_t> order(records.count());
     std::iota(order.begin(), order.end(), std::size_t{0});
     return order;
@@ -53,14 +53,14 @@ int compare_keys(std::span<const std::byte> left, std::span<const std::byte> rig
 }
 
 Sorted sort_records(const Records& records) {
-    std::vector<std::size_t> order = all_of(records);
+    std::vector<std::size_t> order = all_indices(records);
     std::ranges::stable_sort(order, by_key(records));
     Records sorted = copy_in_order(records, order);
     return {std::move(sorted), std::move(order)};
 }
 
 Records merge_blocks(const Records& records, std::span<const std::size_t> starts) {
-    std::vector<std::size_t> order = all_of(records);
+    std::vector<std::size_t> order = all_indices(records);
     const std::size_t blocks = starts.size() - 1;
     const auto at = [&](std::size_t block) {
         return order.begin() + static_cast<std::ptrdiff_t>(starts[std::min(block, blocks)]);

@@ -47,7 +47,7 @@ class Records {
 [[nodiscard]] int compare_keys(std::span<const std::byte> left, std::span<const std::byte> right);
 
 struct Sorted {
-    Records records;                  ///< in the order of their keys
+    Records records;                  ///< sorted by key
     std::vector<std::size_t> places;  ///< index of each record before sorting
 };
 [[nodiscard]] Sorted sort_records(const Records& records);
@@ -56,7 +56,7 @@ struct Sorted {
 /// then the number of records.
 [[nodiscard]] Records merge_blocks(const Records& records, std::span<const std::size_t> starts);
 
-/// Returns the number of records with a smaller key than the record before.
+/// Returns the number of records with a smaller key than the previous record.
 [[nodiscard]] std::size_t count_descents(const Records& records);
 
 /// Sum of the hashes of records. It does not depend on their order, and the sums of parts add up to

@@ -46,7 +46,7 @@ void declare(CommandLine& line, Options& options) {
     line.option("--key-bytes", options.shape.key_bytes,
                 "Size of the key that a record begins with, compared byte by byte")
         .within(1, 1'000'000);
-    line.option("--samples", options.samples, "Samples of each rank, from which splitters follow")
+    line.option("--samples", options.samples, "Samples of each rank, which determine the splitters")
         .within(1, 1'000'000);
     line.option("--make", options.make,
                 "Make an input of this number of records first; the file must not exist")

@@ -25,7 +25,7 @@ using apps::DistributedTable;
 struct Options {
     std::uint64_t draws = 20'000;
     std::uint64_t distinct = 5'000;
-    std::uint64_t slots = 0;  ///< of all ranks; 0: twice `distinct`
+    std::uint64_t slots = 0;  ///< slots of all ranks; 0: twice `distinct`
     std::uint64_t seed = 1;
 };
 
