@@ -20,7 +20,7 @@ COLLECTIVES = read_collectives()
 ROUNDS_MIN = 9
 SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
-SECONDS_MIN = 0.03  # least default time for one size
+SECONDS_MIN = 0.03  # minimum default time for one size
 
 # Defaults. All sizes of a launch share `seconds`. FULL takes about ten minutes on two idle processors: 189 launches of
 # each side.
@@ -40,11 +40,11 @@ def read_size(text):
     return value
 
 
-def read_counts(name, text, least):
+def read_counts(name, text, minimum):
     counts = []
     for part in text.split(","):
-        require(part.isascii() and part.isdigit() and int(part) >= least,
-                f'{name}: "{part}" is not a whole number of {least} or more')
+        require(part.isascii() and part.isdigit() and int(part) >= minimum,
+                f'{name}: "{part}" is not a whole number of {minimum} or more')
         counts.append(int(part))
     return counts
 
@@ -53,7 +53,7 @@ def read_shapes(ranks, nodes):
     """Returns pairs of ranks and nodes. 8/4 gives both; 8 is combined with each value of --nodes."""
     plain = [part for part in ranks.split(",") if "/" not in part]
     counts = read_counts("--ranks", ",".join(plain), 1) if plain else []
-    shapes = [(count, each) for each in read_counts("--nodes", nodes, 0) for count in counts]
+    shapes = [(count, node_count) for node_count in read_counts("--nodes", nodes, 0) for count in counts]
     for part in ranks.split(","):
         if "/" in part:
             shapes.append((*read_counts("--ranks", part.split("/", 1)[0], 1),
@@ -74,7 +74,7 @@ def declare_cells(parser):
                         help=f"the cells of docs/performance.md: {FULL['collectives']} of {FULL['bytes']} bytes, "
                              f"{FULL['ranks']} ranks (10 to {FULL['minutes']:g} minutes)")
     parser.add_argument("--collectives", metavar="LIST",
-                        help=f"of {', '.join(COLLECTIVES)} (default {USUAL['collectives']})")
+                        help=f"some of {', '.join(COLLECTIVES)} (default {USUAL['collectives']})")
     parser.add_argument("--ranks", metavar="LIST",
                         help=f"default {USUAL['ranks']}; with --quick {QUICK['ranks']}; 8/4 means 8 ranks on 4 virtual nodes")
     parser.add_argument("--bytes", metavar="LIST", help=f"such as 8,64K,1M (default {USUAL['bytes']})")
@@ -89,7 +89,7 @@ def declare_measuring(parser):
     parser.add_argument("--rounds", type=int, default=ROUNDS_MIN, metavar="R",
                         help=f"launches of each side per cell, {ROUNDS_MIN} or more")
     parser.add_argument("--loop", default="back-to-back", choices=("back-to-back", "separated"),
-                        help="as in weft bench (default back-to-back)")
+                        help="how calls follow each other, as in weft bench (default back-to-back)")
     parser.add_argument("--buffers", default="reused", choices=("reused", "fresh"),
                         help="one buffer for all calls, or a new one for each call")
     parser.add_argument("--seconds", type=float, metavar="S",
@@ -100,7 +100,7 @@ def declare_measuring(parser):
                         help="minutes after which disturbed rounds are not repeated "
                              f"(default: no limit; with --full {FULL['minutes']:g})")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
-                        help=f"for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
+                        help=f"limit for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
     parser.add_argument("--repeat", type=int, default=1, metavar="N",
                         help="runs, one after the other; prints the differences of their ratios")
     parser.add_argument("--self-test", action="store_true", help="compares the peer with itself")
@@ -110,7 +110,7 @@ def declare_measuring(parser):
 
 
 def declare_results(parser):
-    parser.add_argument("--limit", type=float, metavar="RATIO", help="status 1 if any ratio is above (default: none)")
+    parser.add_argument("--limit", type=float, metavar="RATIO", help="status 1 if any ratio is larger (default: none)")
     parser.add_argument("--against", metavar="FILE",
                         help="a compare.json of another run: prints the differences of the ratios")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")

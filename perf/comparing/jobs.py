@@ -4,7 +4,7 @@
 Idea     A side is a library with a program that calls it. Its class returns the command that measures a cell; options,
          timing and checks are equal on all sides.
 Holds    Settings that a library would choose itself are removed from the environment. MPICH has no setting that makes
-         waiting ranks yield; if ranks outnumber processors, a preloaded library does.
+         waiting ranks yield; if ranks outnumber processors, a preloaded library makes them yield.
 Next     rounds.py for the order of the launches.
 """
 
@@ -30,10 +30,10 @@ class Broken(Exception):
     """A side could not run: exit status 3."""
 
 
-def require(holds, complaint):
-    """Raises Unusable with the complaint unless the condition holds."""
-    if not holds:
-        raise Unusable(complaint)
+def require(condition, message):
+    """Raises Unusable with the message unless the condition is true."""
+    if not condition:
+        raise Unusable(message)
 
 
 def report(text):
@@ -78,12 +78,12 @@ def run_program(command, timeout, environment=(), **options):
 
     SIGTERM is blocked while the process is created, so that an exception cannot leave an unknown process."""
     process = None
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
                                    env={**clean_environment(), **dict(environment)},
-                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, held), **options)
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, old_mask), **options)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
         out, err = process.communicate(timeout=timeout)
         return out, err or "", process.returncode
     except OSError as error:
@@ -95,7 +95,7 @@ def run_program(command, timeout, environment=(), **options):
             raise Broken(f"no end within {timeout:g} s: {' '.join(command)}") from None
         raise
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
 
 
 def run_json(command, timeout, environment=(), stderr=subprocess.PIPE):
@@ -188,7 +188,7 @@ class OpenMpi:
 
 
 class Mpich:
-    """The peer program under MPICH's launcher; a preloaded library yields if ranks share processors."""
+    """The peer program under MPICH's launcher; a preloaded library makes ranks that share processors yield."""
 
     name = "mpich"
     TCP = ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"]

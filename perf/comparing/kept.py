@@ -21,7 +21,7 @@ def identity_of(options, sides):
             "sides": {side.name: [side.version(), *map(digest, side.files)] for side in sides}}
 
 
-class Kept:
+class CellStore:
     """The finished cells of one run in a folder. Without a folder it stores nothing."""
 
     def __init__(self, folder, run, identity):
@@ -38,7 +38,7 @@ class Kept:
             return None
         return found["rows"] if found["identity"] == self.identity else None
 
-    def store(self, cell, rows):
+    def save(self, cell, rows):
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)

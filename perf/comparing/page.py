@@ -50,11 +50,11 @@ def scale_log(axes, values):
         axes.set_ylim(min(values) / 1.5, max(values) * 1.5)
 
 
-def scale_powers(axes, ticks, words):
-    """Sets a logarithmic x axis to base 2; words(tick) returns the text of a tick."""
+def scale_powers(axes, ticks, text_of):
+    """Sets a logarithmic x axis to base 2; text_of(tick) returns the text of a tick."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks)
-    axes.xaxis.set_major_formatter(lambda value, _: words(round(value)))
+    axes.xaxis.set_major_formatter(lambda value, _: text_of(round(value)))
     axes.minorticks_off()
 
 
@@ -94,9 +94,9 @@ def draw_bars(pyplot, rows):
     shown = [side for side in SIDES if any(row[side[0]] is not None for row in rows)]
     width = 0.8 / max(len(shown), 1)
     for place, (field, label, color, _) in enumerate(shown):
-        here = [(number + (place - (len(shown) - 1) / 2) * width, row[field]) for number, row in enumerate(rows)
+        bars = [(number + (place - (len(shown) - 1) / 2) * width, row[field]) for number, row in enumerate(rows)
                 if row[field] is not None]
-        axes.bar(*zip(*here), width=width, color=color, label=label)
+        axes.bar(*zip(*bars), width=width, color=color, label=label)
     scale_log(axes, [row[side[0]] for row in rows for side in shown])
     axes.set_xticks(range(len(rows)), [place_of(row["nodes"], row["ranks"]).replace(", ", ",\n") for row in rows])
     axes.set_ylabel("microseconds")

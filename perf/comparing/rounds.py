@@ -14,7 +14,7 @@ from comparing.jobs import Broken, OtherLoad, Unusable, report, run_json
 
 WITHOUT_BYTES = ("barrier",)
 CALIBRATOR_FACTOR = 1.5  # a larger ratio of a round's calibrators flags the round
-FOREIGN_LIMIT = 0.1  # processors used by other programs; more flags the round
+FOREIGN_LIMIT = 0.1  # processors used by other programs; a larger value flags the round
 
 
 class Cell:
@@ -79,7 +79,7 @@ def times_by_size(side, cell, timeout):
 
 
 def why_flagged(before_ns, after_ns, foreign):
-    """Returns the reasons for flagging a round: calibrator, load, both or none. foreign: processors used by others."""
+    """Returns the reasons for flagging a round: calibrator, load, both or none. foreign: load of other programs."""
     reasons = []
     if max(before_ns, after_ns) > CALIBRATOR_FACTOR * min(before_ns, after_ns):
         reasons.append("calibrator")
@@ -189,7 +189,7 @@ def times_of(rounds, side, size):
 
 
 def compare_sides(ours, theirs):
-    """Returns the ratio of the medians, and the median and quartiles of the rounds' own ratios."""
+    """Returns the ratio of the medians, and the median and quartiles of the ratios of single rounds."""
     if not ours or not theirs:
         return dict.fromkeys(("ratio", "ratio_paired", "ratio_low", "ratio_high"))
     paired = [one / other for one, other in zip(ours, theirs)]
@@ -245,13 +245,13 @@ def format_share(value):
 
 
 def format_row(row):
-    quarter = "-" if row["ratio_low"] is None else f"{row['ratio_low']:.2f}..{row['ratio_high']:.2f}"
+    quartiles_text = "-" if row["ratio_low"] is None else f"{row['ratio_low']:.2f}..{row['ratio_high']:.2f}"
     spreads = f"{format_share(row['weft_spread'])} / {format_share(row['peer_spread'])}"
     flags = f"{row['flagged_rounds']}/{len(row['rounds'])}"
     return (f"{row['collective']:<15}{row['ranks']:>6}{row['nodes']:>6}{row['bytes']:>9}"
             f"{format_number(row['weft_us'], 11, 3)}{format_number(row['openmpi_us'], 12, 3)}"
             f"{format_number(row['mpich_us'], 12, 3)}{format_number(row['ratio'], 8, 2)}"
-            f"{format_number(row['ratio_paired'], 8, 2)}{quarter:>15}{spreads:>14}"
+            f"{format_number(row['ratio_paired'], 8, 2)}{quartiles_text:>15}{spreads:>14}"
             f"{format_number(row['calibrator_ns'], 8, 0)}{flags:>9}"
             + ("  DISTURBED" if row["flagged_counted"] else "") + ("  FAILED" if row["failures"] else "")
             + ("" if row["checked"] else "  WRONG RESULT"))

@@ -12,13 +12,13 @@ import math
 import statistics
 
 
-def tail(count, most):
-    """Returns the probability of at most `most` heads in `count` throws of a fair coin."""
-    return sum(math.comb(count, heads) for heads in range(most + 1)) / 2**count
+def tail(count, heads_max):
+    """Returns the probability of at most `heads_max` heads in `count` throws of a fair coin."""
+    return sum(math.comb(count, heads) for heads in range(heads_max + 1)) / 2**count
 
 
 def sign_test(ratios):
-    """Returns the probability that equally fast sides give as uneven a count of ratios above 1, or a more uneven one."""
+    """Returns the probability that equally fast sides give a count of ratios above 1 that is at least as uneven."""
     above, below = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
     return min(1.0, 2 * tail(above + below, min(above, below)))
 

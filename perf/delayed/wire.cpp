@@ -43,7 +43,7 @@ std::int64_t now_ns() {
     return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
-[[noreturn]] void give_up(const std::string& what) {
+[[noreturn]] void fail(const std::string& what) {
     std::perror(("delayed_wire: " + what).c_str());
     std::exit(3);
 }
@@ -51,14 +51,14 @@ std::int64_t now_ns() {
 /// Enters a network namespace and opens its interface. The process stays in this namespace.
 int open_interface(const std::string& network) {
     const std::string path = "/run/netns/" + network;
-    const int space = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (space < 0 || ::setns(space, CLONE_NEWNET) != 0) give_up(path);
-    ::close(space);
+    const int name_space = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (name_space < 0 || ::setns(name_space, CLONE_NEWNET) != 0) fail(path);
+    ::close(name_space);
     const int file = ::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     ifreq request{};
     request.ifr_flags = IFF_TUN | IFF_NO_PI;
     std::strncpy(request.ifr_name, "delayed", IFNAMSIZ - 1);
-    if (file < 0 || ::ioctl(file, TUNSETIFF, &request) != 0) give_up("/dev/net/tun");
+    if (file < 0 || ::ioctl(file, TUNSETIFF, &request) != 0) fail("/dev/net/tun");
     return file;
 }
 
@@ -81,8 +81,8 @@ class Wire {
             wait();
             if (polled_.back().revents != 0) return;
             for (std::size_t i = 0; i < interfaces_.size(); ++i)
-                if (polled_[i].revents != 0) take(interfaces_[i]);
-            pass_on();
+                if (polled_[i].revents != 0) read_packets(interfaces_[i]);
+            deliver_due_packets();
         }
     }
 
@@ -97,7 +97,7 @@ class Wire {
         ::ppoll(polled_.data(), polled_.size(), &time, nullptr);
     }
 
-    void take(int file) {
+    void read_packets(int file) {
         while (true) {
             const ssize_t bytes = ::read(file, buffer_.data(), buffer_.size());
             if (bytes <= static_cast<ssize_t>(kDestination)) return;
@@ -108,7 +108,7 @@ class Wire {
         }
     }
 
-    void pass_on() {
+    void deliver_due_packets() {
         while (!held_.empty() && held_.front().due_ns <= now_ns()) {
             const Packet& packet = held_.front();
             // If the receiver's queue is full, the packet is lost, as on any network.
