@@ -24,7 +24,7 @@
 
 namespace weft::micro {
 
-[[noreturn]] inline void give_up(std::string_view text) {
+[[noreturn]] inline void fail(std::string_view text) {
     fmt::print(stderr, "{}: {}\n", ::program_invocation_short_name, text);
     std::_Exit(3);
 }
@@ -33,7 +33,7 @@ inline void require(ssize_t code, std::string_view call) {
         throw std::runtime_error(fmt::format("{}: {}", call, fi_strerror(static_cast<int>(-code))));
 }
 
-/// Facts that a peer needs to write into the buffer.
+/// Values that a peer needs to write into the buffer.
 struct BareAddress {
     std::uint8_t name[256];
     std::size_t name_bytes;
@@ -88,7 +88,7 @@ class BareEndpoint {
     link::Fid<fid_ep> endpoint_;
     link::Fid<fid_mr> region_;
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
-    std::uint64_t key_ = 0;         ///< of the peer's buffer
+    std::uint64_t key_ = 0;         ///< key of the peer's buffer
     std::uint64_t base_ = 0;        ///< start of the peer's buffer in remote addresses
     std::size_t inject_bytes_ = 0;  ///< limit of fi_inject_write()
 

@@ -5,9 +5,9 @@
 //          processors. The selector chooses for each call as in a job. The simulator runs the
 //          programs of all ranks of the candidates. The regret of a call is the simulated time of
 //          the chosen algorithm divided by the least simulated time of a candidate.
-// Holds    Up to kAllSimulated ranks all candidates are simulated. Of larger teams those are
-//          simulated whose predicted time is at most kWorthSimulating times the least. A file can
-//          keep simulated times, which do not depend on the selector.
+// Holds    Up to kAllSimulated ranks all candidates are simulated, with more ranks only candidates
+//          whose predicted time is at most kWorthSimulating times the least. A file can keep
+//          simulated times, which do not depend on the selector.
 // Next     docs/selection.md.
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ class Numbers {
     std::uint64_t state_;
 };
 
-struct Question {
+struct DrawnCall {
     std::string text;
     plan::Machine machine;
     Rank ranks = 1;
@@ -76,7 +76,7 @@ struct CostSet {
     plan::Card card = {};
 };
 
-/// The usual provider, ranks of one node, a slow network, and one whose NICs are shared.
+/// The usual provider, ranks of one node, a slow network, and a network whose NICs are shared.
 std::vector<CostSet> cost_sets() {
     const plan::PutCost usual = run::machine_over("").far;
     return {{"provider", usual},
@@ -99,61 +99,60 @@ std::vector<CostSet> cost_sets() {
 
 /// Sets ranks and nodes.
 Rank draw_team(Numbers& numbers, const CostSet& set, std::uint64_t large_percent,
-               Question& question) {
+               DrawnCall& drawn) {
     constexpr std::array<Rank, 4> kOdd{65, 97, 127, 130};
     constexpr std::uint64_t kOddPercent = 10;
     const std::uint64_t kind = numbers.below(100);
     if (kind < large_percent) {
-        const bool most = numbers.below(2) == 1;
-        question.ranks = most ? 2304 : 1000;
-        return most ? 128 : 7;
+        const bool largest = numbers.below(2) == 1;
+        drawn.ranks = largest ? 2304 : 1000;
+        return largest ? 128 : 7;
     }
-    question.ranks = kind < large_percent + kOddPercent ? kOdd[numbers.below(kOdd.size())]
-                                                        : static_cast<Rank>(2 + numbers.below(63));
-    const auto few = std::min<std::uint64_t>(8, static_cast<std::uint64_t>(question.ranks) - 1);
+    drawn.ranks = kind < large_percent + kOddPercent ? kOdd[numbers.below(kOdd.size())]
+                                                     : static_cast<Rank>(2 + numbers.below(63));
+    const auto few = std::min<std::uint64_t>(8, static_cast<std::uint64_t>(drawn.ranks) - 1);
     const bool each = numbers.below(3) == 0;
-    const Rank nodes = each ? question.ranks : static_cast<Rank>(2 + numbers.below(few));
+    const Rank nodes = each ? drawn.ranks : static_cast<Rank>(2 + numbers.below(few));
     return set.name == std::string_view("memory") ? 1 : nodes;
 }
 
-/// Sets the host with most ranks on a processor: half of the calls have a processor for each rank.
-void draw_host(Numbers& numbers, Rank nodes, Question& question) {
-    plan::Machine& machine = question.machine;
-    const Rank on_node = (question.ranks + nodes - 1) / nodes;
+/// Sets the most crowded host. In half of the calls it has a processor for each rank.
+void draw_host(Numbers& numbers, Rank nodes, DrawnCall& drawn) {
+    plan::Machine& machine = drawn.machine;
+    const Rank on_node = (drawn.ranks + nodes - 1) / nodes;
     machine.host_ranks = machine.host_processors = on_node;
     const std::uint64_t crowd = numbers.below(4);
     if (crowd > 1) return;
     machine.host_processors = std::max<Rank>(1, on_node / 4);
     if (crowd == 1) return;
     // A single host with two processors, or a processor for each node.
-    machine.host_processors = question.ranks > kAllSimulated ? 1 : 2;
-    if (question.ranks <= kAllSimulated) machine.host_ranks = question.ranks;
+    machine.host_processors = drawn.ranks > kAllSimulated ? 1 : 2;
+    if (drawn.ranks <= kAllSimulated) machine.host_ranks = drawn.ranks;
 }
 
-Question draw(Numbers& numbers, const std::vector<CostSet>& sets, std::uint64_t large_percent) {
-    Question question;
+DrawnCall draw(Numbers& numbers, const std::vector<CostSet>& sets, std::uint64_t large_percent) {
+    DrawnCall drawn;
     const CostSet& set = sets[numbers.below(sets.size())];
-    question.machine = run::machine_over("");
-    question.machine.far = set.far;
-    question.machine.card = set.card;
-    const Rank nodes = draw_team(numbers, set, large_percent, question);
-    question.machine.node_of = spread(question.ranks, nodes);
-    question.machine.direct = numbers.below(3) > 0;
-    draw_host(numbers, nodes, question);
+    drawn.machine = run::machine_over("");
+    drawn.machine.far = set.far;
+    drawn.machine.card = set.card;
+    const Rank nodes = draw_team(numbers, set, large_percent, drawn);
+    drawn.machine.node_of = spread(drawn.ranks, nodes);
+    drawn.machine.direct = numbers.below(3) > 0;
+    draw_host(numbers, nodes, drawn);
     const auto& row = collectives::kCollectives[numbers.below(collectives::kCollectives.size())];
     const std::uint64_t bytes = std::uint64_t{8} << numbers.below(20);
-    question.call.collective = collectives::kCollectives[static_cast<std::size_t>(row.even)].name;
+    drawn.call.collective = collectives::kCollectives[static_cast<std::size_t>(row.even)].name;
     if (row.has_data()) {
-        question.call.elements = bytes / sizeof(double);
-        question.call.element_bytes = sizeof(double);
-        question.call.bit_identical = row.reduces();
-        question.call.counted = row.has_counts();
+        drawn.call.elements = bytes / sizeof(double);
+        drawn.call.element_bytes = sizeof(double);
+        drawn.call.bit_identical = row.reduces();
+        drawn.call.counted = row.has_counts();
     }
-    question.text =
-        fmt::format("{} ranks={} nodes={} bytes={} costs={} direct={} host={}/{}", row.name,
-                    question.ranks, nodes, bytes, set.name, question.machine.direct,
-                    question.machine.host_ranks, question.machine.host_processors);
-    return question;
+    drawn.text = fmt::format("{} ranks={} nodes={} bytes={} costs={} direct={} host={}/{}",
+                             row.name, drawn.ranks, nodes, bytes, set.name, drawn.machine.direct,
+                             drawn.machine.host_ranks, drawn.machine.host_processors);
+    return drawn;
 }
 
 /// Simulated times by call and algorithm.
@@ -169,15 +168,15 @@ class Simulated {
         if (!path.empty()) out_.open(path, std::ios::app);
     }
     /// Returns nothing if the algorithm does not support the team size.
-    std::optional<plan::Time> of(const Question& question, const plan::Candidate& candidate) {
-        const std::string key = question.text + " " + candidate.algorithm;
+    std::optional<plan::Time> of(const DrawnCall& drawn, const plan::Candidate& candidate) {
+        const std::string key = drawn.text + " " + candidate.algorithm;
         auto known = times_.find(key);
         if (known == times_.end()) {
-            lab::Programs programs{.size = question.ranks};
+            lab::Programs programs{.size = drawn.ranks};
             programs.program_of = candidate.program;
             programs.banks = candidate.banks;
-            const auto call = lab::simulate_call(
-                programs, run::vector_of(question.ranks, question.call), question.machine);
+            const auto call = lab::simulate_call(programs, run::vector_of(drawn.ranks, drawn.call),
+                                                 drawn.machine);
             known = times_.emplace(key, call ? call->in_stream : -1).first;
             if (out_.is_open()) out_ << known->second << '\t' << key << '\n' << std::flush;
         }
@@ -189,7 +188,7 @@ class Simulated {
     std::ofstream out_;
 };
 
-struct Answer {
+struct Comparison {
     std::string chosen;
     std::string best;
     plan::Time chosen_time = 0;
@@ -201,53 +200,52 @@ struct Answer {
     }
 };
 
-plan::Choice select(const Question& question, plan::Scope scope) {
-    const auto candidates =
-        run::candidates_for(question.machine, question.ranks, question.call, scope);
-    return *plan::select(question.machine, question.ranks, *candidates,
-                         run::vector_of(question.ranks, question.call),
-                         {.bit_identical = question.call.bit_identical}, scope);
+plan::Choice select(const DrawnCall& drawn, plan::Scope scope) {
+    const auto candidates = run::candidates_for(drawn.machine, drawn.ranks, drawn.call, scope);
+    return *plan::select(drawn.machine, drawn.ranks, *candidates,
+                         run::vector_of(drawn.ranks, drawn.call),
+                         {.bit_identical = drawn.call.bit_identical}, scope);
 }
 
-Answer ask(const Question& question, Simulated& simulated, bool in_detail) {
-    Answer answer;
+Comparison compare(const DrawnCall& drawn, Simulated& simulated, bool in_detail) {
+    Comparison comparison;
     const std::clock_t begin = std::clock();
-    answer.chosen = select(question, plan::Scope::chosen).algorithm();
-    answer.milliseconds = static_cast<double>(std::clock() - begin) * 1e3 / CLOCKS_PER_SEC;
-    const plan::Choice all = select(question, plan::Scope::all);
+    comparison.chosen = select(drawn, plan::Scope::chosen).algorithm();
+    comparison.milliseconds = static_cast<double>(std::clock() - begin) * 1e3 / CLOCKS_PER_SEC;
+    const plan::Choice all = select(drawn, plan::Scope::all);
     const auto least = static_cast<double>(all.candidates[all.chosen].in_stream);
     for (const plan::RankedCandidate& ranked : all.candidates) {
         const auto predicted = static_cast<double>(ranked.in_stream);
-        const bool is_chosen = ranked.algorithm == answer.chosen;
-        const bool is_late = question.ranks > kAllSimulated && predicted > kWorthSimulating * least;
-        if (!ranked.fulfils || (is_late && !is_chosen)) continue;
+        const bool is_chosen = ranked.algorithm == comparison.chosen;
+        const bool is_slow = drawn.ranks > kAllSimulated && predicted > kWorthSimulating * least;
+        if (!ranked.fulfils || (is_slow && !is_chosen)) continue;
         const auto candidate =
-            run::candidate_for(question.machine, question.ranks, question.call, ranked.algorithm);
-        const auto time = simulated.of(question, *candidate);
+            run::candidate_for(drawn.machine, drawn.ranks, drawn.call, ranked.algorithm);
+        const auto time = simulated.of(drawn, *candidate);
         if (!time) continue;
         if (in_detail)
             fmt::print("{:>14.3f} us, predicted {:>14.3f} us, {:.3f}: {}\n",
                        plan::nanoseconds(*time) * 1e-3, predicted * 1e-6,
                        predicted / static_cast<double>(*time), ranked.algorithm);
-        if (is_chosen) answer.chosen_time = *time;
-        if (!answer.best.empty() && *time >= answer.best_time) continue;
-        answer.best_time = *time;
-        answer.best = ranked.algorithm;
+        if (is_chosen) comparison.chosen_time = *time;
+        if (!comparison.best.empty() && *time >= comparison.best_time) continue;
+        comparison.best_time = *time;
+        comparison.best = ranked.algorithm;
     }
-    return answer;
+    return comparison;
 }
 
-/// Figures of some calls, with a text for each.
-class Figures {
+/// Values of some calls, with a text for each.
+class Values {
   public:
-    void add(double figure, std::string text) { all_.emplace_back(figure, std::move(text)); }
+    void add(double value, std::string text) { all_.emplace_back(value, std::move(text)); }
     void print(const std::string& name) {
         if (all_.empty()) return;
         std::ranges::sort(all_);
-        fmt::print("{:24} {:5} calls: median {:.3f}, 95 % {:.3f}, 99 % {:.3f}, most {:.3f}\n", name,
-                   all_.size(), part(0.5), part(0.95), part(0.99), all_.back().first);
+        fmt::print("{:24} {:5} calls: median {:.3f}, 95 % {:.3f}, 99 % {:.3f}, largest {:.3f}\n",
+                   name, all_.size(), part(0.5), part(0.95), part(0.99), all_.back().first);
     }
-    /// Prints the calls with the largest figures above `least`.
+    /// Prints the calls with the largest values above `least`.
     void print_worst(std::size_t count, double least) const {
         for (std::size_t i = all_.size(); i-- > 0 && i + count >= all_.size();)
             if (all_[i].first > least) fmt::print("  {:.3f} {}\n", all_[i].first, all_[i].second);
@@ -274,7 +272,7 @@ int main(int argument_count, char** arguments) {
     line.option("--calls", calls, "Number of calls").within(1, 1'000'000);
     line.option("--seed", seed, "Seed of the calls").within(0, 1'000'000);
     line.option("--large", large, "Percent of calls of 1000 and 2304 ranks").within(0, 100);
-    line.option("--detail", detail, "Ask this call only, and print all candidates")
+    line.option("--detail", detail, "Simulate this call only, and print all candidates")
         .within(0, 1'000'000);
     line.option("--worst", worst, "How many of the worst calls to print").within(0, 1'000'000);
     line.option("--cache", cache, "File that keeps simulated times between runs");
@@ -282,23 +280,23 @@ int main(int argument_count, char** arguments) {
     const std::vector<CostSet> sets = cost_sets();
     Simulated simulated(cache);
     Numbers numbers(static_cast<std::uint64_t>(seed));
-    std::map<std::string, Figures> regrets;
-    Figures times;
+    std::map<std::string, Values> regrets;
+    Values times;
     for (int i = 0; i < calls; ++i) {
-        const Question question = draw(numbers, sets, static_cast<std::uint64_t>(large));
+        const DrawnCall drawn = draw(numbers, sets, static_cast<std::uint64_t>(large));
         if (detail && *detail != i) continue;
-        const Answer answer = ask(question, simulated, detail.has_value());
+        const Comparison comparison = compare(drawn, simulated, detail.has_value());
         const std::string text =
-            fmt::format("{}: {}: {}, best {} ({:.1f} us)", i, question.text, answer.chosen,
-                        answer.best, plan::nanoseconds(answer.best_time) * 1e-3);
-        const bool crowded = question.machine.crowded();
+            fmt::format("{}: {}: {}, best {} ({:.1f} us)", i, drawn.text, comparison.chosen,
+                        comparison.best, plan::nanoseconds(comparison.best_time) * 1e-3);
+        const bool crowded = drawn.machine.crowded();
         for (const std::string& key :
              {std::string("all"), std::string(crowded ? "shared processors" : "own processors"),
-              std::string(question.ranks > kAllSimulated ? "1000 and more ranks" : "up to 130")})
-            regrets[key].add(answer.regret(), text);
-        times.add(answer.milliseconds, text);
+              std::string(drawn.ranks > kAllSimulated ? "1000 and more ranks" : "up to 130")})
+            regrets[key].add(comparison.regret(), text);
+        times.add(comparison.milliseconds, text);
     }
-    for (auto& [name, figures] : regrets) figures.print(name);
+    for (auto& [name, values] : regrets) values.print(name);
     constexpr double kWorthPrinting = 1.02;
     regrets["all"].print_worst(static_cast<std::size_t>(worst), kWorthPrinting);
     times.print("ms of a first choice");

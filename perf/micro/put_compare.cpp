@@ -34,11 +34,11 @@ using weft::lab::Json;
 using weft::lab::median;
 using weft::micro::BareAddress;
 using weft::micro::BareEndpoint;
-using weft::micro::give_up;
+using weft::micro::fail;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
-constexpr int kTurns = 500;  ///< round trips of a round, a tenth above 4096 bytes
+constexpr int kTurns = 500;  ///< round trips in a round; a tenth above 4096 bytes
 constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
 
 std::size_t window_of(std::size_t bytes) {
@@ -120,15 +120,15 @@ class Copy final : public Side {
             // Without the fence, the compiler could omit all copies but the last.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
-        raise();
+        set_flag();
     }
 
   private:
     void send(std::size_t bytes) {
         if (bytes > sizeof turn_) std::memcpy(peer_memory_ + 64, source_.data(), bytes);
-        raise();
+        set_flag();
     }
-    void raise() {
+    void set_flag() {
         std::atomic_ref(*reinterpret_cast<std::uint64_t*>(peer_memory_))
             .store(turn_, std::memory_order_release);
     }
@@ -176,7 +176,7 @@ class Bare final : public Side, private BareEndpoint {
         std::array<fi_cq_data_entry, 16> entries;
         const ssize_t got = fi_cq_read(completions_.get(), entries.data(), entries.size());
         if (got == -FI_EAGAIN) return;
-        if (got < 0) give_up("completion with an error");
+        if (got < 0) fail("completion with an error");
         for (ssize_t i = 0; i < got; ++i) {
             const auto& entry = entries[static_cast<std::size_t>(i)];
             if ((entry.flags & FI_REMOTE_WRITE) != 0) {
@@ -291,7 +291,7 @@ Json to_json(const Figures& found) {
 int run(int rounds, bool json) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
-    if (world.size() != 2) give_up("expected two ranks");
+    if (world.size() != 2) fail("expected two ranks");
     const bool one_node = runtime.nodes() == 1;
     Weft ours(world);
     std::unique_ptr<Side> bare;

@@ -2,10 +2,10 @@
 // reduce_passes.cpp - times reduce_many() against a bare loop with constant numbers of operands and
 // targets.
 //
-// Idea     Sums of 2 to 8 operands into 1 to 8 targets, in one thread, with buffers that are used
-//          repeatedly. The bare loop has the numbers of operands and targets as constants, and is
-//          compiled with the flags of the kernels. reduce_many() gets lists of operands and
-//          targets. Both are timed alternately, round by round, and the best round counts.
+// Idea     Times sums of 2 to 8 operands into 1 to 8 targets, in one thread, with buffers that
+//          are used repeatedly. The bare loop has the numbers of operands and targets as
+//          constants, and is compiled with the flags of the kernels. reduce_many() gets lists of
+//          operands and targets. Both are timed alternately, and the best round counts.
 //          Usage: perf_reduce_passes [--rounds R]
 // Holds    GB/s count each byte of an operand and of a target once.
 // Next     src/run/reduce/kernel_passes.hpp for the kernels.
@@ -96,8 +96,8 @@ Rates measure(const Buffers& in, const Buffers& out, std::size_t bytes, int roun
     const auto operands = in.first(kOperands);
     std::array<const std::byte*, kOperands> from;
     std::copy(operands.begin(), operands.end(), from.begin());
-    const std::size_t handled = (kOperands + kTargets) * bytes;
-    const std::size_t repetitions = std::max<std::size_t>(1, kRoundBytes / handled);
+    const std::size_t processed = (kOperands + kTargets) * bytes;
+    const std::size_t repetitions = std::max<std::size_t>(1, kRoundBytes / processed);
     double weft_seconds = std::numeric_limits<double>::infinity();
     double bare_seconds = weft_seconds;
     for (int round = 0; round < rounds; ++round) {
@@ -112,7 +112,7 @@ Rates measure(const Buffers& in, const Buffers& out, std::size_t bytes, int roun
         weft_seconds = std::min(weft_seconds, seconds_of(repetitions, by_weft));
         bare_seconds = std::min(bare_seconds, seconds_of(repetitions, by_bare_loop));
     }
-    const auto gigabytes = static_cast<double>(handled) * 1e-9;
+    const auto gigabytes = static_cast<double>(processed) * 1e-9;
     return {gigabytes / weft_seconds, gigabytes / bare_seconds};
 }
 

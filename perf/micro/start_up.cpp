@@ -104,12 +104,12 @@ int main() {
     if (started != nullptr)
         phases.add("launch",
                    1e-9 * (static_cast<double>(begun_ns) - std::strtod(started, nullptr)));
-    auto made = run::Runtime::create(environ);
-    if (!made) {
-        fmt::print(stderr, "start_up: {}\n", made.failure().text);
+    auto created = run::Runtime::create(environ);
+    if (!created) {
+        fmt::print(stderr, "start_up: {}\n", created.failure().text);
         return 3;
     }
-    run::Runtime& runtime = **made;
+    run::Runtime& runtime = **created;
     phases.end("start_up");
     for (const run::Job::Phase& phase : runtime.job().phases)
         phases.add(phase.name, 1e-9 * static_cast<double>(phase.ns));
@@ -126,7 +126,7 @@ int main() {
     const Memory memory = read_memory(runtime);
     const auto sums = over_ranks(world, {memory.pss, memory.rss, memory.segment}, Op::sum);
     const auto times = over_ranks(world, phases.seconds(), Op::max);
-    const bool speaks = runtime.job().bootstrap->rank() == 0;
+    const bool prints = runtime.job().bootstrap->rank() == 0;
     lab::Json result{{"ranks", static_cast<int>(ranks)},
                      {"nodes", runtime.job().nodes},
                      {"provider", runtime.job().provider},
@@ -136,6 +136,6 @@ int main() {
                      {"segment_mapped_bytes", runtime.layout().bytes}};
     for (std::size_t i = 0; i < times.size(); ++i) result["phases_s"][phases.names()[i]] = times[i];
     require(runtime.finalize());
-    if (speaks) lab::print_json(result);
+    if (prints) lab::print_json(result);
     return 0;
 }

@@ -53,17 +53,17 @@ const weft::collectives::CollectiveTraits& traits_of(const Options& options) {
 }
 
 void declare(weft::lab::CommandLine& line, Options& options) {
-    line.option("--collective", options.collective, "What to call")
+    line.option("--collective", options.collective, "Collective to call")
         .required()
         .one_of(weft::peer::collective_names());
     line.option("--type", options.type, "Element type, by weft's name");
-    line.option("--op", options.op, "Reduction");
+    line.option("--op", options.op, "Operation of reductions");
     line.option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M");
     line.option("--iterations", options.measuring.iterations,
                 "Timed calls in all (0: as many as fit into --seconds)");
-    line.option("--seconds", options.measuring.seconds, "Time for one size, all batches")
+    line.option("--seconds", options.measuring.seconds, "Time for all batches of one size")
         .within(1e-3, 3600.0);
-    line.option("--batches", options.measuring.batches, "Samples").within(1, 1'000'000);
+    line.option("--batches", options.measuring.batches, "Number of samples").within(1, 1'000'000);
     line.option("--warmup", options.measuring.warmup, "Calls before anything is timed");
     line.option("--loop", options.loop, "How calls follow each other")
         .one_of({"back-to-back", "separated"});
@@ -75,7 +75,7 @@ void declare(weft::lab::CommandLine& line, Options& options) {
 }
 
 /// Returns the problem with the type and the operation; empty if they are valid.
-std::string read_call(Options& options) {
+std::string check_call(Options& options) {
     const auto type = weft::base::parse_type(options.type);
     if (!type) return type.failure().within("--type").text;
     const auto op = weft::base::parse_op(options.op);
@@ -85,12 +85,12 @@ std::string read_call(Options& options) {
     options.call.op = *op;
     if (weft::peer::mpi_type(*type) == MPI_DATATYPE_NULL)
         return fmt::format("--type: MPI has no {}", options.type);
-    return traits_of(options).reduces() ? weft::peer::why_not(*type, *op) : std::string();
+    return traits_of(options).reduces() ? weft::peer::reason_of_refusal(*type, *op) : std::string();
 }
 
 /// Returns the problem with the values of the options; empty if they are valid.
 std::string complete(Options& options, int size) {
-    if (std::string complaint = read_call(options); !complaint.empty()) return complaint;
+    if (std::string problem = check_call(options); !problem.empty()) return problem;
     auto bytes = weft::base::parse_bytes_list(options.bytes_text);
     if (!bytes) return bytes.failure().within("--bytes").text;
     const std::size_t element = weft::base::size_of(options.call.type);
@@ -154,8 +154,8 @@ bool run(const Options& options, const Job& job) {
                 {"loop", options.loop},
                 {"buffers", options.buffers},
                 {"results", Json::array()}};
-    const bool speaks = job.rank() == 0;
-    if (speaks && !options.json)
+    const bool prints = job.rank() == 0;
+    if (prints && !options.json)
         fmt::print("{} on {} ranks, {}\n{:>10} {:>12} {:>10} {:>10} {:>10} {:>10}\n",
                    options.collective, job.size(), library_version(), "bytes", "iterations",
                    "min_us", "median_us", "p99_us", "max_us");
@@ -163,10 +163,10 @@ bool run(const Options& options, const Job& job) {
     for (const std::uint64_t bytes : options.bytes) {
         const Measurement measurement = measure_one(options, bytes);
         right = right && measurement.checked;
-        if (speaks && options.json) object["results"].push_back(describe(measurement, bytes));
-        if (speaks && !options.json) print_line(measurement, bytes);
+        if (prints && options.json) object["results"].push_back(describe(measurement, bytes));
+        if (prints && !options.json) print_line(measurement, bytes);
     }
-    if (speaks && options.json) weft::lab::print_json(object);
+    if (prints && options.json) weft::lab::print_json(object);
     return right;
 }
 
@@ -176,9 +176,9 @@ std::optional<int> read_options(int argument_count, char** arguments, Options& o
     weft::lab::CommandLine line("mpi_bench", "Times collective calls of an MPI library.");
     declare(line, options);
     if (const auto status = line.read(argument_count, arguments, job.rank() == 0)) return status;
-    const std::string complaint = complete(options, job.size());
-    if (complaint.empty()) return std::nullopt;
-    if (job.rank() == 0) fmt::print(stderr, "{}\n", complaint);
+    const std::string problem = complete(options, job.size());
+    if (problem.empty()) return std::nullopt;
+    if (job.rank() == 0) fmt::print(stderr, "{}\n", problem);
     return 2;
 }
 
@@ -190,8 +190,8 @@ int main(int argument_count, char** arguments) {
     {
         const Job job;
         Options options;
-        if (const auto refused = read_options(argument_count, arguments, options, job))
-            status = *refused;
+        if (const auto early_status = read_options(argument_count, arguments, options, job))
+            status = *early_status;
         else
             status = run(options, job) ? 0 : 1;
     }

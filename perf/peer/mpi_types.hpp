@@ -54,7 +54,7 @@ inline MPI_Op mpi_op(Op op) {
 }
 
 /// Returns the reason why MPI cannot reduce this type by this operation; empty if it can.
-inline std::string why_not(Type type, Op op) {
+inline std::string reason_of_refusal(Type type, Op op) {
     const bool logical = op == Op::land || op == Op::lor || op == Op::lxor;
     const bool bitwise = op == Op::band || op == Op::bor || op == Op::bxor;
     const bool floating =

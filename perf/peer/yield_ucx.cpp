@@ -6,7 +6,7 @@
 //          takes some milliseconds, until the kernel preempts the spinning rank, which dominates
 //          every measured time. This library yields after each call without progress.
 // Holds    perf/compare preloads it only if ranks outnumber processors; otherwise it would slow the
-//          peer by at least 0.2 us a call.
+//          peer by at least 0.2 us in each call.
 // Next     docs/performance.md.
 #include <dlfcn.h>
 #include <sched.h>

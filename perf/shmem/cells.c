@@ -22,7 +22,7 @@ typedef struct {
     uint64_t signal_word;
     char large[kLarge];
 } memory;
-static memory* at; /* in the heap: access to static variables differs most between libraries */
+static memory* shared; /* in the heap: access to static variables differs most between libraries */
 static long source_word = 5;
 static char source[kLarge];
 static long sync_words[2][SHMEM_BCAST_SYNC_SIZE];
@@ -66,9 +66,9 @@ static void measure(const char* name, const char* unit, long (*calls)(long count
     count = count * scale < 1 ? 1 : (long)(count * scale);
     for (int i = 0; i < kRepeats; ++i) {
         shmem_barrier_all();
-        const double began = now_us();
+        const double start = now_us();
         const long made = calls(count);
-        const double each = (now_us() - began) / (made == 0 ? 1 : made);
+        const double each = (now_us() - start) / (made == 0 ? 1 : made);
         values[i] = unit[0] == 'u' ? each : unit[0] == 'M' ? 1 / each : bytes / each * 1e-3;
         shmem_barrier_all();
     }
@@ -81,9 +81,9 @@ static long put_ping_pong(long count) {
     static long round = 0;
     for (long i = 0; i < count; ++i) {
         ++round;
-        if (me == 0) shmem_long_p(&at->word, round, 1);
-        shmem_long_wait_until(&at->word, SHMEM_CMP_EQ, round);
-        if (me == 1) shmem_long_p(&at->word, round, 0);
+        if (me == 0) shmem_long_p(&shared->word, round, 1);
+        shmem_long_wait_until(&shared->word, SHMEM_CMP_EQ, round);
+        if (me == 1) shmem_long_p(&shared->word, round, 0);
     }
     return 2 * count;
 }
@@ -92,43 +92,43 @@ static long signal_ping_pong(long count) {
     static uint64_t round = 0;
     for (long i = 0; i < count; ++i) {
         ++round;
-        if (me == 0) put_signal(&at->answer, &source_word, &at->signal_word, round, 1);
-        shmem_long_wait_until((long*)&at->signal_word, SHMEM_CMP_EQ, (long)round);
-        if (me == 1) put_signal(&at->answer, &source_word, &at->signal_word, round, 0);
+        if (me == 0) put_signal(&shared->answer, &source_word, &shared->signal_word, round, 1);
+        shmem_long_wait_until((long*)&shared->signal_word, SHMEM_CMP_EQ, (long)round);
+        if (me == 1) put_signal(&shared->answer, &source_word, &shared->signal_word, round, 0);
     }
-    wrong |= at->answer != source_word;
+    wrong |= shared->answer != source_word;
     return 2 * count;
 }
 static long put_rate(long count) {
     if (me != 0) return 1;
-    for (long i = 0; i < count; ++i) shmem_long_p(&at->word, i, 1);
+    for (long i = 0; i < count; ++i) shmem_long_p(&shared->word, i, 1);
     shmem_quiet();
-    wrong |= shmem_long_g(&at->word, 1) != count - 1;
+    wrong |= shmem_long_g(&shared->word, 1) != count - 1;
     return count;
 }
 static long fetch_add(long count) {
     if (me != 0) return 1;
-    for (long i = 0; i < count; ++i) (void)shmem_long_atomic_fetch_add(&at->counter, 1, 1);
+    for (long i = 0; i < count; ++i) (void)shmem_long_atomic_fetch_add(&shared->counter, 1, 1);
     return count;
 }
 static long add_rate(long count) {
     if (me != 0) return 1;
-    const long before = shmem_long_atomic_fetch(&at->counter, 1);
-    for (long i = 0; i < count; ++i) shmem_long_atomic_add(&at->counter, 1, 1);
+    const long before = shmem_long_atomic_fetch(&shared->counter, 1);
+    for (long i = 0; i < count; ++i) shmem_long_atomic_add(&shared->counter, 1, 1);
     shmem_quiet();
-    wrong |= shmem_long_atomic_fetch(&at->counter, 1) != before + count;
+    wrong |= shmem_long_atomic_fetch(&shared->counter, 1) != before + count;
     return count;
 }
 static long get_word(long count) {
     long seen = 0;
     if (me != 0) return 1;
-    for (long i = 0; i < count; ++i) seen |= shmem_long_g(&at->answer, 1);
+    for (long i = 0; i < count; ++i) seen |= shmem_long_g(&shared->answer, 1);
     wrong |= seen != source_word;
     return count;
 }
 static long put_large(long count) {
     if (me != 0) return 1;
-    for (long i = 0; i < count; ++i) shmem_putmem(at->large, source, kLarge, 1);
+    for (long i = 0; i < count; ++i) shmem_putmem(shared->large, source, kLarge, 1);
     shmem_quiet();
     return count;
 }
@@ -137,20 +137,20 @@ static long barrier(long count) {
     return count;
 }
 static long broadcast_word(long count) {
-    for (long i = 0; i < count; ++i) broadcast(&at->answer, &source_word, 1);
-    wrong |= me != 0 && at->answer != source_word;
+    for (long i = 0; i < count; ++i) broadcast(&shared->answer, &source_word, 1);
+    wrong |= me != 0 && shared->answer != source_word;
     return count;
 }
 static long broadcast_large(long count) {
-    for (long i = 0; i < count; ++i) broadcast(at->large, source, kLarge / sizeof(long));
+    for (long i = 0; i < count; ++i) broadcast(shared->large, source, kLarge / sizeof(long));
     return count;
 }
 
 int main(int argc, char** argv) {
     if (argc > 1) scale = atof(argv[1]);
     shmem_init();
-    at = shmem_malloc(sizeof *at);
-    memset(at, 0, sizeof *at);
+    shared = shmem_malloc(sizeof *shared);
+    memset(shared, 0, sizeof *shared);
     me = shmem_my_pe();
     pes = shmem_n_pes();
     memset(source, 3, sizeof source);
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     measure("broadcast-1MiB", "us", broadcast_large, 0, 200);
     if (me == 0) printf("checked %d -\n", wrong == 0 && source[7] == 3);
     fflush(stdout);
-    shmem_free(at);
+    shmem_free(shared);
     shmem_finalize();
     return wrong;
 }
