@@ -58,6 +58,7 @@ struct GenerateRequest {
     /// Segments run one after the other (interleave.hpp): in a part of another program, or because
     /// put targets have no room for several.
     bool one_at_a_time = false;
+    bool is_part = false;  ///< the program becomes a part of another one (plan/schedule/splice.hpp)
 };
 
 /// Returns the layout of a request; a single node if none was given.

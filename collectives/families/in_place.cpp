@@ -30,16 +30,18 @@
 //            reduce_scatter 2 n (n - 1)             a rank reads n blocks and writes one
 //            scan           3 n (n - 1)             read (2n - 1) m, written n m
 //            exscan         (3n - 1) (n - 1)        n > 2: read 3 (n - 2) m, written 2 (n - 2) m
-// Memory   No put targets. One cell for each rank and each purpose of a signal. An exscan has two
-//          slices of scratch (one for four ranks), and an allreduce of two short vectors in place
-//          one scratch vector.
+// Memory   No put targets. One cell for each purpose of a signal and each other rank, or for all
+//          other ranks together if only the root exposes memory. An exscan has two slices of
+//          scratch (one for four ranks), and an allreduce of two short vectors in place one scratch
+//          vector.
 // Good for Long vectors and blocks on one node. In scans no rank waits for another rank's result.
 // Holds    Combines in rank order; one rank computes each element, or both in the same order. Not
-//          synchronizing: broadcast, gather, scatter. Every number (slot) has one sender: purpose x
-//          n + rank. Memory is exposed until the end of the call, and for writing only if peers
-//          write to it. Input and output may be the same memory, also on some ranks only: all
-//          reads of a unit are before its write. Put targets do not limit the size, so the segments
-//          of a request are ignored.
+//          synchronizing: broadcast, gather, scatter. The number (slot) of a signal is the distance
+//          from its sender, after the numbers of other purposes. Memory is exposed until the end of
+//          the call, and for writing only if peers write to it. Input and output may be the same
+//          memory, also on some ranks only: all reads of a unit are before its write. Put targets
+//          do not limit the size, so the segments of a request are ignored, except in a part of a
+//          composed program (hierarchical): its parts are in one loop over the segments.
 // Next     src/base/reach.hpp for the contents of a signal; ../scan/mapped_linear.cpp.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
@@ -85,9 +87,10 @@ enum class Purpose : std::uint8_t {
 
 class InPlaceWriter {
   public:
-    InPlaceWriter(plan::Builder& builder, const CollectiveTraits& traits,
+    InPlaceWriter(BlockWriter& writer, const CollectiveTraits& traits,
                   const GenerateRequest& request)
-        : builder_(builder),
+        : writer_(writer),
+          builder_(writer.builder()),
           traits_(traits),
           rank_(request.rank),
           size_(request.size),
@@ -106,7 +109,10 @@ class InPlaceWriter {
             twice ? reduce_twice() : reduce_slices();
         else
             halves ? copy_halves() : copy_blocks();
-        if (size_ > 1) builder_.reserve_slots((as_u32(Purpose::done) + 1) * as_u32(size_));
+        std::uint32_t numbers = 0;
+        for (const Purpose purpose : {Purpose::input, Purpose::output, Purpose::done})
+            numbers += numbers_of(purpose);
+        if (size_ > 1) builder_.reserve_slots(numbers);
     }
 
   private:
@@ -130,16 +136,16 @@ class InPlaceWriter {
                     expose_input(peer, number);
             });
             const std::uint32_t own = block_of(rank_, rank_);
-            builder_.copy(plan::output(own), plan::input(own));
+            builder_.copy(writer_.output(own), writer_.input(own));
         }
         for_each_other([&](Rank peer) {
             if (!exposes(peer)) return;
             const std::uint32_t number = block_of(peer, rank_);
             await(peer, gathers ? Purpose::output : Purpose::input);
             if (gathers)
-                builder_.copy(output(peer, number), plan::input(number));
+                builder_.copy(output(peer, number), writer_.input(number));
             else
-                builder_.copy(plan::output(number), input(peer, number));
+                builder_.copy(writer_.output(number), input(peer, number));
             signal_done(peer);
         });
         if (exposes(rank_)) await_all(Purpose::done);
@@ -152,13 +158,13 @@ class InPlaceWriter {
         const Rank other = 1 - rank_;
         if (rank_ == root_) {
             expose_input(other, 1);
-            builder_.copy(plan::output(0, 2), plan::input(0, 2));
+            builder_.copy(writer_.output(0, 2), writer_.input(0, 2));
             await(other, Purpose::output);
-            builder_.copy(output(other, 0), plan::input(0));
+            builder_.copy(output(other, 0), writer_.input(0));
         } else {
             expose_output(other, 0);
             await(other, Purpose::input);
-            builder_.copy(plan::output(1), input(other, 1));
+            builder_.copy(writer_.output(1), input(other, 1));
         }
         finish_with_all();
     }
@@ -177,7 +183,7 @@ class InPlaceWriter {
             expose_input(peer, number_of(peer));
             expose_output(peer, number_of(peer));
         });
-        builder_.copy(plan::output(own_), plan::input(own_));
+        builder_.copy(writer_.output(own_), writer_.input(own_));
         for_each_other([&](Rank peer) {
             if (!copies_for(peer)) return;
             swap_with(peer, number_of(peer), own_);
@@ -194,7 +200,7 @@ class InPlaceWriter {
         const std::uint32_t theirs = 2 * number_of(other);
         expose_input(other, theirs + 1 - own_);
         expose_output(other, theirs + 1 - own_);
-        builder_.copy(plan::output(own, 2), plan::input(own, 2));
+        builder_.copy(writer_.output(own, 2), writer_.input(own, 2));
         swap_with(other, theirs + own_, own + own_);
         finish_with_all();
     }
@@ -202,8 +208,8 @@ class InPlaceWriter {
     void swap_with(Rank peer, std::uint32_t mine, std::uint32_t theirs) {
         await(peer, Purpose::input);
         await(peer, Purpose::output);
-        const plan::Block to[] = {plan::output(mine), output(peer, theirs)};
-        const plan::Block from[] = {input(peer, theirs), plan::input(mine)};
+        const plan::Block to[] = {writer_.output(mine), output(peer, theirs)};
+        const plan::Block from[] = {input(peer, theirs), writer_.input(mine)};
         builder_.copy(to, from);
     }
 
@@ -218,7 +224,8 @@ class InPlaceWriter {
 
     void reduce_slices() {
         if (size_ == 1) {
-            if (is_written(rank_) || traits_.blocks()) builder_.copy(plan::output(), plan::input());
+            if (is_written(rank_) || traits_.blocks())
+                builder_.copy(writer_.output(0), writer_.input(0));
             return;
         }
         for_each_other([&](Rank peer) {
@@ -260,7 +267,7 @@ class InPlaceWriter {
         for (Rank rank = 1; rank < last; ++rank) {
             const plan::Block next = rank + 1 == last
                                          ? output(last, own_)
-                                         : plan::scratch(number_of(rank - 1) % 2, own_);
+                                         : writer_.scratch(number_of(rank - 1) % 2, own_);
             builder_.reduce(next, {sum, input(rank, own_)});
             builder_.copy(output(rank, own_), sum);
             sum = next;
@@ -272,9 +279,9 @@ class InPlaceWriter {
     void reduce_twice() {
         expose_input(1 - rank_, 0, 2);
         await(1 - rank_, Purpose::input);
-        builder_.reduce(plan::scratch(0, 0, 2), {input(0, 0, 2), input(1, 0, 2)});
+        builder_.reduce(writer_.scratch(0, 0, 2), {input(0, 0, 2), input(1, 0, 2)});
         finish_with_all();
-        builder_.copy(plan::output(0, 2), plan::scratch(0, 0, 2));
+        builder_.copy(writer_.output(0, 2), writer_.scratch(0, 0, 2));
     }
 
     // --- signals and blocks --------------------------------------------------------------------
@@ -286,13 +293,14 @@ class InPlaceWriter {
         for (Rank ahead = 1; ahead < size_; ++ahead) visit((rank_ + ahead) % size_);
     }
     void expose_input(Rank to, std::uint32_t first, std::uint32_t count = 1) {
-        builder_.expose(to, signal_of(Purpose::input, rank_), plan::input(first, count));
+        builder_.expose(to, signal_of(Purpose::input, rank_, to), writer_.input(first, count));
     }
     void expose_output(Rank to, std::uint32_t first) {
-        builder_.expose(to, signal_of(Purpose::output, rank_), plan::output(first), plan::kWritten);
+        builder_.expose(to, signal_of(Purpose::output, rank_, to), writer_.output(first),
+                        plan::kWritten);
     }
-    void signal_done(Rank to) { builder_.signal(to, signal_of(Purpose::done, rank_)); }
-    void await(Rank from, Purpose purpose) { builder_.wait(from, signal_of(purpose, from)); }
+    void signal_done(Rank to) { builder_.signal(to, signal_of(Purpose::done, rank_, to)); }
+    void await(Rank from, Purpose purpose) { builder_.wait(from, signal_of(purpose, from, rank_)); }
     void await_all(Purpose purpose) {
         for_each_other([&](Rank peer) { await(peer, purpose); });
     }
@@ -303,19 +311,33 @@ class InPlaceWriter {
     }
     /// Returns units of a rank's input, which a peer has exposed.
     [[nodiscard]] plan::Block input(Rank rank, std::uint32_t first, std::uint32_t count = 1) const {
-        if (rank == rank_) return plan::input(first, count);
-        return plan::mapped(rank, signal_of(Purpose::input, rank), first, count);
+        if (rank == rank_) return writer_.input(first, count);
+        return writer_.mapped(rank, signal_of(Purpose::input, rank, rank_), first, count);
     }
     [[nodiscard]] plan::Block output(Rank rank, std::uint32_t first) const {
-        if (rank == rank_) return plan::output(first);
-        return plan::mapped(rank, signal_of(Purpose::output, rank), first);
+        if (rank == rank_) return writer_.output(first);
+        return writer_.mapped(rank, signal_of(Purpose::output, rank, rank_), first);
     }
-    [[nodiscard]] std::uint32_t signal_of(Purpose purpose, Rank sender) const {
-        return as_u32(purpose) * as_u32(size_) + number_of(sender);
+    /// Returns the numbers of signals of a purpose that a rank may receive: one from each other
+    /// rank, or only one because only the root (or, of two ranks, the other one) exposes memory.
+    [[nodiscard]] std::uint32_t numbers_of(Purpose purpose) const {
+        const bool all_expose =
+            !traits_.rooted() || (traits_.reduces() && purpose == Purpose::input);
+        return purpose == Purpose::done || all_expose ? as_u32(size_ - 1) : 1;
+    }
+    /// Returns the number of a signal. Each receiver has its own signals, so numbers of a purpose
+    /// count the distance from the sender.
+    [[nodiscard]] std::uint32_t signal_of(Purpose purpose, Rank sender, Rank receiver) const {
+        const auto before = as_u32((receiver - sender + size_) % size_ - 1);
+        std::uint32_t number = numbers_of(purpose) == 1 ? 0 : before;
+        for (const Purpose other : {Purpose::input, Purpose::output})
+            if (other < purpose) number += numbers_of(other);
+        return number;
     }
     /// Returns the number of a rank's block or slice.
     [[nodiscard]] static std::uint32_t number_of(Rank rank) { return as_u32(rank); }
 
+    BlockWriter& writer_;
     plan::Builder& builder_;
     const CollectiveTraits& traits_;
     Rank rank_;
@@ -343,16 +365,17 @@ Algorithm in_place(std::string_view collective) {
                        .direct = true},
         .generate =
             [&entry, &traits, synchronizing](const AlgorithmSpec& spec, GenerateRequest request) {
-                request.segments = 1;
+                if (!request.is_part) request.segments = 1;
                 const auto ranks = as_u32(request.size);
                 const std::uint32_t parts = entry.halves && ranks == 2 ? 2 : 1;
-                return program_by_blocks(
-                    {.collective = entry.collective,
-                     .blocks = parts * (entry.one_block ? 1 : ranks),
-                     .synchronizing = synchronizing},
-                    spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
-                        InPlaceWriter(writer.builder(), traits, request).write();
-                    });
+                return program_by_blocks({.collective = entry.collective,
+                                          .blocks = parts * (entry.one_block ? 1 : ranks),
+                                          .depth = 1,
+                                          .synchronizing = synchronizing},
+                                         spec, request,
+                                         [&](BlockWriter& writer, const GenerateRequest&) {
+                                             InPlaceWriter(writer, traits, request).write();
+                                         });
             },
     };
 }

@@ -55,6 +55,10 @@ class BlockWriter {
                                    std::uint32_t count = 1) const {
         return placed(plan::slot(index, first, count));
     }
+    [[nodiscard]] plan::Block mapped(Rank peer, std::uint32_t index, std::uint32_t first,
+                                     std::uint32_t count = 1) const {
+        return placed(plan::mapped(peer, index, first, count));
+    }
     /// Splits blocks that may wrap around the end of the vector into at most two runs.
     [[nodiscard]] std::vector<plan::Block> wrapped(plan::Block block) const {
         const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;

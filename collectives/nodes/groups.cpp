@@ -53,6 +53,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group gro
     request.known_shapes = nullptr;
     request.counts = {};  // set for the whole program, after the parts are spliced
     request.one_at_a_time = true;
+    request.is_part = true;
     request.rank = rank;
     request.size = group.size;
     request.root = is_rooted((*algorithm)->collective) ? group.root : plan::kNoRank;

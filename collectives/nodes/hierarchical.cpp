@@ -26,8 +26,7 @@
 //          applies to all parts. An alltoall needs equal numbers of ranks on all nodes: a rank of
 //          a small node would have to hold more blocks than its vector has. On a node, long
 //          vectors and blocks are read and written in place by `mapped`, unless the spec names the
-//          part's algorithm. Data in place is not cut: the parts on nodes run before and after all
-//          pieces of the part between nodes.
+//          part's algorithm.
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include <algorithm>
 #include <span>

@@ -24,6 +24,9 @@ struct Exchange {
     bool nodes = false;  ///< needs nodes of several ranks
 };
 const Exchange kExchanges[] = {
+    {"reduce", "hierarchical:near=mapped", true},
+    {"broadcast", "hierarchical:net=(scatter-allgather),near=mapped", true},
+    {"scan", "hierarchical:near=mapped", true},
     {"allreduce", "multiplying:schedule=(a4,a3)"},
     {"allreduce", "multiplying:schedule=(c6m3,a3,a3,e6m3)"},
     {"allreduce", "multiplying:schedule=(m1g4a3,n1g3a4)"},
@@ -45,6 +48,7 @@ const Exchange kExchanges[] = {
     {"reduce_scatter", "pairwise"},
     {"scan", "recursive-doubling"},
     {"allreduce", "hierarchical:net=(ring),near=put", true},
+    {"allreduce", "hierarchical:near=mapped", true},
     {"allreduce", "multi-object-large", true},
     {"allreduce", "multi-object-small", true},
     {"allgather", "multi-object-ring", true},
@@ -154,7 +158,7 @@ TEST(PiecesProof, HalfTheCopiesOfSlotsAreRejected) {
         if (has_two) program.depth = program.window();
         return has_two;
     };
-    EXPECT_EQ(expect_rejected(change, "slot"), 35);
+    EXPECT_EQ(expect_rejected(change, "slot"), 43);
 }
 
 TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {
@@ -191,7 +195,7 @@ TEST(PiecesProof, ACreditThatIsTooEarlyIsRejected) {
             }
         return changed;
     };
-    EXPECT_EQ(expect_rejected(change, "slot"), 2);
+    EXPECT_EQ(expect_rejected(change, "slot"), 4);
 }
 
 TEST(PiecesProof, TextsKeepTheWindow) {
