@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmem.h - OpenSHMEM 1.5 for C and C++, served by weft (libweft-shmem).
+// shmem.h - OpenSHMEM 1.6 for C and C++, served by weft (libweft-shmem).
 //
 // Idea     For routines that exist for many types, one table lists the types, and shmem_calls.inc
 //          declares the routine once: X(name, type) becomes the declaration for each type. The

@@ -3,9 +3,11 @@
 #ifndef WEFT_OPENSHMEM_CONSTANTS_H
 #define WEFT_OPENSHMEM_CONSTANTS_H
 
+#include <stddef.h>
+
 // Version of the specification.
 #define SHMEM_MAJOR_VERSION 1
-#define SHMEM_MINOR_VERSION 5
+#define SHMEM_MINOR_VERSION 6
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "weft"
 
@@ -36,6 +38,13 @@ typedef struct shmem_team_config {
 #define SHMEM_CTX_SERIALIZED (1L << 0)
 #define SHMEM_CTX_PRIVATE (1L << 1)
 #define SHMEM_CTX_NOSTORE (1L << 2)
+
+/// Hints of a session, which is a phase of communication on a context. They change nothing.
+typedef struct shmem_ctx_session_config {
+    size_t total_ops;  ///< expected calls of transfers in the session; SIZE_MAX: unknown
+} shmem_ctx_session_config_t;
+#define SHMEM_CTX_SESSION_TOTAL_OPS (1L << 0)
+#define SHMEM_CTX_SESSION_BATCH (1L << 0)
 
 // Hints of shmem_malloc_with_hints().
 #define SHMEM_MALLOC_ATOMICS_REMOTE (1L << 0)

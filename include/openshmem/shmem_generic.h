@@ -69,9 +69,18 @@ void weft_shmem_no_such_type(void);
 #define shmem_g(...) WEFT_SHMEM_CALL_READ(WEFT_SHMEM_CASES_RMA, _g, __VA_ARGS__)
 #define shmem_iput(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _iput, __VA_ARGS__)
 #define shmem_iget(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _iget, __VA_ARGS__)
+#define shmem_ibput(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _ibput, __VA_ARGS__)
+#define shmem_ibget(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _ibget, __VA_ARGS__)
 #define shmem_put_signal(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _put_signal, __VA_ARGS__)
 #define shmem_put_signal_nbi(...)                                                                  \
     WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _put_signal_nbi, __VA_ARGS__)
+
+#define shmem_signal_set(...)                                                                      \
+    _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)), shmem_ctx_t: shmem_ctx_signal_set,                   \
+        default: shmem_signal_set)(__VA_ARGS__)
+#define shmem_signal_add(...)                                                                      \
+    _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)), shmem_ctx_t: shmem_ctx_signal_add,                   \
+        default: shmem_signal_add)(__VA_ARGS__)
 
 #define WEFT_SHMEM_ATOMIC(CASES, Z, ...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_##CASES, Z, __VA_ARGS__)
 #define shmem_atomic_fetch(...)                                                                    \
@@ -157,6 +166,10 @@ void weft_shmem_no_such_type(void);
     WEFT_SHMEM_CALL_TEAM(WEFT_SHMEM_CASES_NUMBERS, _sum_reduce, __VA_ARGS__)
 #define shmem_prod_reduce(...)                                                                     \
     WEFT_SHMEM_CALL_TEAM(WEFT_SHMEM_CASES_NUMBERS, _prod_reduce, __VA_ARGS__)
+#define shmem_sum_inscan(...)                                                                      \
+    WEFT_SHMEM_CALL_TEAM(WEFT_SHMEM_CASES_NUMBERS, _sum_inscan, __VA_ARGS__)
+#define shmem_sum_exscan(...)                                                                      \
+    WEFT_SHMEM_CALL_TEAM(WEFT_SHMEM_CASES_NUMBERS, _sum_exscan, __VA_ARGS__)
 // clang-format on
 
 #endif

@@ -83,6 +83,20 @@ Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const 
                                      elements.count, type, op));
 }
 
+Outcome scan(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
+             weft_type type, Scan form) {
+    const Buffer from = find_buffer("source", in, elements);
+    if (!from.problem.empty()) return from.problem;
+    const Buffer to = find_buffer("dest", out, elements);
+    if (!to.problem.empty()) return to.problem;
+    const auto call = form == Scan::inclusive ? weft_scan : weft_exscan;
+    const weft_status status =
+        call(team.team, in == out ? WEFT_IN_PLACE : from.at, to.at, elements.count, type, WEFT_SUM);
+    if (status == WEFT_OK && form == Scan::exclusive && team.rank == 0 && to.bytes != 0)
+        std::memset(to.at, 0, to.bytes);
+    return outcome_of(status);
+}
+
 Outcome allgather(const weft_shmem_team& team, const void* in, void* out,
                   const Elements& elements) {
     const Buffer to = find_buffer("dest", out, elements, team.size);

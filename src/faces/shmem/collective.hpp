@@ -27,6 +27,11 @@ Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffe
                   const Elements& elements, int root);
 Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
                   weft_type type, weft_op op);
+/// Which PEs contribute to a PE's sum: also itself, or only those before it.
+enum class Scan : bool { inclusive, exclusive };
+/// Prefix sums. The first PE's exclusive sums are 0.
+Outcome scan(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
+             weft_type type, Scan form);
 Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 /// Concatenates blocks of different sizes; each member passes only its own size. If a member's
 /// block is unusable, the call fails on all members.

@@ -97,6 +97,13 @@ int reduce_of(shmem_team_t handle, void* dest, const void* source, const Element
     });
 }
 
+int scan_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
+            weft_type type, Scan form) {
+    return on_team("scan", handle, [&](const weft_shmem_team& team) {
+        return scan(team, source, dest, elements, type, form);
+    });
+}
+
 /// Arguments of a call that name its active set.
 struct Set {
     int start = 0;
@@ -185,6 +192,15 @@ WEFT_SHMEM_REDUCE_BITS(BITS)
 WEFT_SHMEM_REDUCE_ORDERED(ORDERED)
 WEFT_SHMEM_REDUCE_NUMBERS(NUMBERS)
 #undef REDUCE
+
+#define SCAN(N, T, NAME, FORM)                                                              \
+    SHMEM_ROUTINE(int, N##_sum_##NAME,                                                      \
+                  (shmem_team_t team, T * dest, const T* source, size_t nelems)) {          \
+        return shmem::scan_of(team, dest, source, {nelems, sizeof(T)}, shmem::type_of<T>(), \
+                              shmem::Scan::FORM);                                           \
+    }
+#define SCANS(N, T) SCAN(N, T, inscan, inclusive) SCAN(N, T, exscan, exclusive)
+WEFT_SHMEM_REDUCE_NUMBERS(SCANS)
 
 // --- for active sets -----------------------------------------------------------------------------
 

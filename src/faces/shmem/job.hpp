@@ -56,8 +56,9 @@ struct JobState {
     static constexpr std::size_t kRangesMax = 4;
 
     weft_runtime* runtime = nullptr;  ///< nullptr: not initialized, finalized, or a forked child
-    bool forked = false;              ///< this process is a forked child of a PE
-    pid_t process = 0;                ///< process that called shmem_init
+    int starts = 0;       ///< calls of shmem_init and shmem_init_thread without a shmem_finalize
+    bool forked = false;  ///< this process is a forked child of a PE
+    pid_t process = 0;    ///< process that called shmem_init
     weft_team* world = nullptr;
     int rank = -1;
     int size = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "faces/shmem/job.hpp"
@@ -18,6 +19,14 @@ std::unordered_map<void*, std::size_t>& sizes() {
     return *held;
 }
 
+/// Prints that the heap has no room, and the variable that sets its size.
+void report_full(const char* routine, std::size_t size) {
+    const char* const heap = std::getenv("SHMEM_SYMMETRIC_SIZE");
+    shmem::report(routine, "size: the symmetric heap has no room for " + std::to_string(size) +
+                               " bytes; SHMEM_SYMMETRIC_SIZE is " +
+                               (heap == nullptr ? "not set (2G)" : heap));
+}
+
 /// Allocates whole words of 8 bytes, because waits.cpp reads the word around an element. Returns
 /// nullptr for size 0, or if the heap is full.
 void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
@@ -30,7 +39,10 @@ void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
     const std::size_t whole = (size + 7) / 8 * 8;
     const weft_status status = weft_alloc_aligned(job.world, std::max<std::size_t>(alignment, 64),
                                                   whole < size ? size : whole, &memory);
-    if (status == WEFT_ERR_MEMORY) return nullptr;
+    if (status == WEFT_ERR_MEMORY) {
+        if (job.rank == 0) report_full(routine, size);
+        return nullptr;
+    }
     if (status == WEFT_ERR_ARGUMENT && shmem::report(routine, status) != 0) return nullptr;
     shmem::check(routine, status);
     const auto at = reinterpret_cast<std::uintptr_t>(memory);

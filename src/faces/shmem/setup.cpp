@@ -15,7 +15,7 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kDefaultHeapBytes = std::size_t{256} << 20;
+constexpr std::size_t kDefaultHeapBytes = std::size_t{2} << 30;
 constexpr std::size_t kLayerBytes = std::size_t{4}
                                     << 20;  ///< part of the heap for active sets and alignment
 
@@ -83,6 +83,7 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     const std::size_t page = page_bytes();
     check("init", weft_alloc_aligned(job.world, page, bytes == 0 ? page : bytes, &heap));
     auto* at = static_cast<std::byte*>(heap);
+    job.to_peer.clear();
     for (int pe = 0; pe < job.size; ++pe) {
         auto* const copy = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
         job.to_peer.push_back(copy == nullptr ? JobState::kRemote : copy - at);
@@ -106,6 +107,7 @@ void finalize_at_exit(int status, void*) {
     // A child made by clone() or _Fork() does not run the fork handler, so the id is compared.
     if (job.runtime == nullptr || getpid() != job.process) return;
     // If this PE failed, other PEs may never finalize, and the launcher ends them.
+    job.starts = 1;
     if (status == 0) pshmem_finalize();
 }
 
@@ -170,6 +172,7 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         on_exit(shmem::finalize_at_exit, nullptr);
         shmem::print_information();
     }
+    ++job.starts;
     if (provided != nullptr) *provided = job.level;
     return 0;
 }
@@ -182,8 +185,13 @@ SHMEM_ROUTINE(void, query_thread, (int* provided)) {
     *provided = job.level;
 }
 
+SHMEM_ROUTINE(void, query_initialized, (int* initialized)) {
+    *initialized = job.runtime != nullptr ? 1 : 0;
+}
+
 SHMEM_ROUTINE(void, finalize, (void)) {
     if (job.runtime == nullptr) return;
+    if (--job.starts > 0) return pshmem_barrier_all();
     shmem::check("finalize", weft_quiet(job.world));
     shmem::end_active_sets();
     shmem::end_teams();
@@ -236,7 +244,7 @@ SHMEM_ROUTINE(void, info_get_name, (char* name)) {
 SHMEM_ROUTINE(void, pcontrol, (int, ...)) {}
 
 extern "C" void start_pes(int) {
-    pshmem_init();
+    if (job.runtime == nullptr) pshmem_init();  // needs no shmem_finalize
 }
 extern "C" int _my_pe(void) {
     return job.rank;

@@ -132,6 +132,12 @@ SHMEM_ROUTINE(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_
     return found == to->world_ranks.end() ? -1 : static_cast<int>(found - to->world_ranks.begin());
 }
 
+SHMEM_ROUTINE(void*, team_ptr, (shmem_team_t team, const void* dest, int pe)) {
+    const auto* const found = shmem::find_team(team);
+    if (found == nullptr || pe < 0 || pe >= found->size) return nullptr;
+    return pshmem_ptr(dest, found->world_ranks[static_cast<std::size_t>(pe)]);
+}
+
 SHMEM_ROUTINE(int, team_split_strided,
               (shmem_team_t parent, int start, int stride, int size,
                const shmem_team_config_t* config, long mask, shmem_team_t* new_team)) {
@@ -207,4 +213,13 @@ SHMEM_ROUTINE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
     if (ctx == SHMEM_CTX_INVALID) return -1;
     *team = ctx == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD : ctx->handle;
     return 0;
+}
+
+// The hints of a session change nothing.
+SHMEM_ROUTINE(void, ctx_session_start,
+              (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t*, long)) {
+    if (ctx != SHMEM_CTX_INVALID) shmem::require_job("ctx_session_start");
+}
+SHMEM_ROUTINE(void, ctx_session_stop, (shmem_ctx_t ctx)) {
+    if (ctx != SHMEM_CTX_INVALID) shmem::require_job("ctx_session_stop");
 }

@@ -76,11 +76,13 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
 
 /// Shape of a transfer.
 struct Strided {
-    std::ptrdiff_t to = 1;    ///< stride of the destination, in elements
-    std::ptrdiff_t from = 1;  ///< stride of the source, in elements
-    std::size_t count = 0;    ///< elements
+    std::ptrdiff_t to = 1;    ///< distance of blocks in the destination, in elements
+    std::ptrdiff_t from = 1;  ///< distance of blocks in the source, in elements
+    std::size_t count = 0;    ///< blocks
     std::size_t size = 1;     ///< bytes of an element
+    std::size_t block = 1;    ///< elements of a block
 
+    [[nodiscard]] std::size_t block_bytes() const { return block * size; }
     [[nodiscard]] std::ptrdiff_t to_bytes(std::size_t i) const {
         return static_cast<std::ptrdiff_t>(i * size) * to;
     }
@@ -89,7 +91,21 @@ struct Strided {
     }
 };
 
-/// Returns the bytes from the first element to the last; negative for a negative stride. Ends the
+/// Ends the job if the size of the blocks overflows, or if blocks of several elements overlap.
+void check_blocks(const char* routine, const Strided& strided) {
+    static_cast<void>(
+        bytes_of(routine, strided.count, bytes_of(routine, strided.block, strided.size)));
+    const auto block = static_cast<std::ptrdiff_t>(strided.block);
+    if (strided.block <= 1 || (strided.to >= block && strided.from >= block)) return;
+    char text[128];
+    std::snprintf(text, sizeof text,
+                  "dst, sst: the strides are %td and %td, bsize is %td: expected "
+                  "strides of at least bsize",
+                  strided.to, strided.from, block);
+    refuse(routine, text);
+}
+
+/// Returns the bytes from the first block to the last; negative for a negative stride. Ends the
 /// job if the product overflows. `strided.count` must not be 0.
 std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
                         const Strided& strided) {
@@ -109,8 +125,8 @@ std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_
     return last;
 }
 
-/// Returns the heap address of the first element; `last` is distance(). Ends the job if the
-/// elements are not in one region.
+/// Returns the heap address of the first block, of `size` bytes; `last` is distance(). Ends the job
+/// if the blocks are not in one region.
 std::byte* require_elements(const char* routine, const char* argument, const void* first,
                             std::ptrdiff_t last, std::size_t size) {
     const std::ptrdiff_t below = last < 0 ? last : 0;
@@ -124,37 +140,41 @@ std::byte* require_elements(const char* routine, const char* argument, const voi
 void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
           const Strided& strided, int pe) {
     const int world = world_pe(routine, ctx, pe);
-    static_cast<void>(bytes_of(routine, strided.count, strided.size));
-    if (strided.count == 0) return;
+    check_blocks(routine, strided);
+    if (strided.count == 0 || strided.block == 0) return;
     const std::ptrdiff_t last = distance(routine, "dst", strided.to, strided);
     static_cast<void>(distance(routine, "sst", strided.from, strided));
-    std::byte* const place = require_elements(routine, "dest", dest, last, strided.size);
+    std::byte* const place = require_elements(routine, "dest", dest, last, strided.block_bytes());
     if (std::byte* const local = local_copy(place, world)) {
         for (std::size_t i = 0; i < strided.count; ++i)
-            copy(local + strided.to_bytes(i), at(source) + strided.from_bytes(i), strided.size);
+            copy(local + strided.to_bytes(i), at(source) + strided.from_bytes(i),
+                 strided.block_bytes());
         return;
     }
-    check(routine, weft_put_strided(weft_context_of(ctx), place, strided.to_bytes(1), source,
-                                    strided.from_bytes(1), strided.size, strided.count, world));
+    check(routine,
+          weft_put_strided(weft_context_of(ctx), place, strided.to_bytes(1), source,
+                           strided.from_bytes(1), strided.block_bytes(), strided.count, world));
 }
 
 void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
           const Strided& strided, int pe) {
     const int world = world_pe(routine, ctx, pe);
-    static_cast<void>(bytes_of(routine, strided.count, strided.size));
-    if (strided.count == 0) return;
+    check_blocks(routine, strided);
+    if (strided.count == 0 || strided.block == 0) return;
     const std::ptrdiff_t last = distance(routine, "sst", strided.from, strided);
     static_cast<void>(distance(routine, "dst", strided.to, strided));
-    std::byte* const place = require_elements(routine, "source", source, last, strided.size);
+    std::byte* const place =
+        require_elements(routine, "source", source, last, strided.block_bytes());
     if (const std::byte* const local = local_copy(place, world)) {
         for (std::size_t i = 0; i < strided.count; ++i)
             copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), local + strided.from_bytes(i),
-                 strided.size);
+                 strided.block_bytes());
         end_get();
         return;
     }
-    check(routine, weft_get_strided(weft_context_of(ctx), dest, strided.to_bytes(1), place,
-                                    strided.from_bytes(1), strided.size, strided.count, world));
+    check(routine,
+          weft_get_strided(weft_context_of(ctx), dest, strided.to_bytes(1), place,
+                           strided.from_bytes(1), strided.block_bytes(), strided.count, world));
 }
 
 /// Signal to raise after the data.
@@ -219,6 +239,27 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     shmem::check("ctx_quiet", weft_quiet(shmem::weft_context_of(ctx)));
 }
 
+namespace {
+
+/// Completes all operations of the context, which include those to the given PEs.
+void quiet_to(const char* routine, shmem_ctx_t ctx, const int* pes, std::size_t count) {
+    if (ctx == SHMEM_CTX_INVALID || count == 0) return;
+    shmem::require_job(routine);
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<void>(shmem::world_pe(routine, ctx, pes[i]));
+    shmem::check(routine, weft_quiet(shmem::weft_context_of(ctx)));
+}
+
+}  // namespace
+
+SHMEM_ROUTINE(void, pe_quiet, (const int* target_pes, size_t npes)) {
+    quiet_to("pe_quiet", SHMEM_CTX_DEFAULT, target_pes, npes);
+}
+
+SHMEM_ROUTINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_t npes)) {
+    quiet_to("ctx_pe_quiet", ctx, target_pes, npes);
+}
+
 // Each macro defines a routine and its form with a context.
 #define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                             \
     SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {      \
@@ -256,6 +297,28 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
                    size_t nelems, int pe)) {                                                    \
         shmem::FUNCTION("ctx_" #NAME, ctx, dest, source, {dst, sst, nelems, BYTES}, pe);        \
     }
+#define BLOCKWISE(NAME, FUNCTION, T, BYTES)                                                        \
+    SHMEM_ROUTINE(void, NAME,                                                                      \
+                  (T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,          \
+                   size_t nblocks, int pe)) {                                                      \
+        shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source, {dst, sst, nblocks, BYTES, bsize}, \
+                        pe);                                                                       \
+    }                                                                                              \
+    SHMEM_ROUTINE(void, ctx_##NAME,                                                                \
+                  (shmem_ctx_t ctx, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst,       \
+                   size_t bsize, size_t nblocks, int pe)) {                                        \
+        shmem::FUNCTION("ctx_" #NAME, ctx, dest, source, {dst, sst, nblocks, BYTES, bsize}, pe);   \
+    }
+#define SIGNAL_ALONE(NAME, OP)                                                                   \
+    SHMEM_ROUTINE(void, NAME, (uint64_t * sig_addr, uint64_t signal, int pe)) {                  \
+        shmem::put_signal(#NAME, SHMEM_CTX_DEFAULT, nullptr, nullptr, 0, {sig_addr, signal, OP}, \
+                          pe, When::reusable);                                                   \
+    }                                                                                            \
+    SHMEM_ROUTINE(void, ctx_##NAME,                                                              \
+                  (shmem_ctx_t ctx, uint64_t * sig_addr, uint64_t signal, int pe)) {             \
+        shmem::put_signal("ctx_" #NAME, ctx, nullptr, nullptr, 0, {sig_addr, signal, OP}, pe,    \
+                          When::reusable);                                                       \
+    }
 #define ELEMENT(P, G, T)                                                                     \
     SHMEM_ROUTINE(void, P, (T * dest, T value, int pe)) {                                    \
         shmem::put(#P, SHMEM_CTX_DEFAULT, dest, &value, sizeof value, pe, When::reusable);   \
@@ -283,6 +346,8 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     SIGNAL(N##_put_signal_nbi, at_once, T, sizeof(T)) \
     STRIDED(N##_iput, iput, T, sizeof(T))             \
     STRIDED(N##_iget, iget, T, sizeof(T))             \
+    BLOCKWISE(N##_ibput, iput, T, sizeof(T))          \
+    BLOCKWISE(N##_ibget, iget, T, sizeof(T))          \
     ELEMENT(N##_p, N##_g, T)
 WEFT_SHMEM_RMA(TYPED)
 
@@ -293,9 +358,13 @@ WEFT_SHMEM_RMA(TYPED)
     MOVE(get##N##_nbi, get, at_once, void, BYTES)  \
     SIGNAL(put##N##_signal, reusable, void, BYTES) \
     SIGNAL(put##N##_signal_nbi, at_once, void, BYTES)
-#define SIZED(N, BYTES)                 \
-    BLOCKS(N, BYTES)                    \
-    STRIDED(iput##N, iput, void, BYTES) \
-    STRIDED(iget##N, iget, void, BYTES)
+#define SIZED(N, BYTES)                    \
+    BLOCKS(N, BYTES)                       \
+    STRIDED(iput##N, iput, void, BYTES)    \
+    STRIDED(iget##N, iget, void, BYTES)    \
+    BLOCKWISE(ibput##N, iput, void, BYTES) \
+    BLOCKWISE(ibget##N, iget, void, BYTES)
 WEFT_SHMEM_SIZES(SIZED)
 BLOCKS(mem, 1)
+SIGNAL_ALONE(signal_set, SHMEM_SIGNAL_SET)
+SIGNAL_ALONE(signal_add, SHMEM_SIGNAL_ADD)

@@ -227,7 +227,7 @@ using shmem::WaitForm;
     }                                                                                    \
     SEVERAL(N, T, , T cmp_value,                                                         \
             (shmem::Condition<T>{ivars, nelems, status, cmp, &cmp_value, true}))         \
-    SEVERAL(N, T, _vector, T* cmp_values,                                                \
+    SEVERAL(N, T, _vector, const T* cmp_values,                                          \
             (shmem::Condition<T>{ivars, nelems, status, cmp, cmp_values, false}))
 WEFT_SHMEM_SYNC(WAITING)
 

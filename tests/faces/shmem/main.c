@@ -26,13 +26,15 @@ const char* running = "";
     X(sets_reduce_sums) X(sets_reduce_extremes) X(sets_reduce_bits) X(team_of_all)                 \
     X(team_of_node) X(split_by_stride) X(split_special_cases) X(split_in_two_dimensions)           \
     X(teams_of_teams) X(destroyed_teams_free_places) X(collectives_in_teams) X(ring) X(histogram)  \
-    X(transpose) X(work_queue) X(halo) X(bucket_sort) X(children_end) X(polls_own_word)
+    X(transpose) X(work_queue) X(halo) X(bucket_sort) X(children_end) X(polls_own_word)            \
+    X(blocks_of_types) X(blocks_of_sizes) X(blocks_of_one_element) X(signals_alone) X(scan_types)  \
+    X(scan_in_teams) X(pointers_in_teams) X(quiet_for_some_pes) X(sessions) X(starts_several_times)
 
 // Programs that fail, end the job or need settings. They only run if the command names them.
 #define MISTAKES(X)                                                                                \
     X(fails_on_last_pe) X(puts_outside) X(puts_to_unknown_pe) X(clears_lock_twice)                 \
     X(frees_inner_pointer) X(allocates_six_mebibytes) X(allocates_at_small_alignments)             \
-    X(exits_with_7) X(exits_with_0) X(exits_with_255)
+    X(overlapping_blocks) X(exits_with_7) X(exits_with_0) X(exits_with_255)
 // clang-format on
 
 #define DECLARE(name) void name(void);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""routines.py - the C interface of OpenSHMEM 1.5, from the text of the standard and not from weft's header.
+"""routines.py - the C interface of OpenSHMEM 1.6, from the text of the standard and not from weft's header.
 
 Idea     A family is a pattern of names: {T} is a type from the family's row of TYPES, {S} a size in bits, {a|b} is a or
          b, (x) is optional. `names()` returns all names, `page()` the table of docs/shmem.md.
@@ -28,22 +28,27 @@ SIZES = ["8", "16", "32", "64", "128"]
 
 # Section, pattern after "shmem_", key in TYPES or None, implementation ("the same": as the family above).
 FAMILIES = [
-    ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread}", None, "the job of weft"),
+    ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread|query_initialized}", None, "the job of weft"),
     ("Setup", "global_exit", None, "weft_abort()"),
     ("Setup", "{pe_accessible|addr_accessible|ptr}", None, "heap, and variables of the program"),
-    ("Setup", "{info_get_version|info_get_name}", None, "version 1.5, name weft"),
+    ("Setup", "{info_get_version|info_get_name}", None, "version 1.6, name weft"),
     ("Memory", "{malloc|calloc|align|realloc|free}", None, "weft's heap; alignment as weft_alloc_aligned()"),
     ("Memory", "malloc_with_hints", None, "hints change nothing"),
     ("Teams", "team_{my_pe|n_pes|get_config|translate_pe|sync}", None, "local; `sync` is weft's barrier"),
+    ("Teams", "team_ptr", None, "as `ptr`"),
     ("Teams", "team_{split_strided|split_2d|destroy}", None, "teams of weft: 32 at a time, some of them in use"),
     ("Contexts", "{ctx_create|team_create_ctx|ctx_destroy|ctx_get_team}", None, "contexts of weft; hints change nothing"),
+    ("Contexts", "ctx_session_{start|stop}", None, "hints change nothing"),
     ("Order", "(ctx_){fence|quiet}", None, "fence and quiet of a context"),
+    ("Order", "(ctx_)pe_quiet", None, "quiet of the context, for all PEs"),
     ("Transfers", "(ctx_){T}_{put|get}(_nbi)", "rma", "local PEs: loads and stores"),
     ("Transfers", "(ctx_){put|get}{S}(_nbi)", None, "the same"),
     ("Transfers", "(ctx_){putmem|getmem}(_nbi)", None, "the same"),
     ("Transfers", "(ctx_){T}_{p|g}", "rma", "the same"),
     ("Transfers", "(ctx_){T}_{iput|iget}", "rma", "remote PEs: strided calls of weft"),
     ("Transfers", "(ctx_){iput|iget}{S}", None, "the same"),
+    ("Transfers", "(ctx_){T}_{ibput|ibget}", "rma", "the same"),
+    ("Transfers", "(ctx_){ibput|ibget}{S}", None, "the same"),
     ("Atomic operations", "(ctx_){T}_atomic_{fetch|set|swap|fetch_nbi|swap_nbi}", "extended",
      "local PEs: instructions; remote PEs: weft"),
     ("Atomic operations", "(ctx_){T}_atomic_{compare_swap|fetch_inc|fetch_add}(_nbi)", "amo", "the same"),
@@ -53,6 +58,7 @@ FAMILIES = [
     ("Signals", "(ctx_){T}_put_signal(_nbi)", "rma", "weft's put with a signal"),
     ("Signals", "(ctx_)put{S}_signal(_nbi)", None, "the same"),
     ("Signals", "(ctx_)putmem_signal(_nbi)", None, "the same"),
+    ("Signals", "(ctx_)signal_{set|add}", None, "the same"),
     ("Signals", "{signal_fetch|signal_wait_until}", None, "local"),
     ("Collectives", "{barrier_all|sync_all}", None, "weft's barrier"),
     ("Collectives", "{T}_{broadcast|collect|fcollect|alltoall|alltoalls}", "rma", "weft's collectives"),
@@ -60,6 +66,7 @@ FAMILIES = [
     ("Collectives", "{T}_{and|or|xor}_reduce", "bits", "weft's allreduce"),
     ("Collectives", "{T}_{min|max}_reduce", "rma", "the same"),
     ("Collectives", "{T}_{sum|prod}_reduce", "numbers", "the same"),
+    ("Collectives", "{T}_sum_{inscan|exscan}", "numbers", "weft's scan and exscan"),
     ("Waits", "{T}_wait_until", "sync", "weft's wait"),
     ("Waits", "{T}_wait_until_{all|any|some}(_vector)", "sync", "the same"),
     ("Waits", "{T}_test", "sync", "drives communication, and yields the core if false"),

@@ -11,9 +11,10 @@ VALUES = {"root": "0", "start": "0", "PE_start": "0", "log_stride": "0", "logPE_
           "size": "64", "alignment": "64", "requested": "SHMEM_THREAD_SINGLE", "cmp": "SHMEM_CMP_EQ",
           "sig_op": "SHMEM_SIGNAL_SET", "PE_size": "shmem_n_pes()"}
 BY_TYPE = {"shmem_ctx_t": "context", "shmem_ctx_t*": "&made_context", "shmem_team_t": "team", "shmem_team_t*": "&made_team",
-           "shmem_team_config_t*": "&config", "const shmem_team_config_t*": "&config"}
+           "shmem_team_config_t*": "&config", "shmem_ctx_session_config_t*": "0", "const shmem_team_config_t*": "&config"}
 SYMMETRIC = {"dest", "source", "ivar", "ivars", "sig_addr", "lock"}
-STATUS = re.compile("_(broadcast|collect|fcollect|alltoall|alltoalls|reduce)(mem)?$|^shmem_team_(sync|split)|_ctx_create$|_create_ctx$")
+STATUS = re.compile("_(broadcast|collect|fcollect|alltoall|alltoalls|reduce|sum_inscan|sum_exscan)(mem)?$|^shmem_team_(sync|split)|_ctx_create$|_create_ctx$")
+COUNTS = {"nelems", "nreduce", "nblocks"}
 NO_ADDRESS = re.compile("cache|udcflush|_ptr$|accessible")
 
 
@@ -40,7 +41,7 @@ def argument(name, kind, parameter, size):
     """Returns the C expression that is passed for a parameter of type `kind`."""
     if kind in BY_TYPE:
         return BY_TYPE[kind]
-    if parameter in ("nelems", "nreduce") and kind == "size_t":
+    if parameter in COUNTS and kind == "size_t":
         return f"count_for({size})"
     if name == "shmem_calloc" and parameter == "count":
         return "count_for(64)"
@@ -61,7 +62,7 @@ def calls(header):
         name, parameters = found["name"], list(parameters_of(found["parameters"]))
         pointers = [kind for kind, parameter in parameters if kind.endswith("*") and parameter in SYMMETRIC]
         size = element_size(name, pointers[0]) if pointers else "1"
-        counted = any(kind == "size_t" and p in ("nelems", "nreduce") for kind, p in parameters)
+        counted = any(kind == "size_t" and p in COUNTS for kind, p in parameters)
         of_set = any(p in ("start", "PE_start", "team") for _, p in parameters)
         addressed = bool(pointers) and not of_set and not NO_ADDRESS.search(name)
         call = f"{name}({', '.join(argument(name, kind, p, size) for kind, p in parameters)})"

@@ -18,6 +18,13 @@ void puts_to_unknown_pe(void) {
     shmem_barrier_all();
 }
 
+void overlapping_blocks(void) {
+    static long dest[8];
+    const long source[8] = {0};
+    if (me() == 1) shmem_ibput(dest, source, 2, 3, 3, 2, 0);
+    shmem_barrier_all();
+}
+
 void clears_lock_twice(void) {
     static long lock;
     if (me() == 1) {
