@@ -136,7 +136,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
     each side by size) and a list of failures.
 
     A flagged round is repeated, up to twice the wanted number of rounds. A side is left out of the cell after two
-    failed launches in a round; after one if an earlier cell left it out.
+    failed launches in a round; after one failed launch if an earlier cell left it out.
     """
     allowance.begin_cell()
     rounds, left_out, failures = [], set(), []
@@ -199,7 +199,7 @@ def compare_sides(ours, theirs):
 
 
 def make_row(cell, size, rounds, peers, options, failures=()):
-    """Returns a row of the results, for one size. In a round, weft's times are first, then those of `peers` in order."""
+    """Returns a row of the results, for one size. In a round, weft's times precede those of `peers`."""
     used = counted(rounds, options.rounds)
     ours = times_of(used, 0, size)
     by_peer = {peer: times_of(used, 1 + place, size) for place, peer in enumerate(peers)}

@@ -60,7 +60,7 @@ struct DrawnCall {
     run::CallClass call;
 };
 
-/// Returns the node of each rank where `ranks` ranks fill `nodes` nodes; the first get one more.
+/// Returns the node of each rank. The first nodes get one rank more if the division is uneven.
 std::vector<Rank> spread(Rank ranks, Rank nodes) {
     std::vector<Rank> node_of;
     for (Rank node = 0; node < nodes; ++node)

@@ -2,7 +2,7 @@
 """fields.py - the rule that each struct member is read somewhere, and each member of an options struct is also set.
 
 Idea     The rule searches the whole tree for the member's name. If two structs have members of the same name, a use of
-         either counts for both. So the rule misses some unused members but never reports a used one.
+         either counts for both members. So the rule misses some unused members but never reports a used one.
 """
 import re
 from collections import defaultdict

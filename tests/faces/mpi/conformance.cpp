@@ -42,7 +42,7 @@ int small(Random& random, int limit) {
 }
 
 /// Calls that the host serves, in flight with calls of weft: a neighborhood call on a ring, and a
-/// persistent reduction if the host has one.
+/// persistent reduction if the host supports it.
 class HostCalls {
   public:
     explicit HostCalls(MPI_Comm ring) : ring_(ring) {
@@ -71,7 +71,7 @@ class HostCalls {
     int rank_ = 0;
     int size_ = 0;
     int sum_ = -1;
-    int neighbors_[4] = {-1, -1, -1, -1};  ///< the second dimension, not periodic, has none
+    int neighbors_[4] = {-1, -1, -1, -1};  ///< the second dimension is not periodic: -1
 };
 
 class Cases {

@@ -106,8 +106,8 @@ class MpiTest(unittest.TestCase):
         status, out, err = run(3, ["entangled", what, ROUNDS], settings)
         self.assertEqual((status, out), (0, f"{what}: all rounds are over\n"), err)
         if needs_progress:
-            unaided = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
-            self.assertIsNone(unaided[0], f"{what} must hang with WEFT_MPI_PROGRESS=off: {unaided}")
+            without_progress = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
+            self.assertIsNone(without_progress[0], f"{what} must hang with WEFT_MPI_PROGRESS=off: {without_progress}")
 
     def test_a_rank_in_a_barrier_answers_messages(self):
         self.check("rendezvous", SENDER_NEEDED, needs_progress=True)
@@ -143,8 +143,8 @@ class MpiTest(unittest.TestCase):
         for _ in range(ROUNDS if LONG else 2):
             status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
             self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
-        unaided = run(3, ["entangled", "finalize", 1], {**SENDER_NEEDED, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
-        self.assertIsNone(unaided[0], f"finalize must hang with WEFT_MPI_PROGRESS=off: {unaided}")
+        without_progress = run(3, ["entangled", "finalize", 1], {**SENDER_NEEDED, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
+        self.assertIsNone(without_progress[0], f"finalize must hang with WEFT_MPI_PROGRESS=off: {without_progress}")
 
     def check_end(self, what):
         """Checks that a job with a failing rank ends and leaves no process or file."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mailbox.hpp - a ring of messages in shared memory, from all endpoints to one.
+// mailbox.hpp - a ring of messages in shared memory, from all endpoints to one endpoint.
 //
 // Idea     The reading endpoint creates the ring in an unnamed file; other processes map it through
 //          /proc. A writer reserves the next slot by a ticket and publishes its message by setting

@@ -11,7 +11,7 @@ Goal    After any fault of a rank or the launcher, the job ends within 5 seconds
 Method  Ranks make all kinds of calls (storm_rank.cpp), on one node and on virtual nodes. A fault occurs at a random
         time, before the ranks join or while they make calls. An environment variable marks all processes of a job.
 Faults  kill, segv: the rank gets SIGKILL or SIGSEGV. exit0, exit5: the rank exits in the middle of a call. stop_kill:
-        a rank is stopped, and another rank is killed. stop_cont: a rank is stopped and continued, the job must go on,
+        a rank is stopped, and another rank is killed. stop_cont: a rank is stopped and continued, the job continues,
         and then the rank is killed. launcher, term: the launcher gets SIGKILL or SIGTERM.
 Others  Two faults of other software are counted, not reported as errors:
         - A foreign launcher does not end although all its processes have ended. Open MPI's launcher does this with any
@@ -223,7 +223,7 @@ def is_named(launcher, rank, text):
     return re.search(rf"rank {rank}\b|[,:]{rank}\]|task {rank}:", text) is not None
 
 
-def strike(job, launcher, fault, ranks, draw):
+def cause_fault(job, launcher, fault, ranks, draw):
     """Causes the fault. Returns the rank that the launcher must name, or None."""
     victim = draw.randrange(ranks)
     pid = job.wait_for_rank(victim)
@@ -278,7 +278,7 @@ def one_kill(options, number, figures):
     job = Job(command_of(launcher, options.build, ranks, nodes, program), settings)
     try:
         time.sleep(draw.uniform(0.0, 2.5 if nodes > 1 else 1.0))
-        named = strike(job, launcher, fault, ranks, draw)
+        named = cause_fault(job, launcher, fault, ranks, draw)
         seconds = job.wait(options.end, launcher)
         if named is not None:
             count_named(options, number, figures, job, (launcher, fault, named, seconds))

@@ -17,16 +17,16 @@ FIELDS = ("versions job provider provider_reason providers granted notify comple
 
 
 class InfoTest(unittest.TestCase):
-    def answer(self, *arguments, says="", **more):
-        """Runs a command with --json. Returns its object; `says`: part of the expected standard error."""
+    def answer(self, *arguments, warning="", **more):
+        """Runs a command with --json. Returns its object; `warning`: part of the expected standard error."""
         done = weft(*arguments, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(done.stderr == says or says and says in done.stderr, done.stderr)
+        self.assertTrue(done.stderr == warning or warning and warning in done.stderr, done.stderr)
         self.assertEqual(done.stdout.count("\n"), 1)
         return json.loads(done.stdout)
 
-    def info(self, before=None, says="", **settings):
-        return self.answer("info", "--json", settings=settings, preexec_fn=before, says=says)
+    def info(self, before=None, warning="", **settings):
+        return self.answer("info", "--json", settings=settings, preexec_fn=before, warning=warning)
 
     def without_network(self, **more):
         """Runs weft info without libfabric, which is faster. Returns the object."""
@@ -117,8 +117,8 @@ class OutsideAJob(InfoTest):
         """A provider is chosen on request if and only if its reason says that it is usable."""
         for line in self.plain["providers"]:
             if line["offered"] and not line["chosen"]:
-                asked = self.info(WEFT_PROVIDER=line["provider"])
-                self.assertEqual(asked["provider"] == line["provider"], line["reason"].startswith("usable"), line)
+                info = self.info(WEFT_PROVIDER=line["provider"])
+                self.assertEqual(info["provider"] == line["provider"], line["reason"].startswith("usable"), line)
 
     def test_a_missing_provider_is_reported(self):
         info = self.info(WEFT_PROVIDER="semaphore")
@@ -158,8 +158,8 @@ class OutsideAJob(InfoTest):
                                 banks["teams_max"] * banks["team_bytes"] + banks["heap_bytes"])
 
     def test_the_instruction_set_follows_the_setting(self):
-        plainest = self.plain["reduction"]["runnable"][0]
-        self.assertEqual(self.without_network(WEFT_REDUCE_ISA=plainest)["reduction"]["instruction_set"], plainest)
+        isa = self.plain["reduction"]["runnable"][0]
+        self.assertEqual(self.without_network(WEFT_REDUCE_ISA=isa)["reduction"]["instruction_set"], isa)
 
     def test_invalid_settings_are_refused(self):
         for arguments in (["info"], ["info", "--environment"]):
@@ -185,7 +185,7 @@ class Environment(InfoTest):
 
     def test_settings_are_in_effect_and_unknown_names_are_reported(self):
         settings = {"WEFT_TIMEOUT": "2.50", "WEFT_ALLREDUCE": "a2,a2", "WEFT_SPEED": "high"}
-        for info in (self.table(**settings), self.without_network(says="WEFT_SPEED in the environment", **settings)):
+        for info in (self.table(**settings), self.without_network(warning="WEFT_SPEED in the environment", **settings)):
             values = {line["name"]: line["value"] for line in info["environment"]}
             self.assertEqual((values["WEFT_TIMEOUT"], values["WEFT_ALLREDUCE"]), ("2.5", "a2,a2"))
             given = {line["name"] for line in info["environment"] if line["given"]}

@@ -220,13 +220,14 @@ static void contexts_and_gets(void) {
 static void teams(void) {
     weft_team *half = NULL, *again = NULL;
     void *word = NULL, *other = NULL;
-    uint64_t there = 0, me = 1 + (uint64_t)my_rank;
+    uint64_t target = 0, me = 1 + (uint64_t)my_rank;
     DONE(weft_team_split(world, my_rank % 2, my_rank, &half));
     // The last member registers nothing.
-    const int last = weft_size(half) - 1, has = weft_rank(half) != last;
-    DONE(weft_register(half, WEFT_KIND_HOST, has ? &there : NULL, has ? sizeof there : 0, &word));
+    const int last = weft_size(half) - 1, registers = weft_rank(half) != last;
+    DONE(weft_register(half, WEFT_KIND_HOST, registers ? &target : NULL,
+                       registers ? sizeof target : 0, &word));
     CHECK(weft_registered_bytes(half, word, last) == 0);
-    CHECK(last == 0 || weft_registered_bytes(half, word, 0) == sizeof there);
+    CHECK(last == 0 || weft_registered_bytes(half, word, 0) == sizeof target);
     REFUSED(weft_put(half, word, &me, sizeof me, last), "are not in the 0 bytes");
     REFUSED(weft_put(world, word, &me, sizeof me, 0), "another team");
     if (last > 0) DONE(weft_fetch_add(half, word, me, 0, NULL));
@@ -234,18 +235,18 @@ static void teams(void) {
     DONE(weft_barrier(half));
     uint64_t sum = 0;
     for (int rank = my_rank % 2; rank < size; rank += 2) sum += 1 + (uint64_t)rank;
-    CHECK(there == (last > 0 && weft_rank(half) == 0 ? sum : 0));
+    CHECK(target == (last > 0 && weft_rank(half) == 0 ? sum : 0));
     DONE(weft_team_free(half));
     DONE(weft_team_split(world, 0, -my_rank, &again));
     REFUSED(weft_put(again, word, &me, sizeof me, 0), "not registered any more");
     for (int round = 0; round < 100; ++round) {
-        DONE(weft_register(again, WEFT_KIND_HOST, &there, sizeof there, &word));
+        DONE(weft_register(again, WEFT_KIND_HOST, &target, sizeof target, &word));
         DONE(weft_register(again, WEFT_KIND_HOST, &me, sizeof me, &other));
         DONE(weft_put_nbi(again, word, &me, sizeof me, (weft_rank(again) + 1) % size));
         DONE(weft_unregister(again, round % 2 ? word : other));
         DONE(weft_unregister(again, round % 2 ? other : word));
         const int before = (weft_rank(again) + size - 1) % size;
-        CHECK(there == 1 + (uint64_t)(size - 1 - before));  // the put is complete
+        CHECK(target == 1 + (uint64_t)(size - 1 - before));  // the put is complete
     }
     DONE(weft_team_free(again));
 }

@@ -17,8 +17,8 @@
 enum { kThreads = 4, kCells = 40, kBlock = 300, kHandler = 7, kCalls = 25 };
 
 struct shared {
-    uint64_t cells[kThreads][kCells];   // written by the same thread of the rank before
-    uint64_t blocks[kThreads][kBlock];  // likewise, by puts with signals
+    uint64_t cells[kThreads][kCells];   // written by the same thread of the previous rank
+    uint64_t blocks[kThreads][kBlock];  // written in the same way, with signals
     uint64_t signals[kThreads], credits[kThreads];
     uint64_t counter;  // all threads add to it
     uint32_t bits;     // each change is made twice, so that it ends as 0

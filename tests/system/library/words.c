@@ -188,14 +188,14 @@ static void waits(void) {
     DONE(weft_barrier(world));
     for (int peer = 0; peer < size; ++peer)
         DONE(weft_signal(world, &board->signals[my_rank], 10 + (uint64_t)my_rank, 0, peer));
-    int had[kRanksMax] = {0};
+    int returned[kRanksMax] = {0};
     for (size_t rest = ranks; rest > 0;) {
-        memcpy(skip, had, sizeof skip);
+        memcpy(skip, returned, sizeof skip);
         DONE(weft_wait_some(world, &skipped, WEFT_FOREVER, indices, &found));
         CHECK(found > 0);
         for (size_t i = 0; i < found; ++i) {
-            CHECK(!had[indices[i]] && board->signals[indices[i]] == values[indices[i]]);
-            had[indices[i]] = 1;
+            CHECK(!returned[indices[i]] && board->signals[indices[i]] == values[indices[i]]);
+            returned[indices[i]] = 1;
             --rest;
         }
     }
@@ -304,12 +304,12 @@ static void locks(void) {
 
 static void teams(void) {
     weft_team *odd = NULL, *row = NULL, *column = NULL;
-    const int odds = size / 2;
-    if (odds > 0) {
-        DONE(weft_team_split_strided(world, 1, 2, odds, &odd));
+    const int odd_members = size / 2;
+    if (odd_members > 0) {
+        DONE(weft_team_split_strided(world, 1, 2, odd_members, &odd));
         CHECK((odd != NULL) == (my_rank % 2 == 1));
         if (odd != NULL) {
-            CHECK(weft_rank(odd) == my_rank / 2 && weft_size(odd) == odds);
+            CHECK(weft_rank(odd) == my_rank / 2 && weft_size(odd) == odd_members);
             CHECK(weft_team_translate(odd, 0, world) == 1);
             CHECK(weft_team_translate(world, 0, odd) == -1);
             DONE(weft_team_free(odd));

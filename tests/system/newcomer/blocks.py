@@ -25,7 +25,7 @@ PAGES = (*FIRST, *sorted({*(SOURCES / "docs/guide").glob("*.md")} - {*FIRST}), S
 EXAMPLE = re.compile(r"<!-- example: (\S+?)(?: prints: ([^\n]*?)|,[^\n]*?) -->\n```(?:c|cpp)\n(.*?)```", re.DOTALL)
 BLOCK = re.compile(r"^```(sh|cmake)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 BUILDS_WEFT = "cmake --preset"
-ELSEWHERE = (("tests/run", "tested by --tests of `run`"),)
+TESTED_ELSEWHERE = (("tests/run", "tested by --tests of `run`"),)
 NEEDS = (("mpiexec.mpich", "mpich"), ("mpirun", "openmpi"), ("srun", "slurm"))
 PROGRAM_OF_MPI = """#include <mpi.h>
 int main(int argc, char **argv) {
@@ -60,7 +60,7 @@ def needed(block):
 
 
 def reason_to_leave_out(block):
-    return next((reason for word, reason in ELSEWHERE if word in without_comments(block)), None)
+    return next((reason for word, reason in TESTED_ELSEWHERE if word in without_comments(block)), None)
 
 
 def environment_of_user():

@@ -120,8 +120,8 @@ class Text(unittest.TestCase):
         self.assertIn("(performance/summary.svg)", first)
 
     def test_the_page_explains_missing_times_of_a_peer(self):
-        said = "MPICH has no times between nodes: its launches failed (no end within 30 s)."
-        self.assertIn(said, self.page)
+        reason = "MPICH has no times between nodes: its launches failed (no end within 30 s)."
+        self.assertIn(reason, self.page)
         row = {"nodes": 4, "mpich_us": None, "failures": ["mpich: no end: /opt/weft/build/release/bin/peer"]}
         self.assertIn("(no end).", report.between_nodes([row])[0])
         self.results["compare_others"]["rows"][0]["mpich_us"] = 3.0

@@ -5,8 +5,8 @@
 // Idea     The table of collectives and the registry define the algorithms and the values of
 //          parameters to test. Each collective gets counts from zero to more than one bank, in
 //          place or not, and several roots. Algorithms that keep rank order get operations that do
-//          not commute; the others must refuse these. Blocks of calls with counts follow patterns,
-//          with gaps and reversed.
+//          not commute; other algorithms must refuse them. Blocks of calls with counts follow
+//          patterns, with gaps and reversed.
 // Next     matrix_caller.hpp makes a call and checks its result; collective_matrix.cpp has the
 //          other tests.
 #pragma once

@@ -143,12 +143,13 @@ class CollectiveMatrix {
                                        Shape{oracle::affine_samples(), Op::user, count}})
                 call(schedule, shape);
         }
-        const auto some = [&](std::size_t step) { return kCounts[(turn_ + step) % 7]; };
+        const auto count_at = [&](std::size_t step) { return kCounts[(turn_ + step) % 7]; };
         for (const Shape& shape :
              {Shape{of(Type::float32), Op::prod, 3, true, 2}, Shape{of(Type::int64), Op::min, 6},
-              Shape{of(Type::int16), Op::lor, 9}, Shape{of(Type::int8), Op::band, some(0), true},
-              Shape{of(Type::uint32), Op::bor, some(3), false, 3},
-              Shape{of(Type::uint64), Op::sum, some(5), false, 8}})
+              Shape{of(Type::int16), Op::lor, 9},
+              Shape{of(Type::int8), Op::band, count_at(0), true},
+              Shape{of(Type::uint32), Op::bor, count_at(3), false, 3},
+              Shape{of(Type::uint64), Op::sum, count_at(5), false, 8}})
             call(schedule, shape);
         same_bits<double>(schedule, 6);
         same_bits<float>(schedule, 100);

@@ -17,8 +17,8 @@
 namespace weft::test {
 namespace {
 
-/// Checks that there are three passes, and that the parameters are those of the pass marked as
-/// taken: they must predict the time that a put of 16 KiB took in this pass.
+/// Checks that there are three passes, and that the parameters are those of the pass marked
+/// `taken`: they must predict the time that a put of 16 KiB took in this pass.
 void expect_passes(const lab::Json& object, const std::string& log) {
     ASSERT_EQ(object["passes"].size(), 3U) << object;
     EXPECT_NE(log.find("pass 3 of 3"), std::string::npos) << log;

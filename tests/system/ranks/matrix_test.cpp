@@ -14,8 +14,8 @@
 namespace weft::test {
 namespace {
 
-/// Returns the layouts. Those of more than 9 ranks take the longest, so the short form has only 12
-/// ranks on one node. The verifier proves all numbers of ranks.
+/// Returns the launches. Jobs of more than 9 ranks take the longest, so the short form has only
+/// one: 12 ranks on one node. The verifier proves all numbers of ranks.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 16; ++n) {
@@ -35,8 +35,8 @@ std::vector<Launch> launches() {
 class MatrixTest : public testing::TestWithParam<Launch> {};
 
 /// Checks that the report has each family of schedules that exists. The notation gives the smallest
-/// numbers of ranks: a split needs 2 ranks and one that they represent; a merge needs 2*2 ranks and
-/// a remainder; nested levels need a further rank each.
+/// numbers of ranks: a split needs 2 ranks and a rank that they represent; a merge needs 2*2 ranks
+/// and a remainder; nested levels need a further rank each.
 void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     const auto number = [&](const char* group, const char* what) {
         return report.at(group).value(what, 0);

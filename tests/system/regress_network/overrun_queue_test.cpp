@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the completion queue had a fixed size, so more than 256 peers could overrun it. Method: each
 // of 300 peers has the maximum number of immediates in flight to a rank that does not poll. The
-// strict provider reports an overrun of the queue; without the fix, it reports one.
+// strict provider reports any overrun of the queue; without the fix, it reports one.
 #include <gtest/gtest.h>
 
 #include "tests/system/regress_network/strict_ports.hpp"

@@ -3,10 +3,10 @@
 // while other threads or processes wrote to them.
 //
 // Remapped memory becomes private, or loses pages, if the program forks, if it frees pages by
-// madvise(), or if a call fails. The test repeats each of these while three writers increase words
+// madvise(), or if a call fails. The test repeats each step while three writers increase words
 // in other pages of the same range: a thread, a thread that reads from a pipe with vmsplice(), and
 // another process with process_vm_writev(). Each writer has a word, whose value must always be the
-// last one that it wrote. After a fork the child checks that its memory does not change. Writers
+// last value that it wrote. After a fork the child checks that its memory does not change. Writers
 // pause during calls.
 // In commit 9d518da: 1 to 3 writes lost in 20 rounds of mremap(), and half of an O_DIRECT read.
 #include <fcntl.h>

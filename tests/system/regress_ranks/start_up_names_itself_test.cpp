@@ -52,7 +52,7 @@ int wait_for_peers(const Words&) {
     run::SigtermReport report;
     run::StartWatch watch(report, 0);
     std::string missing;
-    for (int look = 0; look < 200 && missing.empty(); ++look) {
+    for (int attempt = 0; attempt < 200 && missing.empty(); ++attempt) {
         ::poll(nullptr, 0, 50);
         missing = watch.missing();
     }
