@@ -18,11 +18,11 @@ struct trial_facts {
     weft_type type;
     weft_op op;
     int user;      ///< 1: `op` is trial_compose() on elements of WEFT_INT64_INT64
-    size_t count;  ///< elements; for collectives with one count
+    size_t count;  ///< number of elements, for collectives with one count
     int pattern;   ///< index of a count pattern, for collectives with counts
     int root;
     int in_place;
-    int spacing;   ///< of displaced blocks: 0 packed, 1 with gaps, 2 reversed with gaps
+    int spacing;   ///< order of blocks: 0 packed, 1 with gaps, 2 reversed with gaps
     size_t shift;  ///< bytes by which buffers are unaligned
 };
 
@@ -61,7 +61,7 @@ const char* trial_check(struct trial* trial);
 uint64_t trial_hash(struct trial* trial);
 void trial_close(struct trial* trial);
 
-/// Write, and compare with, the elements that a rank contributes in a unit, without a trial.
+/// Writes the elements that a rank contributes in a unit. sample_is() compares with them.
 void sample_write(weft_type type, int rank, int unit, size_t count, void* to);
 int sample_is(weft_type type, int rank, int unit, size_t count, const void* found);
 

@@ -27,12 +27,12 @@ struct group {
     unsigned members;
     int rank; /* of this process in the group */
     int size;
-    int passed; /* barriers that this process has started */
+    int barriers; /* barriers that this process has started */
 };
 
 static int barrier_start(void* arg) {
     struct group* group = arg;
-    ++group->passed;
+    ++group->barriers;
     __atomic_fetch_add(&exchanges[group->members].entered, 1, __ATOMIC_ACQ_REL);
     return 0;
 }
@@ -40,7 +40,7 @@ static int barrier_start(void* arg) {
 static int barrier_test(void* arg, int* done) {
     const struct group* group = arg;
     const int entered = __atomic_load_n(&exchanges[group->members].entered, __ATOMIC_ACQUIRE);
-    *done = entered >= group->passed * group->size;
+    *done = entered >= group->barriers * group->size;
     if (!*done) sched_yield();
     return 0;
 }
@@ -65,7 +65,7 @@ static int allgather(void* arg, const void* mine, void* all, size_t bytes) {
 
 /* Makes the group of these ranks, in ascending order. Returns 1 if this process is a member. */
 static int make_group(unsigned members, struct group* group, int ranks[kRanks]) {
-    static int passed[kGroups]; /* barriers of earlier groups of the same ranks */
+    static int barriers[kGroups]; /* barriers of earlier groups of the same ranks */
     group->members = members;
     group->size = 0;
     for (int r = 0; r < kRanks; ++r) {
@@ -73,8 +73,8 @@ static int make_group(unsigned members, struct group* group, int ranks[kRanks]) 
         if (r == my_rank) group->rank = group->size;
         ranks[group->size++] = r;
     }
-    group->passed = passed[members];
-    passed[members] += 2; /* weft_team_create() makes one allgather, of two barriers */
+    group->barriers = barriers[members];
+    barriers[members] += 2; /* weft_team_create() makes one allgather, of two barriers */
     return (int)(members >> my_rank & 1U);
 }
 

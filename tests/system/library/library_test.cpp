@@ -249,7 +249,7 @@ struct Movement {
     const char* collective;
     std::uint64_t (*read)(std::uint64_t n);
     std::uint64_t (*written)(std::uint64_t n);
-    bool either;  ///< reads and writes together are `read`: of two ranks, each moves half
+    bool either;  ///< `read` counts reads and writes, because two ranks move half each
 };
 
 constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };

@@ -14,8 +14,8 @@ static uint64_t received_from[64];
 
 /// The data with which each message starts.
 struct word {
-    int32_t from, rest;  ///< sender, number of generations that follow (for a fan)
-    uint64_t number;  ///< of the message at its sender; for a fan, the second receiver's distance
+    int32_t from, rest;  ///< sender; for a fan, number of later generations
+    uint64_t number;     ///< index at the sender; for a fan, distance of the second receiver
 };
 
 /// Answers each ping with the ping's own bytes.

@@ -151,8 +151,8 @@ std::vector<std::vector<Rank>> grids_of(Rank ranks) {
 
 void stencils(Team team, int& call) {
     for (const std::vector<Rank>& extents : grids_of(team.size())) {
-        for (const bool closed : {false, true}) {
-            std::vector<bool> periodic(extents.size(), closed);
+        for (const bool all_periodic : {false, true}) {
+            std::vector<bool> periodic(extents.size(), all_periodic);
             periodic.front() = true;
             Stencil box(team, extents, periodic);
             for (const std::size_t count : {std::size_t{1}, std::size_t{300}})
@@ -202,9 +202,9 @@ void run() {
             exchange(world, neighbors, count, call++);
         exchange_with_counts(world, neighbors, call++);
     }
-    for (const bool closed : {false, true}) {
+    for (const bool periodic : {false, true}) {
         const std::vector<Rank> extents{world.size(), 1};
-        Neighbors neighbors = Neighbors::on_grid(extents, {closed, false}, world.rank());
+        Neighbors neighbors = Neighbors::on_grid(extents, {periodic, false}, world.rank());
         exchange(world, neighbors, 7, call++);
     }
     stencils(world, call);

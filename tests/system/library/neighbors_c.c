@@ -72,9 +72,9 @@ static void ring(void) {
 
 /// Checks that the first and the last rank of a line have one neighbor.
 static void line(void) {
-    const int extents[1] = {size}, open[1] = {0};
+    const int extents[1] = {size}, not_periodic[1] = {0};
     weft_neighbors* neighbors = NULL;
-    DONE(weft_neighbors_on_grid(world, 1, extents, open, &neighbors));
+    DONE(weft_neighbors_on_grid(world, 1, extents, not_periodic, &neighbors));
     const int before = my_rank > 0, after = my_rank + 1 < size;
     CHECK(weft_neighbors_sources(neighbors) == before + after);
     const int64_t own = element(my_rank, 0, 0);
@@ -89,9 +89,9 @@ static void line(void) {
 /// In a periodic grid of one row, the rows above and below are the same row. So the ranks before
 /// and after are neighbors three times each, and a rank is its own neighbor twice.
 static void stencil(weft_way way) {
-    const int extents[2] = {1, size}, closed[2] = {1, 1}, open[2] = {1, 0};
+    const int extents[2] = {1, size}, periodic[2] = {1, 1}, half_periodic[2] = {1, 0};
     weft_stencil* box = NULL;
-    DONE(weft_stencil_create(world, 2, extents, closed, 0, 1, &box));
+    DONE(weft_stencil_create(world, 2, extents, periodic, 0, 1, &box));
     DONE(weft_stencil_set_way(box, way));
     CHECK(weft_stencil_blocks(box) == 8);
     const int before = (my_rank + size - 1) % size, after = (my_rank + 1) % size;
@@ -105,27 +105,27 @@ static void stencil(weft_way way) {
     for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(box, n), 0, 0));
     DONE(weft_stencil_free(&box));
     CHECK(box == NULL);
-    DONE(weft_stencil_create(world, 2, extents, open, 1, 1, &box));
+    DONE(weft_stencil_create(world, 2, extents, half_periodic, 1, 1, &box));
     CHECK(weft_stencil_blocks(box) == 4);
     CHECK(weft_stencil_neighbor(box, 2) == my_rank - 1);
     DONE(weft_stencil_free(&box));
-    REFUSED(weft_stencil_create(world, 0, extents, closed, 0, 1, &box), "dimension");
-    REFUSED(weft_stencil_create(world, 1, extents, closed, 0, 0, &box), "reach is 0");
+    REFUSED(weft_stencil_create(world, 0, extents, periodic, 0, 1, &box), "dimension");
+    REFUSED(weft_stencil_create(world, 1, extents, periodic, 0, 0, &box), "reach is 0");
     REFUSED(weft_stencil_alltoall(NULL, in, out, 1, WEFT_INT64), "stencil is NULL");
     REFUSED(weft_stencil_free(NULL), "stencil is NULL");
     CHECK(weft_stencil_blocks(NULL) == -1);
 }
 
 static void refusals(void) {
-    const int none[1] = {-1}, twice[2] = {0, 0}, extents[1] = {size + 1}, open[1] = {0};
+    const int none[1] = {-1}, twice[2] = {0, 0}, extents[1] = {size + 1}, not_periodic[1] = {0};
     weft_neighbors* neighbors = NULL;
     REFUSED(weft_neighbors_create(world, none, 1, NULL, 0, &neighbors),
             "sources: -1 is not a member of the team");
     REFUSED(weft_neighbors_create(world, NULL, 0, twice, 2, &neighbors), "named twice");
     REFUSED(weft_neighbors_create(world, NULL, 1, NULL, 0, &neighbors), "sources: expected");
     REFUSED(weft_neighbors_create(world, NULL, 0, NULL, 0, NULL), "out is NULL");
-    REFUSED(weft_neighbors_on_grid(world, 1, extents, open, &neighbors), "extents");
-    REFUSED(weft_neighbors_on_grid(world, 0, extents, open, &neighbors), "dimension");
+    REFUSED(weft_neighbors_on_grid(world, 1, extents, not_periodic, &neighbors), "extents");
+    REFUSED(weft_neighbors_on_grid(world, 0, extents, not_periodic, &neighbors), "dimension");
     CHECK(neighbors == NULL);
     REFUSED(weft_neighbor_alltoall(NULL, NULL, NULL, 0, WEFT_INT64), "neighbors is NULL");
     CHECK(weft_neighbors_sources(NULL) == -1);

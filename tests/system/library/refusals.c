@@ -134,7 +134,7 @@ static double source[kRanksMax];
 static double target[kRanksMax];
 static size_t one[kRanksMax];
 static size_t zero[kRanksMax];
-static size_t follow[kRanksMax];  ///< displacements of blocks of one element
+static size_t packed[kRanksMax];  ///< displacements of blocks of one element
 static size_t bad[kRanksMax];     ///< the last count is -3 as a signed number
 static size_t wide[kRanksMax];    ///< each count is valid, the sum of two is too large
 
@@ -209,14 +209,14 @@ static void sums_of_counts(void) {
     REFUSED(weft_reduce_scatterv(world, source, target, wide, WEFT_DOUBLE, WEFT_SUM), "overflow");
     REFUSED(weft_gatherv(world, source, 1, target, one, zero, WEFT_DOUBLE, my_rank), "overlap");
     REFUSED(weft_allgatherv(world, source, target, one, zero, WEFT_DOUBLE), "overlap");
-    REFUSED(weft_alltoallv(world, source, one, follow, target, one, zero, WEFT_DOUBLE), "overlap");
+    REFUSED(weft_alltoallv(world, source, one, packed, target, one, zero, WEFT_DOUBLE), "overlap");
 }
 
 static void counts(void) {
     CHECK(size <= kRanksMax);
     for (int rank = 0; rank < size; ++rank) {
         one[rank] = 1;
-        bad[rank] = follow[rank] = (size_t)rank;
+        bad[rank] = packed[rank] = (size_t)rank;
         wide[rank] = SIZE_MAX / 2 / sizeof *source / 2 + 1;
     }
     bad[size - 1] = (size_t)-3;

@@ -15,7 +15,7 @@ static size_t my_words;    ///< number of words at `mine`
 static uint64_t* segment;  ///< name of the registered memory of all ranks
 static uint64_t* flags;    ///< symmetric words
 
-static const uint64_t kGuarded = 0x5a5a5a5a5a5a5a5aULL;
+static const uint64_t kGuardValue = 0x5a5a5a5a5a5a5a5aULL;
 
 /// Ranks register different kinds of memory, with different lengths.
 static int kind_of(int rank) {
@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
     uint64_t* const whole = memory_of_kind(kind_of(my_rank), on_stack);
     my_words = words_of(my_rank);
     mine = whole + kGuard;
-    for (size_t i = 0; i < my_words + 2 * kGuard; ++i) whole[i] = kGuarded;
+    for (size_t i = 0; i < my_words + 2 * kGuard; ++i) whole[i] = kGuardValue;
     void* name = NULL;
     DONE(weft_register(world, WEFT_KIND_HOST, mine, my_words * sizeof *mine, &name));
     segment = name;
@@ -328,7 +328,7 @@ int main(int argc, char** argv) {
     REFUSED(weft_unregister(world, segment), "not the name");
     CHECK(weft_ptr(world, segment, my_rank) == NULL);
     for (size_t i = 0; i < kGuard; ++i)
-        CHECK(whole[i] == kGuarded && whole[kGuard + my_words + i] == kGuarded);
+        CHECK(whole[i] == kGuardValue && whole[kGuard + my_words + i] == kGuardValue);
     DONE(weft_finalize(runtime));
     return verdict("all registered memory is right");
 }

@@ -74,9 +74,9 @@ class Forest {
             else if (kind == 10)
                 finish(node);
             else
-                end(&node - nodes_.data());
+                free_team(&node - nodes_.data());
         }
-        while (nodes_.size() > 1 && wrong_.empty()) end(nodes_.size() - 1);
+        while (nodes_.size() > 1 && wrong_.empty()) free_team(nodes_.size() - 1);
         finish(nodes_.front());
         while (!nodes_.front().blocks.empty()) release(nodes_.front());
         return wrong_;
@@ -242,7 +242,7 @@ class Forest {
         node.blocks.erase(at);
     }
 
-    void end(std::size_t at) {
+    void free_team(std::size_t at) {
         if (at == 0) return;
         Node& node = nodes_[at];
         for (const Rank rank : node.ranks)

@@ -123,7 +123,7 @@ static void change_words(struct worker* worker) {
     }
 }
 
-/// Puts a block with a signal to the next rank, and checks the block from the rank before.
+/// Puts a block with a signal to the next rank, and checks the block of the previous rank.
 static void pass_block(struct worker* worker, uint64_t round, int next, int before) {
     uint64_t block[kBlock], back[3] = {0, 0, 0};
     const int t = worker->number;

@@ -332,18 +332,18 @@ static void compare_memory(const char* what, const void* have, const void* expec
 }
 
 static void check_round(void) {
-    const struct memory* const here = &model[my_rank];
-    DONE(weft_wait_until(world, &mine->handled, WEFT_EQ, here->handled));
-    DONE(weft_wait_until(world, &mine->signal, WEFT_EQ, here->signal));
+    const struct memory* const expected = &model[my_rank];
+    DONE(weft_wait_until(world, &mine->handled, WEFT_EQ, expected->handled));
+    DONE(weft_wait_until(world, &mine->signal, WEFT_EQ, expected->signal));
     for (int i = 0; i < kHandles; ++i) DONE(weft_quiet(handles[i]));
     DONE(weft_barrier(world));
-    compare_memory("words", mine->cells, here->cells, sizeof mine->cells);
-    compare_memory("blocks", mine->blocks, here->blocks, sizeof mine->blocks);
-    compare_memory("marks", mine->marks, here->marks, sizeof mine->marks);
-    compare_memory("requests", mine->requests, here->requests, sizeof mine->requests);
-    compare_memory("replies", mine->replies, here->replies, sizeof mine->replies);
-    compare_memory("digests passed on", &mine->passed, &here->passed, sizeof mine->passed);
-    compare_memory("messages", &mine->handled, &here->handled, sizeof mine->handled);
+    compare_memory("words", mine->cells, expected->cells, sizeof mine->cells);
+    compare_memory("blocks", mine->blocks, expected->blocks, sizeof mine->blocks);
+    compare_memory("marks", mine->marks, expected->marks, sizeof mine->marks);
+    compare_memory("requests", mine->requests, expected->requests, sizeof mine->requests);
+    compare_memory("replies", mine->replies, expected->replies, sizeof mine->replies);
+    compare_memory("digests passed on", &mine->passed, &expected->passed, sizeof mine->passed);
+    compare_memory("messages", &mine->handled, &expected->handled, sizeof mine->handled);
     DONE(weft_barrier(world));
 }
 
