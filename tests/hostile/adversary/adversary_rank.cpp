@@ -78,21 +78,21 @@ class RandomCalls {
         const std::string spec = traits.has_pairwise_counts() ? "" : draw_spec(traits);
         world_.set_algorithm(traits.name, spec);
         constexpr std::array<std::size_t, 8> kCounts{0, 1, 3, 6, 7, 100, 700, 6007};
-        MatrixCall wanted{
+        MatrixCall matrix_call{
             .collective = traits.collective,
             .count = kCounts[below(kCounts.size())],
             .root = traits.rooted() ? static_cast<Rank>(below(4)) % world_.size() : -1};
-        wanted.arrangement.in_place = below(2) == 0;
-        wanted.arrangement.shift = below(3) == 0 ? 1 : 0;
+        matrix_call.arrangement.in_place = below(2) == 0;
+        matrix_call.arrangement.shift = below(3) == 0 ? 1 : 0;
         if (below(2) == 0) {
-            wanted.samples = &oracle::samples_of(Type::int32);
-            wanted.op = Op::max;
+            matrix_call.samples = &oracle::samples_of(Type::int32);
+            matrix_call.op = Op::max;
         }
         if (traits.has_counts()) {
-            wanted.pattern = static_cast<int>(below(kCountPatterns));
-            wanted.count = static_cast<std::size_t>(wanted.pattern);
+            matrix_call.pattern = static_cast<int>(below(kCountPatterns));
+            matrix_call.count = static_cast<std::size_t>(matrix_call.pattern);
         }
-        caller_.make(wanted, spec);
+        caller_.make(matrix_call, spec);
         world_.set_algorithm(traits.name, "");
     }
 

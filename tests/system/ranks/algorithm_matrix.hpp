@@ -25,14 +25,14 @@ namespace weft::test {
 class AlgorithmMatrix {
   public:
     /// Each algorithm of the barrier makes `barriers` calls. Without `every_shape`, each count,
-    /// root and algorithm gets one shape, in turn, to save time with many ranks on few processors.
+    /// root and algorithm gets one of the three shapes, which alternate, to save time.
     AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
         : caller_(caller),
           world_(caller.world()),
           barriers_(barriers),
           every_shape_(every_shape),
           layout_(layout_of(world_)),
-          direct_(reach_buffers(world_)) {
+          direct_(buffers_are_reachable(world_)) {
         caller_.covered["ways"]["direct"] += direct_ ? 1 : 0;
     }
 
@@ -102,7 +102,7 @@ class AlgorithmMatrix {
     }
 
     /// Returns true if ranks can access each other's buffers; equal on all ranks of a node.
-    [[nodiscard]] static bool reach_buffers(Team world) {
+    [[nodiscard]] static bool buffers_are_reachable(Team world) {
         world.set_algorithm("allreduce", "mapped");
         bool reached = true;
         try {
@@ -123,7 +123,7 @@ class AlgorithmMatrix {
         const bool direct =
             (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
         if (direct && !direct_) return;
-        // The parameter `near` exposes blocks to many local peers, and there are too few flags.
+        // The parameter `near` exposes blocks to all local peers; there are flags for kExposersMax.
         if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
@@ -133,7 +133,7 @@ class AlgorithmMatrix {
         if (traits.reduces() && !ordered) caller_.make_refused(traits.collective, spec);
     }
 
-    /// Calls with all roots by the default algorithm, and with a quarter of the roots by others.
+    /// Makes calls with all roots (default algorithm) or a quarter of the roots (other algorithms).
     void call(const Traits& traits, const std::string& spec, bool ordered) {
         if (!traits.has_data()) {
             for (int i = 0; i < barriers_; ++i) world_.barrier();
@@ -153,28 +153,28 @@ class AlgorithmMatrix {
         for (const std::size_t count : counts_of(traits)) {
             ++turn_;
             ++shape_;
-            MatrixCall wanted{.collective = traits.collective, .count = count, .root = root};
+            MatrixCall matrix_call{.collective = traits.collective, .count = count, .root = root};
             if (traits.has_counts()) {
-                wanted.pattern = static_cast<int>(count);
-                wanted.arrangement.in_spacing = static_cast<Spacing>(turn_ % 3);
-                wanted.arrangement.out_spacing =
+                matrix_call.pattern = static_cast<int>(count);
+                matrix_call.arrangement.in_spacing = static_cast<Spacing>(turn_ % 3);
+                matrix_call.arrangement.out_spacing =
                     static_cast<Spacing>((turn_ + world_.rank()) % 3);  // members may differ
             }
             // Calls with pairwise counts use one shape at a time, like those without `every_shape`.
             const bool all = every_shape_ && !traits.has_pairwise_counts();
             const bool has_two_buffers = traits.collective != Collective::broadcast;
-            if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(wanted, spec);
-            wanted.samples = &oracle::samples_of(Type::int32);
-            wanted.op = Op::max;
-            wanted.arrangement.in_place = true;
-            wanted.arrangement.shift = 1;
-            if (all || shape_ % 3 == 1) caller_.make(wanted, spec);
+            if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(matrix_call, spec);
+            matrix_call.samples = &oracle::samples_of(Type::int32);
+            matrix_call.op = Op::max;
+            matrix_call.arrangement.in_place = true;
+            matrix_call.arrangement.shift = 1;
+            if (all || shape_ % 3 == 1) caller_.make(matrix_call, spec);
             if (!ordered || (!traits.has_pairwise_counts() && !traits.reduces())) continue;
-            wanted.samples = &oracle::affine_samples();
-            wanted.op = Op::user;
-            wanted.count = count % 1000;
-            wanted.arrangement.in_place = turn_ % 2 == 0;
-            if (all || shape_ % 3 == 2) caller_.make(wanted, spec);
+            matrix_call.samples = &oracle::affine_samples();
+            matrix_call.op = Op::user;
+            matrix_call.count = count % 1000;
+            matrix_call.arrangement.in_place = turn_ % 2 == 0;
+            if (all || shape_ % 3 == 2) caller_.make(matrix_call, spec);
         }
     }
 
@@ -219,8 +219,8 @@ class AlgorithmMatrix {
     plan::Layout layout_;
     bool direct_;    ///< ranks can access buffers of local peers
     Rank turn_ = 0;  ///< number of calls; varies roots, spacings and arguments
-    int shape_ =
-        0;  ///< selects the shape; independent of the count, so that each count gets all shapes
+    /// Selects the shape. Independent of the count, so that each count gets all shapes.
+    int shape_ = 0;
 };
 
 }  // namespace weft::test

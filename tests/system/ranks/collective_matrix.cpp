@@ -194,21 +194,21 @@ class CollectiveMatrix {
         for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 40); ++repeat) {
             const Rank me = world_.rank();
             auto halves = world_.split(me % 2, -me);
-            auto some = world_.split(me % 3 == 0 ? 7 : -1, me);
-            caller_.check(halves.has_value() && some.has_value() == (me % 3 == 0),
+            auto third = world_.split(me % 3 == 0 ? 7 : -1, me);
+            caller_.check(halves.has_value() && third.has_value() == (me % 3 == 0),
                           "split gave no team");
             std::vector<Request> requests;
             std::int64_t in_half = me;
-            std::int64_t in_some = 1;
+            std::int64_t in_third = 1;
             std::int64_t in_world = 1;
             const auto start_half = [&] {
                 requests.push_back(
                     halves->start(Call::allreduce(&in_half, &in_half, 1, Type::int64, Op::sum)));
             };
             if (me % 4 < 2) start_half();
-            if (some)
+            if (third)
                 requests.push_back(
-                    some->start(Call::allreduce(&in_some, &in_some, 1, Type::int64, Op::sum)));
+                    third->start(Call::allreduce(&in_third, &in_third, 1, Type::int64, Op::sum)));
             requests.push_back(
                 world_.start(Call::allreduce(&in_world, &in_world, 1, Type::int64, Op::sum)));
             if (me % 4 >= 2) start_half();
@@ -217,11 +217,11 @@ class CollectiveMatrix {
             for (Rank r = me % 2; r < world_.size(); r += 2) expected += r;
             caller_.check(in_half == expected && in_world == world_.size(),
                           "sums over split teams");
-            caller_.check(!some || in_some == (world_.size() + 2) / 3, "sum over the thirds");
+            caller_.check(!third || in_third == (world_.size() + 2) / 3, "sum over the thirds");
             // Reversed keys reverse the order of ranks.
             caller_.check(halves->rank() == halves->size() - 1 - me / 2, "rank order by key");
             halves->free();
-            if (some) some->free();
+            if (third) third->free();
         }
     }
 

@@ -32,15 +32,15 @@ void expect_passes(const lab::Json& object, const std::string& log) {
         int taken = 0;
         for (const lab::Json& pass : object["passes"]) {
             EXPECT_EQ(flags, !pass["flag_ns"].empty());
-            const double seen = pass[std::string(kind) + "_ns"].get<double>();
-            EXPECT_GT(seen, 0);
+            const double measured = pass[std::string(kind) + "_ns"].get<double>();
+            EXPECT_GT(measured, 0);
             const auto& kinds = pass["taken"];
             if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
             ++taken;
             // On a busy machine a difference of times may be negative, and is then replaced by 0.
             const bool whole =
                 std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
-            EXPECT_NEAR(cost, seen, whole ? 0.02 * seen + 1 : cost + seen)
+            EXPECT_NEAR(cost, measured, whole ? 0.02 * measured + 1 : cost + measured)
                 << kind << object["passes"];
         }
         EXPECT_EQ(taken, 1) << kind << object["passes"];
@@ -201,7 +201,7 @@ TEST(TuneTest, TheFastestAlgorithmOverAllJobsIsChosen) {
     // Changes the file: in one job the last candidate is a thousand times faster than the others.
     lab::Json& tried = object["points"][0]["tried"];
     ASSERT_GT(tried.size(), 1U);
-    for (lab::Json& one : tried) one["jobs_us"][0] = &one == &tried.back() ? 0.001 : 1.0;
+    for (lab::Json& entry : tried) entry["jobs_us"][0] = &entry == &tried.back() ? 0.001 : 1.0;
     const lab::Json last = tried.back()["algorithm"];
     write(path, object.dump());
     object = tune("3");

@@ -110,8 +110,8 @@ class Litmus {
         for (std::size_t i = 0; i < count; ++i)
             expect(area_.data[i], value(before_, round, i), "word", i);
     }
-    /// Notifies the rank before that its data of this round has been read.
-    void give_credit(std::uint64_t round) {
+    /// Notifies the previous rank that its data of this round has been read.
+    void send_credit(std::uint64_t round) {
         world_.put(&area_.credit, &round, sizeof round, before_);
     }
     void await_credit(std::uint64_t round) { world_.wait_until(&area_.credit, Compare::ge, round); }
@@ -126,7 +126,7 @@ class Litmus {
             world_.put(&area_.flag, &round, sizeof round, next_);
             world_.wait_until(&area_.flag, Compare::ge, round);
             expect(area_.flag, round, "flag");
-            give_credit(round);
+            send_credit(round);
             await_credit(round);
         }
     }
@@ -141,7 +141,7 @@ class Litmus {
             world_.put(&area_.flag, &round, sizeof round, next_);
             world_.wait_until(&area_.flag, Compare::ge, round);
             expect_data(round, count);
-            give_credit(round);
+            send_credit(round);
             await_credit(round);
             world_.quiet();
         }
@@ -162,7 +162,7 @@ class Litmus {
             fill(round + 1, count);  // put_signal() has read the source
             world_.wait_until(&area_.flag, Compare::eq, round);
             expect_data(round, count);
-            give_credit(round);
+            send_credit(round);
             await_credit(round);
         }
     }
@@ -234,7 +234,7 @@ class Litmus {
                "narrow counter");
     }
 
-    /// A lock by compare_swap and swap on rank 0 protects two words there, which must stay equal.
+    /// A lock by compare_swap and swap on rank 0 protects two of its words, which must stay equal.
     void lock() {
         const auto me = static_cast<std::uint64_t>(world_.rank()) + 1;
         const std::uint64_t turns = rounds_ / 4 + 1;
@@ -268,12 +268,12 @@ class Litmus {
             world_.wait_until(&area_.counter, Compare::ge, round);
             expect(area_.flag, round, "signal before the fence");
             expect_data(round, 3);
-            give_credit(round);
+            send_credit(round);
             await_credit(round);
         }
     }
 
-    /// Many small puts of different sizes to different addresses are in flight; then one quiet.
+    /// Many small puts of different sizes to different addresses are in flight before one quiet.
     void nbi_storm() {
         fill(1, kWords);
         std::size_t at = 0;

@@ -30,14 +30,14 @@ MatrixCaller::MatrixCaller(Team world)
       affine_(oracle::affine_samples().combine, nullptr, oracle::affine_samples().bytes, false),
       triple_(oracle::triple_samples().combine, nullptr, oracle::triple_samples().bytes, true) {}
 
-oracle::CallFacts MatrixCaller::facts_of(const MatrixCall& wanted) const {
-    const collectives::CollectiveTraits& traits = collectives::traits_of(wanted.collective);
-    return {.collective = wanted.collective,
-            .samples = wanted.samples,
-            .op = wanted.op,
+oracle::CallFacts MatrixCaller::facts_of(const MatrixCall& matrix_call) const {
+    const collectives::CollectiveTraits& traits = collectives::traits_of(matrix_call.collective);
+    return {.collective = matrix_call.collective,
+            .samples = matrix_call.samples,
+            .op = matrix_call.op,
             .size = world_.size(),
-            .root = wanted.root,
-            .count = unit_counts(traits, wanted.count, wanted.pattern)};
+            .root = matrix_call.root,
+            .count = unit_counts(traits, matrix_call.count, matrix_call.pattern)};
 }
 
 void MatrixCaller::add_operation(Call& call, const oracle::Samples& samples) const {
@@ -46,9 +46,9 @@ void MatrixCaller::add_operation(Call& call, const oracle::Samples& samples) con
     call.user = Call::allreduce(nullptr, nullptr, 0, op).user;
 }
 
-void MatrixCaller::run(Trial& trial, const MatrixCall& wanted) {
+void MatrixCaller::run(Trial& trial, const MatrixCall& matrix_call) {
     Call call = trial.call();
-    add_operation(call, *wanted.samples);
+    add_operation(call, *matrix_call.samples);
     switch (batch_ % 4) {
         case 0: {
             Request request = world_.start(call);
@@ -68,31 +68,31 @@ void MatrixCaller::run(Trial& trial, const MatrixCall& wanted) {
     }
 }
 
-void MatrixCaller::count_shape(const MatrixCall& wanted) {
+void MatrixCaller::count_shape(const MatrixCall& matrix_call) {
     auto& calls = covered["calls"];
-    ++calls[name_of(*wanted.samples)];
-    ++calls[wanted.arrangement.in_place ? "in_place" : "separate"];
-    if (wanted.arrangement.shift % wanted.samples->bytes != 0) ++calls["unaligned"];
-    const std::uint64_t bytes = wanted.count * wanted.samples->bytes;
+    ++calls[name_of(*matrix_call.samples)];
+    ++calls[matrix_call.arrangement.in_place ? "in_place" : "separate"];
+    if (matrix_call.arrangement.shift % matrix_call.samples->bytes != 0) ++calls["unaligned"];
+    const std::uint64_t bytes = matrix_call.count * matrix_call.samples->bytes;
     bytes_min = std::min(bytes_min, bytes);
     bytes_max = std::max(bytes_max, bytes);
 }
 
-void MatrixCaller::make(const MatrixCall& wanted, std::string_view spec) {
-    count_shape(wanted);
-    Trial trial(facts_of(wanted), world_.rank(), wanted.arrangement);
+void MatrixCaller::make(const MatrixCall& matrix_call, std::string_view spec) {
+    count_shape(matrix_call);
+    Trial trial(facts_of(matrix_call), world_.rank(), matrix_call.arrangement);
     trial.prepare(next_batch());
-    run(trial, wanted);
+    run(trial, matrix_call);
     const std::string complaint = trial.check();
-    const collectives::CollectiveTraits& traits = collectives::traits_of(wanted.collective);
+    const collectives::CollectiveTraits& traits = collectives::traits_of(matrix_call.collective);
     check(complaint.empty(),
           fmt::format("{} {} of {} {} (pattern {}), operation {}, root {}: {}", traits.name, spec,
-                      wanted.count, name_of(*wanted.samples), wanted.pattern,
-                      base::name_of(wanted.op), wanted.root, complaint));
-    if (wanted.collective == Collective::allreduce && may_have_padding(wanted.samples->type) &&
-        world_.size() > 1)
+                      matrix_call.count, name_of(*matrix_call.samples), matrix_call.pattern,
+                      base::name_of(matrix_call.op), matrix_call.root, complaint));
+    if (matrix_call.collective == Collective::allreduce &&
+        may_have_padding(matrix_call.samples->type) && world_.size() > 1)
         check(same_on_all_ranks(trial.output()),
-              fmt::format("bytes of {} differ between ranks", name_of(*wanted.samples)));
+              fmt::format("bytes of {} differ between ranks", name_of(*matrix_call.samples)));
 }
 
 void MatrixCaller::make_refused(Collective collective, std::string_view spec) {

@@ -25,7 +25,7 @@ struct MatrixCall {
     Collective collective = Collective::allreduce;
     const oracle::Samples* samples = &oracle::samples_of(Type::float64);
     Op op = Op::sum;
-    std::uint64_t count = 0;  ///< for calls with one count
+    std::uint64_t count = 0;  ///< number of elements, for calls with one count
     int pattern = 0;          ///< count pattern, for calls with counts
     Rank root = -1;
     Arrangement arrangement = {};
@@ -36,7 +36,7 @@ class MatrixCaller {
     explicit MatrixCaller(Team world);
 
     /// Makes a call. `spec` is its algorithm, which is printed with a wrong result.
-    void make(const MatrixCall& wanted, std::string_view spec);
+    void make(const MatrixCall& matrix_call, std::string_view spec);
     /// Makes a call with an operation that does not commute, which must be refused.
     void make_refused(Collective collective, std::string_view spec);
     /// Counts a check. If it failed, prints `what`.
@@ -55,9 +55,9 @@ class MatrixCaller {
     int wrong = 0;    ///< number of failed checks
 
   private:
-    void run(Trial& trial, const MatrixCall& wanted);
-    void count_shape(const MatrixCall& wanted);
-    [[nodiscard]] oracle::CallFacts facts_of(const MatrixCall& wanted) const;
+    void run(Trial& trial, const MatrixCall& matrix_call);
+    void count_shape(const MatrixCall& matrix_call);
+    [[nodiscard]] oracle::CallFacts facts_of(const MatrixCall& matrix_call) const;
     void add_operation(Call& call, const oracle::Samples& samples) const;
 
     Team world_;

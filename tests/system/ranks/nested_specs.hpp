@@ -38,8 +38,8 @@ std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     std::vector<std::string> all;
     for (Rank base = 2; base <= size; ++base) {
         for (Rank groups = 1; groups * base <= size; ++groups) {
-            const Rank left = size - groups * (base - 1);
-            for (const std::string& inner : inside(left)) {
+            const Rank remaining = size - groups * (base - 1);
+            for (const std::string& inner : inside(remaining)) {
                 all.push_back("c" + std::to_string(groups * base) + "m" + std::to_string(base) +
                               "," + inner + ",e" + std::to_string(groups * base) + "m" +
                               std::to_string(base));
@@ -57,13 +57,14 @@ inline std::vector<std::string> nested_specs(Rank size, std::size_t most) {
     const auto merged = [](Rank n) { return schedules_of(n, ScheduleFamily::merged); };
     const auto two_levels = [&](Rank n) {
         std::vector<std::string> inner = evenly(in_c_levels(n, split), 3);
-        for (std::string& one : evenly(in_c_levels(n, merged), 3)) inner.push_back(std::move(one));
+        for (std::string& spec : evenly(in_c_levels(n, merged), 3))
+            inner.push_back(std::move(spec));
         return inner;
     };
     std::vector<std::string> specs;
     for (const auto& all :
          {in_c_levels(size, split), in_c_levels(size, merged), in_c_levels(size, two_levels)}) {
-        for (std::string& one : evenly(all, most)) specs.push_back(std::move(one));
+        for (std::string& spec : evenly(all, most)) specs.push_back(std::move(spec));
     }
     return specs;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: each strategy of notification that a provider promises gives right results of collectives,
 // and each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
-// with each available provider, once for a layout and all strategies. The table has the expected
+// with each available provider; a job runs all strategies. The table has the expected
 // promises. The short form samples pairs of schedules and shapes; WEFT_TESTS_FULL=1 runs all of
 // them with all layouts.
 #include <fmt/format.h>
@@ -59,8 +59,8 @@ bool is_available(const std::string& provider) {
     return false;
 }
 
-void PrintTo(const ProviderCase& over, std::ostream* out) {
-    *out << over.provider;
+void PrintTo(const ProviderCase& tested, std::ostream* out) {
+    *out << tested.provider;
 }
 
 class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
@@ -71,11 +71,11 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
     }
     /// Runs the matrix with a layout.
     void run(const Launch& launch, const char* depth) {
-        const ProviderCase& over = GetParam();
-        Words program{rank_program("collective_matrix"), "--notify", joined(over.promised)};
+        const ProviderCase& tested = GetParam();
+        Words program{rank_program("collective_matrix"), "--notify", joined(tested.promised)};
         if (*depth != 0) program.emplace_back(depth);
         const Outcome outcome =
-            run_ranks(launch.options, program, {"WEFT_PROVIDER=" + over.provider});
+            run_ranks(launch.options, program, {"WEFT_PROVIDER=" + tested.provider});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_EQ(outcome.errors, "");
         std::istringstream lines(outcome.output);
@@ -83,27 +83,27 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
         for (std::string line; std::getline(lines, line); ++reports) {
             const auto report = lab::read_json(line);
             const auto notify = report.at("notify").get<std::string>();
-            EXPECT_EQ(report.at("provider"), over.provider);
+            EXPECT_EQ(report.at("provider"), tested.provider);
             EXPECT_EQ(report.at("ranks"), launch.ranks);
             EXPECT_EQ(report.at("nodes"), launch.nodes);
             EXPECT_EQ(report.at("wrong"), 0);
             EXPECT_GT(report.at("checked"), 100);
             EXPECT_GT(report.at("writes"), 1000);
-            if (reports < over.promised.size()) {
-                EXPECT_EQ(notify.rfind(over.promised[reports], 0), 0U) << notify;
+            if (reports < tested.promised.size()) {
+                EXPECT_EQ(notify.rfind(tested.promised[reports], 0), 0U) << notify;
             }
             fmt::print("  {}: {} on {} ranks, {} nodes: {} writes, {} results checked\n",
-                       over.provider, notify, launch.ranks, launch.nodes,
+                       tested.provider, notify, launch.ranks, launch.nodes,
                        report.at("writes").get<int>(), report.at("checked").get<int>());
         }
-        EXPECT_EQ(reports, over.promised.size());
+        EXPECT_EQ(reports, tested.promised.size());
     }
 };
 
 TEST_P(ProviderMatrix, EveryPromisedNotificationAgreesWithASerialFold) {
-    const ProviderCase& over = GetParam();
-    run(over.launch, "--sample");
-    if (!long_forms() || over.provider == "sockets") return;  // sockets is too slow for more
+    const ProviderCase& tested = GetParam();
+    run(tested.launch, "--sample");
+    if (!long_forms() || tested.provider == "sockets") return;  // sockets is too slow for more
     for (const Launch& launch : kFullLaunches) run(launch, "");
 }
 
@@ -117,16 +117,16 @@ const link::Promise& promise_of(const link::Profile& profile, const std::string&
 }
 
 TEST_P(ProviderMatrix, AnUnpromisedNotificationIsRefusedWithItsReason) {
-    const ProviderCase& over = GetParam();
-    for (const std::string& notify : over.refused) {
+    const ProviderCase& tested = GetParam();
+    for (const std::string& notify : tested.refused) {
         const Outcome outcome =
             run_ranks({"-n", "2", "--nodes", "2"}, {rank_program("hello")},
-                      {"WEFT_PROVIDER=" + over.provider, "WEFT_NOTIFY=" + notify});
+                      {"WEFT_PROVIDER=" + tested.provider, "WEFT_NOTIFY=" + notify});
         EXPECT_NE(outcome.status, 0);
-        const link::Promise& promise = promise_of(link::profile_of(over.provider), notify);
+        const link::Promise& promise = promise_of(link::profile_of(tested.provider), notify);
         EXPECT_FALSE(promise.holds);
         for (const std::string& word :
-             {"WEFT_NOTIFY=" + notify, over.provider, std::string(promise.why)}) {
+             {"WEFT_NOTIFY=" + notify, tested.provider, std::string(promise.why)}) {
             EXPECT_NE(outcome.errors.find(word), std::string::npos)
                 << "no \"" << word << "\" in: " << outcome.errors;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a short call between two ranks that spin makes no allocation and no system call. Method:
-// run steady_state.cpp, which counts both. As a control, it first makes an
-// allocation and a system call.
+// run steady_state.cpp, which counts both. As a control, it first makes an allocation and a system
+// call.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>

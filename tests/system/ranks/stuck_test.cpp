@@ -140,11 +140,11 @@ TEST(EndingTest, ASecondInterruptKillsAtOnce) {
     RunningProgram running(weft_run({"-n", "2"}, {"sh", "-c", script}));
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGINT);
-    const double asked = 1e-9 * static_cast<double>(base::monotonic_ns());
+    const double interrupted_s = 1e-9 * static_cast<double>(base::monotonic_ns());
     ::poll(nullptr, 0, 100);  // signals of one kind that are pending are merged
     running.send(SIGINT);
     EXPECT_EQ(running.wait().status, 128 + SIGINT);
-    EXPECT_LT(1e-9 * static_cast<double>(base::monotonic_ns()) - asked, 1.9)
+    EXPECT_LT(1e-9 * static_cast<double>(base::monotonic_ns()) - interrupted_s, 1.9)
         << "a single signal gives ranks two seconds";
 }
 

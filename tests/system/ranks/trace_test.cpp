@@ -164,11 +164,11 @@ TEST_P(TraceTest, ATraceIsWellFormedAndShowsWaits) {
     EXPECT_GE(contents.slices.at("allreduce"), 8);
     for (const char* part : {"wait", "publish"}) EXPECT_GE(contents.slices.at(part), 8) << part;
     EXPECT_GE(contents.arrows_between_processes, 8 * 7) << "each rank waits for each other rank";
-    const Json& about = trace.at("otherData");
-    EXPECT_EQ(about.at("events_lost"), 0);
-    EXPECT_EQ(about.at("ranks"), 8);
-    EXPECT_LE(about.at("compared_difference_ns_max").get<std::int64_t>(),
-              about.at("compared_error_ns_max").get<std::int64_t>())
+    const Json& summary = trace.at("otherData");
+    EXPECT_EQ(summary.at("events_lost"), 0);
+    EXPECT_EQ(summary.at("ranks"), 8);
+    EXPECT_LE(summary.at("compared_difference_ns_max").get<std::int64_t>(),
+              summary.at("compared_error_ns_max").get<std::int64_t>())
         << "clocks of one host differ";
 }
 
