@@ -63,7 +63,7 @@ void exchange_cards(Bootstrap& job) {
     fmt::print("rank {} of {} has all cards\n", job.rank(), job.size());
 }
 
-[[noreturn]] void wait_for_ever() {
+[[noreturn]] void wait_forever() {
     fmt::print("waiting\n");
     std::fflush(stdout);
     while (true) ::pause();
@@ -85,10 +85,10 @@ void misbehave(Bootstrap& job, std::string_view mode, int number) {
     if (mode == "exit") std::_Exit(number);
     if (mode == "kill") ::kill(::getpid(), number);
     if (mode == "abort") job.abort(number, "the test wants it");
-    if (mode == "wait") wait_for_ever();
+    if (mode == "wait") wait_forever();
     if (mode == "ignore-sigterm") {
         ::signal(SIGTERM, SIG_IGN);
-        wait_for_ever();
+        wait_forever();
     }
     std::_Exit(kFailed);
 }

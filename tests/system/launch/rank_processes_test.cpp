@@ -73,7 +73,7 @@ TEST_F(RankProcessesTest, AnExitedRankIsNamedWithItsProcess) {
     EXPECT_EQ(processes.missing(), "rank 1 (process 9) is gone, rank 2 (process 11) is gone");
 }
 
-TEST_F(RankProcessesTest, AChildOfARankIsNotTakenForTheRank) {
+TEST_F(RankProcessesTest, AChildOfARankDoesNotCountAsTheRank) {
     add("11", 1);
     add("12", 1);
     RankProcesses processes = node({0, 1});
@@ -82,7 +82,7 @@ TEST_F(RankProcessesTest, AChildOfARankIsNotTakenForTheRank) {
     EXPECT_EQ(processes.missing(), "rank 1 (process 11) is gone");
 }
 
-TEST_F(RankProcessesTest, AReusedProcessNumberIsNotTakenForTheRank) {
+TEST_F(RankProcessesTest, AReusedProcessNumberDoesNotCountAsTheRank) {
     add("11", 1);
     RankProcesses processes = node({0, 1});
     EXPECT_EQ(processes.missing(), "");

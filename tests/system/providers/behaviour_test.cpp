@@ -30,7 +30,7 @@ constexpr std::uint64_t kWarm = 12345;          ///< pattern of the writes of wa
 /// Memory that both ranks and the parent share.
 struct Shared {
     std::atomic<std::uint32_t> arrived[2];  ///< calls of synchronize() by each rank
-    std::atomic<std::uint64_t> word[2];     ///< progress of a test: of the origin, of the target
+    std::atomic<std::uint64_t> word[2];     ///< progress of the origin and of the target
     RawEndpoint::Address address[2];
     alignas(4096) std::byte memory[2][kBytes];
 };
@@ -214,7 +214,7 @@ TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
 
 // --- Targets that poll ---------------------------------------------------------------------------
 
-std::size_t some_bytes(std::mt19937_64& random) {
+std::size_t random_bytes(std::mt19937_64& random) {
     switch (random() % 4) {
         case 0:
             return 1 + random() % 64;
@@ -234,7 +234,7 @@ int absent_at_completion(Side& side, std::uint64_t flags, std::uint64_t seed) {
     auto& endpoint = side.endpoint;
     const auto end = Clock::now() + milliseconds(700);
     for (std::uint64_t i = 0; i < 3000 && Clock::now() < end; ++i) {
-        const std::size_t bytes = some_bytes(random);
+        const std::size_t bytes = random_bytes(random);
         side.fill_own(bytes, i);
         endpoint.write({.bytes = bytes, .flags = flags});
         endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
@@ -280,7 +280,7 @@ constexpr std::uint64_t kRounds = 4000;
 
 std::size_t slot_bytes(std::uint64_t round) {
     std::mt19937_64 random(round);
-    return std::min(some_bytes(random), kSlotBytes);
+    return std::min(random_bytes(random), kSlotBytes);
 }
 
 /// Writes pairs of data and flag. At most kSlots pairs are not checked by the target yet.
@@ -346,9 +346,9 @@ TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
         bool fenced = true;
         if (flag.fence) {
             fenced = in_child([&]() -> std::string {
-                         link::Profile asking = profile();
-                         asking.asks_fence = true;
-                         const auto found = link::discover(local_options(GetParam()), asking);
+                         link::Profile changed = profile();
+                         changed.asks_fence = true;
+                         const auto found = link::discover(local_options(GetParam()), changed);
                          return found && found->grant.fence ? "granted" : "";
                      }) == "granted";
             if (!fenced) print_fact(GetParam(), "FI_FENCE is not granted");
@@ -363,8 +363,8 @@ TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
                 expect(!flag.promised || wrong == 0, "{}: {} flags came before their data",
                        flag.name, wrong);
             },
-            [&](link::Profile& asking) {
-                if (flag.fence) asking.asks_fence = true;
+            [&](link::Profile& changed) {
+                if (flag.fence) changed.asks_fence = true;
             });
     }
 }

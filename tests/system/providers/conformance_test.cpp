@@ -116,16 +116,16 @@ constexpr std::size_t kSlotBytes = 8192;
 class RandomTraffic {
   public:
     RandomTraffic(Member& me, std::uint32_t count, std::uint64_t seed)
-        : me_(me), left_(count), random_(seed + static_cast<std::uint64_t>(me.rank)) {
+        : me_(me), remaining_(count), random_(seed + static_cast<std::uint64_t>(me.rank)) {
         me_.on_arrival = [this](std::uint32_t immediate) { arrived(immediate); };
     }
 
     void run() {
-        const std::uint64_t total = std::uint64_t{left_} * static_cast<unsigned>(me_.size);
+        const std::uint64_t total = std::uint64_t{remaining_} * static_cast<unsigned>(me_.size);
         me_.until(
             [&] {
                 step();
-                return left_ == 0 && answers_.empty() && busy_ == 0 &&
+                return remaining_ == 0 && answers_.empty() && busy_ == 0 &&
                        me_.shared.stage.load(std::memory_order_acquire) == total;
             },
             "all random puts");
@@ -210,7 +210,7 @@ class RandomTraffic {
             }
             answers_.pop_back();
         }
-        for (int burst = 0; burst < 4 && left_ > 0; ++burst) send_one();
+        for (int burst = 0; burst < 4 && remaining_ > 0; ++burst) send_one();
     }
 
     void send_one() {
@@ -248,7 +248,7 @@ class RandomTraffic {
         ++sent_[at];
         used_[at] = true;
         ++busy_;
-        --left_;
+        --remaining_;
     }
 
     std::uint32_t random_bytes() {
@@ -262,7 +262,7 @@ class RandomTraffic {
     }
 
     Member& me_;
-    std::uint32_t left_;
+    std::uint32_t remaining_;
     std::mt19937_64 random_;
     std::vector<Answer> answers_;
     std::array<std::vector<std::byte>, kRanksMax * kSlots> sources_;

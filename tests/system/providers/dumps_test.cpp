@@ -215,10 +215,10 @@ std::string without_addresses(const std::string& dump) {
     std::string kept;
     for (std::string line; std::getline(lines, line);) {
         if (line.find("nic:") != std::string::npos) break;
-        const bool own = line.find("_addr: ") != std::string::npos ||
-                         line.find(" name: ") != std::string::npos ||
-                         line.find("0x0") != std::string::npos;
-        if (!own) kept += line + "\n";
+        const bool of_this_machine = line.find("_addr: ") != std::string::npos ||
+                                     line.find(" name: ") != std::string::npos ||
+                                     line.find("0x0") != std::string::npos;
+        if (!of_this_machine) kept += line + "\n";
     }
     return kept;
 }
@@ -247,11 +247,13 @@ TEST(Dumps, DumpsOfThisLibfabricEqualItsAnswers) {
             const std::string name = provider_as_name(provider) + "-" + version_here();
             for (const Dump& dump : dumps()) {
                 if (dump.file != name) continue;
-                RecordedOffer then_offer;
-                RecordedOffer now_offer;
-                restore(dump, then_offer);
-                restore(now, now_offer);
-                return decisions(then_offer) == decisions(now_offer) ? "" : without_addresses(text);
+                RecordedOffer dumped_offer;
+                RecordedOffer current_offer;
+                restore(dump, dumped_offer);
+                restore(now, current_offer);
+                return decisions(dumped_offer) == decisions(current_offer)
+                           ? ""
+                           : without_addresses(text);
             }
             return {};
         });

@@ -31,7 +31,7 @@ class RawEndpoint : private micro::BareEndpoint {
         std::size_t from = 0;  ///< offset in the local memory
         std::size_t bytes = 0;
         std::size_t to = 0;       ///< offset in the peer's memory
-        std::uint64_t flags = 0;  ///< of fi_writemsg()
+        std::uint64_t flags = 0;  ///< flags of fi_writemsg()
         std::uint64_t data = 0;   ///< immediate
     };
     /// Tries once. Returns false if no context is free or libfabric returns FI_EAGAIN.

@@ -160,10 +160,10 @@ TEST_P(Recorded, TheProfileDeclaresTheOfferAndLeadsToTheSamePlan) {
     const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
     EXPECT_EQ(link::to_text(survey.notify), row.plan);
     std::string promised;
-    for (const link::NotifyFinding& way : survey.strategies) {
-        EXPECT_FALSE(way.why.empty());
-        if (!way.promised) continue;
-        promised += (promised.empty() ? "" : " ") + std::string(link::name_of(way.strategy));
+    for (const link::NotifyFinding& finding : survey.strategies) {
+        EXPECT_FALSE(finding.why.empty());
+        if (!finding.promised) continue;
+        promised += (promised.empty() ? "" : " ") + std::string(link::name_of(finding.strategy));
     }
     EXPECT_EQ(promised, row.promised);
 }
@@ -183,11 +183,11 @@ TEST_P(Recorded, PromisesWithoutTheirGrantsAreIgnored) {
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     }
     // Other promises need no grant. Without such a promise, start-up fails with the reason.
-    const auto rest = link::choose_notify(profile, *grant, std::nullopt);
-    EXPECT_EQ(rest.ok(), profile.ordered.holds);
-    if (!rest) {
+    const auto chosen = link::choose_notify(profile, *grant, std::nullopt);
+    EXPECT_EQ(chosen.ok(), profile.ordered.holds);
+    if (!chosen) {
         const std::string why = link::judge_notify(Notify::immediate, profile, *grant).why;
-        EXPECT_NE(rest.failure().text.find(why), std::string::npos) << rest.failure().text;
+        EXPECT_NE(chosen.failure().text.find(why), std::string::npos) << chosen.failure().text;
     }
 }
 
