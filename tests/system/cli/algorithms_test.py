@@ -51,15 +51,15 @@ def run_on(command, algorithm, spec, layout, *more):
 
 def spec_of(algorithm):
     """Returns the spec with each parameter that has a value by default, and a list of the other parameters."""
-    given, others = [], []
+    with_value, others = [], []
     for parameter in algorithm["parameters"]:
         word = f"{parameter['name']}={parameter['default'] or '(a4,a2)'}"  # a parameter for a schedule has no default
         parses = run_on("show", algorithm, f"{algorithm['algorithm']}:{word}", LAYOUTS[0]).returncode == 0
-        (given if parses else others).append(word)
-    return ":".join(filter(None, (algorithm["algorithm"], ",".join(given)))), others
+        (with_value if parses else others).append(word)
+    return ":".join(filter(None, (algorithm["algorithm"], ",".join(with_value)))), others
 
 
-def proved(algorithm, layout):
+def verdict_of(algorithm, layout):
     """Returns the verifier's result; None if the algorithm without parameters does not serve this number of ranks."""
     spec = algorithm["algorithm"]
     if any(parameter["default"] == "" for parameter in algorithm["parameters"]):
@@ -73,7 +73,7 @@ def proved(algorithm, layout):
     return verdict
 
 
-def counted(verdict):
+def counts_of(verdict):
     if verdict is None:
         return "- | - | -"
     puts = str(verdict["messages"]) + (f"+{verdict['signals']}" if verdict["signals"] else "")
@@ -95,12 +95,12 @@ def source_of(algorithm):
 def row(algorithm):
     spec, others = spec_of(algorithm)
     spec = ", ".join([f"`{spec}`", *(word.split("=")[0] for word in others)])
-    first, second = (proved(algorithm, layout) for layout in LAYOUTS)
+    first, second = (verdict_of(algorithm, layout) for layout in LAYOUTS)
     lacks = [word for name, word in (("ordered", "order"), ("bit_identical", "bits"), ("synchronizing", "sync"))
              if not algorithm[name]]
     if second is None:
         lacks.append("sizes")
-    return f"| {spec} | {algorithm['summary']} | {source_of(algorithm)} | {', '.join(lacks)} | {counted(first)} |"
+    return f"| {spec} | {algorithm['summary']} | {source_of(algorithm)} | {', '.join(lacks)} | {counts_of(first)} |"
 
 
 def page():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: values that commands print beside weft's times are right: times of MPI libraries (bench --compare), predictions
-#       (explain --measure), and shares of a call's time that own work hides (bench overlap).
+#       (explain --measure), and shares of a call's time that the ranks' own work hides (bench overlap).
 # Method: jobs of two ranks. Scripts beside a copy of weft replace the MPI libraries' benches and print known times.
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft cost and weft formula print the papers' values to the papers' digits, by counting and by formula. Their
+# Goal: weft cost and weft formula print the papers' values with all their digits, counted and by formula. Their
 # fields, limits and statuses are as documented.
 # Method: run weft and compare its output with values from the papers.
 import json
@@ -187,12 +187,12 @@ class Cost(unittest.TestCase):
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))
 
-    def test_each_objective_has_its_winner_for_1024_ranks(self):
+    def test_each_objective_chooses_another_algorithm_for_1024_ranks(self):
         found = {spec: self.cost("allreduce", "--algorithm", spec, "--ranks", "1024")
                  for spec in ("butterfly", "reduce-broadcast:tree=(kary:k=2)", "reduce-broadcast")}
-        for field, winner in (("time_us", "butterfly"), ("total_energy_uj", "reduce-broadcast"),
+        for field, best in (("time_us", "butterfly"), ("total_energy_uj", "reduce-broadcast"),
                               ("descriptor_bytes", "reduce-broadcast:tree=(kary:k=2)")):
-            self.assertEqual(min(found, key=lambda spec: found[spec][field]), winner)
+            self.assertEqual(min(found, key=lambda spec: found[spec][field]), best)
 
     def test_a_missing_formula_is_null(self):
         found = self.cost("barrier", "--algorithm", "dissemination", "--ranks", "8")
@@ -201,15 +201,15 @@ class Cost(unittest.TestCase):
 
     def test_objectives_limits_and_fronts_choose_schedules(self):
         call = ("allreduce", "--ranks", "16")
-        quick = self.cost(*call, "--objective", "time")
-        frugal = self.cost(*call, "--objective", "energy")
-        small = self.cost(*call, "--objective", "memory")
-        self.assertLess(quick["time_us"], small["time_us"])
-        self.assertLessEqual(frugal["total_energy_uj"], quick["total_energy_uj"])
-        self.assertLess(small["descriptor_bytes"], quick["descriptor_bytes"])
-        limited = self.cost(*call, "--max-descriptor-bytes", str(quick["descriptor_bytes"] - 1))
-        self.assertLess(limited["descriptor_bytes"], quick["descriptor_bytes"])
-        self.assertGreaterEqual(limited["time_us"], quick["time_us"])
+        fastest = self.cost(*call, "--objective", "time")
+        least_energy = self.cost(*call, "--objective", "energy")
+        least_memory = self.cost(*call, "--objective", "memory")
+        self.assertLess(fastest["time_us"], least_memory["time_us"])
+        self.assertLessEqual(least_energy["total_energy_uj"], fastest["total_energy_uj"])
+        self.assertLess(least_memory["descriptor_bytes"], fastest["descriptor_bytes"])
+        limited = self.cost(*call, "--max-descriptor-bytes", str(fastest["descriptor_bytes"] - 1))
+        self.assertLess(limited["descriptor_bytes"], fastest["descriptor_bytes"])
+        self.assertGreaterEqual(limited["time_us"], fastest["time_us"])
         self.cost(*call, "--max-energy-uj", "0.001", status=1)
         front = self.cost(*call, "--pareto")["front"]
         self.assertGreater(len(front), 1)
@@ -219,10 +219,11 @@ class Cost(unittest.TestCase):
             self.assertLess(before["time_us"], after["time_us"])
             self.assertTrue(after["total_energy_uj"] < before["total_energy_uj"] or
                             after["descriptor_bytes"] < before["descriptor_bytes"])
-        self.assertEqual(front[0]["time_us"], quick["time_us"])
+        self.assertEqual(front[0]["time_us"], fastest["time_us"])
         # Variants of parameters are candidates, too: two regular trees need the least memory.
-        small = self.cost("allreduce", "--ranks", "64", "--objective", "memory")
-        self.assertEqual((small["algorithm"], small["descriptor_bytes"]), ("reduce-broadcast:tree=(kary:k=2)", 96))
+        least_memory = self.cost("allreduce", "--ranks", "64", "--objective", "memory")
+        self.assertEqual((least_memory["algorithm"], least_memory["descriptor_bytes"]),
+                         ("reduce-broadcast:tree=(kary:k=2)", 96))
 
     def test_parameters_can_come_from_files(self):
         with tempfile.TemporaryDirectory() as folder:

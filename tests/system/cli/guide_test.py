@@ -38,14 +38,14 @@ def collectives_in_table(page):
 def wrong_claims(page):
     """Returns the names for which the introduction wrongly claims that only one language has them."""
     introduction = " ".join(page.split("\n## ")[0].split())
-    of_cpp, of_c = re.search(r"C\+\+ alone (.*?)[;.] C alone (.*?)\. [A-Z]", introduction).groups()
-    names = re.findall(r"`(\w+)`", of_cpp)
+    cpp_text, c_text = re.search(r"C\+\+ alone (.*?)[;.] C alone (.*?)\. [A-Z]", introduction).groups()
+    names = re.findall(r"`(\w+)`", cpp_text)
     wrong = [name for name in names if name not in CPP_NAMES or name in C_FUNCTIONS]
-    stems = [name.removeprefix("weft_") for name in re.findall(r"`(weft_\w+)`", of_c)]
+    stems = [name.removeprefix("weft_") for name in re.findall(r"`(weft_\w+)`", c_text)]
     wrong += [stem for stem in stems if stem not in C_FUNCTIONS or stem in CPP_NAMES]
     if not names or not stems:
         wrong.append("no names")
-    if re.search(r"4-byte|4 bytes", of_cpp) and "weft_type type, void* word" in (ROOT / "include/weft/onesided.h").read_text():
+    if re.search(r"4-byte|4 bytes", cpp_text) and "weft_type type, void* word" in (ROOT / "include/weft/onesided.h").read_text():
         wrong.append("words of 4 bytes")  # weft_atomic() of C supports them
     return wrong
 

@@ -23,7 +23,7 @@ def weft(*arguments, status=0):
     return done
 
 
-def plain(page):
+def without_markup(page):
     """Returns the text of a man page without its markup."""
     return re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
 
@@ -68,8 +68,8 @@ class Help(unittest.TestCase):
     def test_pages_agree_with_the_parser(self):
         self.assertEqual(set(self.pages), {"weft", *(f"weft-{name}" for name in self.commands)})
         for name, command in self.commands.items():
-            page, printed = plain(self.pages[f"weft-{name}"]), weft(name, "--help").stdout
-            self.assertEqual(page, plain(weft("help", "--man", name).stdout))
+            page, printed = without_markup(self.pages[f"weft-{name}"]), weft(name, "--help").stdout
+            self.assertEqual(page, without_markup(weft("help", "--man", name).stdout))
             self.assertIn(command["summary"], page)
             self.assertIn(command["footer"], page)
             for option in command["arguments"] + command["options"]:
@@ -80,7 +80,7 @@ class Help(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("help2man"), "no help2man here")
     def test_the_main_page_has_all_commands_and_variables(self):
-        page = plain(self.pages["weft"])
+        page = without_markup(self.pages["weft"])
         for name in self.commands:
             self.assertIn(f".BR weft-{name} (1)", page)
         table = json.loads(weft("info", "--environment", "--json").stdout)["environment"]

@@ -23,12 +23,12 @@ HEADERS = [ROOT / "include/weft" / name
 DEADLINE_S = 60
 WRITTEN = re.compile(r"(<!-- written: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
-FOUR = ["--algorithm", "a2,a2", "--ranks", "4"]
+FOUR_RANKS = ["--algorithm", "a2,a2", "--ranks", "4"]
 GOAL = "FILE"  # placeholder for a GOAL file that the test writes
 SAMPLES = {  # arguments for each command that prints JSON, so that all fields occur
-    "verify": [["allreduce", *FOUR]],
+    "verify": [["allreduce", *FOUR_RANKS]],
     "list": [[]],
-    "show": [["allreduce", *FOUR]],
+    "show": [["allreduce", *FOUR_RANKS]],
     "bench": [["allreduce", "--bytes", "8", "--iterations", "20", "--histogram"],
               ["allreduce", "--bytes", "8", "--iterations", "20", "--algorithm", "auto", "--algorithm", "auto"],
               ["put-latency", "--bytes", "8", "--iterations", "20"]],
@@ -36,16 +36,16 @@ SAMPLES = {  # arguments for each command that prints JSON, so that all fields o
     "enumerate": [["--ranks", "6", "--kind", "factored"], ["--ranks", "6", "--best"],
                   ["--ranks", "30", "--best", "--up-to"],
                   ["--ranks", "30", "--kind", "factored", "--count", "--unordered", "--up-to"]],
-    "simulate": [["allreduce", *FOUR, "--latency-ns", "1000"]],
+    "simulate": [["allreduce", *FOUR_RANKS, "--latency-ns", "1000"]],
     "goal": [[GOAL, "--params", "infiniband-2007"]],
-    "cost": [["allreduce", *FOUR], ["allreduce", "--ranks", "4", "--pareto"]],
+    "cost": [["allreduce", *FOUR_RANKS], ["allreduce", "--ranks", "4", "--pareto"]],
     "doctor": [[]],
     "formula": [[]],
     "explain": [["allreduce", "--ranks", "4"]],
     "help": [[]],
 }
 
-FREE = ("arguments", "phases_s", "environment")  # objects whose field names are data
+WITHOUT_FIXED_FIELDS = ("arguments", "phases_s", "environment")  # objects whose field names are data
 
 
 def run(*command):
@@ -113,12 +113,12 @@ def constants():
 
 
 def write_list(name, known):
-    kind, _, what = name.partition(":")
+    kind, _, subject = name.partition(":")
     if kind == "options":
-        command = next(one for one in known["commands"] if one["name"] == what)
+        command = next(one for one in known["commands"] if one["name"] == subject)
         return option_table(command["arguments"] + command["options"])
     if kind == "script":
-        return script_options(what)
+        return script_options(subject)
     return {"commands": lambda: [f"- `weft {one['name']}`: {one['summary']}" for one in known["commands"]],
             "environment": settings, "prototypes": prototypes, "constants": constants}[kind]()
 
@@ -186,18 +186,18 @@ class Interfaces(unittest.TestCase):
 
     def check_paths(self, title, value, path, documented):
         for name, inner in value.items():
-            below = f"{path}.{name}" if path else name
-            if isinstance(inner, dict) and name not in FREE:
-                self.assertIn(below, documented, title)
-                self.check_paths(title, inner, below, documented)
+            inner_path = f"{path}.{name}" if path else name
+            if isinstance(inner, dict) and name not in WITHOUT_FIXED_FIELDS:
+                self.assertIn(inner_path, documented, title)
+                self.check_paths(title, inner, inner_path, documented)
             elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
-                self.assertIn(below + "[]", documented, title)
-                self.check_paths(title, inner[0], below + "[]", documented)
+                self.assertIn(inner_path + "[]", documented, title)
+                self.check_paths(title, inner[0], inner_path + "[]", documented)
 
     def test_objects_have_the_fields_of_the_page(self):
         with tempfile.TemporaryDirectory() as folder:
             goal = str(Path(folder, "schedule.goal"))
-            run(WEFT, "simulate", "allreduce", *FOUR, "--goal", goal)
+            run(WEFT, "simulate", "allreduce", *FOUR_RANKS, "--goal", goal)
             for name, calls in SAMPLES.items():
                 with self.subTest(command=name):
                     written = [[goal if word == GOAL else word for word in call] for call in calls]

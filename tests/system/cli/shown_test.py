@@ -35,8 +35,8 @@ class Shown(unittest.TestCase):
             (cls.folder / name).write_text("#!/bin/sh\nexec weft info\n", encoding="utf-8")
             (cls.folder / name).chmod(0o755)
         (cls.folder / "my-machine.txt").write_text(PARAMETERS, encoding="utf-8")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-        cls.environment = kept | {"PATH": f"{os.path.dirname(WEFT)}:{os.environ['PATH']}"}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+        cls.environment = environment | {"PATH": f"{os.path.dirname(WEFT)}:{os.environ['PATH']}"}
 
     def run_shell(self, text):
         done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, timeout=DEADLINE_S, check=False,

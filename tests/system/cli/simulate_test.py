@@ -50,15 +50,15 @@ class Simulate(unittest.TestCase):
             options = ("--model", "loggp", "--latency-ns", "6000", "--overhead-ns", "4700", "--ns-per-byte", "0.73")
             for collective, spec in (("barrier", "dissemination"), ("allreduce", "a4,a4"), ("allreduce", "a16"),
                                      ("allreduce", "reduce-broadcast:tree=(kary:k=2)")):
-                ours = json.loads(weft("simulate", collective, "--algorithm", spec, "--ranks", "16", "--bytes", "64",
-                                       *options, "--goal", path, "--json").stdout)
-                theirs = json.loads(weft("goal", path, *options, "--json").stdout)
+                simulated = json.loads(weft("simulate", collective, "--algorithm", spec, "--ranks", "16", "--bytes",
+                                            "64", *options, "--goal", path, "--json").stdout)
+                replayed = json.loads(weft("goal", path, *options, "--json").stdout)
                 for field in ("makespan_ns", "earliest_finish_ns", "messages"):
-                    self.assertEqual(theirs[field], ours[field], (spec, field))
+                    self.assertEqual(replayed[field], simulated[field], (spec, field))
                 named = json.loads(weft("goal", path, "--params", "infiniband-2007", "--json").stdout)
-                self.assertEqual(named["makespan_ns"], ours["makespan_ns"])
+                self.assertEqual(named["makespan_ns"], simulated["makespan_ns"])
                 if collective == "barrier":
-                    self.assertEqual(ours["makespan_ns"], 4 * 15400)
+                    self.assertEqual(simulated["makespan_ns"], 4 * 15400)
             refused = weft("goal", path, "--params", "infiniband-2007", "--latency-ns", "5")
             self.assertEqual(refused.returncode, 2)
             with open(path, "w") as file:

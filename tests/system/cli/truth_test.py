@@ -59,9 +59,9 @@ class Refusals(unittest.TestCase):
     def test_an_unknown_provider_is_refused(self):
         check_refusals(self, ((("explain", "allreduce", "--ranks", "4", "--provider", "nosuch"),
                                "--provider: no cost data for provider 'nosuch'; known: cxi,"),))
-        asked = weft("explain", "allreduce", "--ranks", "4", settings={"WEFT_PROVIDER": "nosuch"})
-        self.assertEqual(asked.returncode, 2)
-        self.assertIn("WEFT_PROVIDER: no cost data for provider 'nosuch'", asked.stderr)
+        refused = weft("explain", "allreduce", "--ranks", "4", settings={"WEFT_PROVIDER": "nosuch"})
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("WEFT_PROVIDER: no cost data for provider 'nosuch'", refused.stderr)
 
     def test_a_simulation_without_costs_is_refused(self):
         call = ("simulate", "allreduce", "--ranks", "4", "--algorithm", "a4")
@@ -86,8 +86,8 @@ class CallsWithCounts(unittest.TestCase):
                 self.assertIn(f"{collective} direct: ", weft("list", collective).stdout)
                 self.assertEqual(len(names), 1)
             else:
-                every = {entry["algorithm"] for entry in answer(self, "list", even)["algorithms"]}
-                self.assertEqual(names, every)
+                even_names = {entry["algorithm"] for entry in answer(self, "list", even)["algorithms"]}
+                self.assertEqual(names, even_names)
 
     def test_programs_with_counts_are_shown_verified_and_simulated(self):
         for collective in COUNTED:
@@ -105,8 +105,8 @@ class CallsWithCounts(unittest.TestCase):
             algorithm = () if collective in PAIRWISE else ("--algorithm", "direct")
             verdict = answer(self, "verify", collective, "--ranks", "3", "--counts", "1,3,5", *algorithm)
             self.assertEqual(verdict["bytes_total"], 8 * sent, collective)
-        late = answer(self, "simulate", "gatherv", "--ranks", "3", "--counts", "1,3,5", "--ns-per-byte", "1")
-        self.assertEqual(late["makespan_ns"], 5 * 8)
+        simulated = answer(self, "simulate", "gatherv", "--ranks", "3", "--counts", "1,3,5", "--ns-per-byte", "1")
+        self.assertEqual(simulated["makespan_ns"], 5 * 8)
 
     def test_a_wrong_program_is_detected(self):
         program = weft("show", "scatterv", "--ranks", "3", "--counts", "1,2,3").stdout

@@ -70,13 +70,13 @@ class Results(unittest.TestCase):
 
     def test_measured_cells_are_not_measured_again(self):
         with tempfile.TemporaryDirectory() as folder:
-            where = ("--ranks", "2", "--json", "--results", folder)
-            first = Job({"weft": [3]}, "--collectives", "barrier", *where)
-            again = Job({"weft": [7]}, "--collectives", "barrier,allreduce", *where)
+            options = ("--ranks", "2", "--json", "--results", folder)
+            first = Job({"weft": [3]}, "--collectives", "barrier", *options)
+            again = Job({"weft": [7]}, "--collectives", "barrier,allreduce", *options)
             self.assertEqual([row["weft_us"] for row in again.rows()], [3, 63])
             self.assertEqual(first.rows(), again.rows()[:1])
-            otherwise = Job({"weft": [7]}, "--collectives", "barrier", "--seconds", "0.3", *where)
-            self.assertEqual(otherwise.rows()[0]["weft_us"], 7)
+            changed = Job({"weft": [7]}, "--collectives", "barrier", "--seconds", "0.3", *options)
+            self.assertEqual(changed.rows()[0]["weft_us"], 7)
 
 
 class Rounds(unittest.TestCase):
@@ -88,8 +88,8 @@ class Rounds(unittest.TestCase):
     def test_the_ratio_uses_medians_of_undisturbed_rounds(self):
         cell = self.rounds.Cell("allreduce", 4, 0, [8])
         rounds = [{"before_ns": 50, "after_ns": 50, "foreign": 0.0, "flagged": flags,
-                   "times": [{8: (ours, True)}, {8: (theirs, True)}]}
-                  for ours, theirs, flags in [(1, 2, []), (3, 4, []), (9, 5, []), (500, 1, ["load"])]]
+                   "times": [{8: (weft, True)}, {8: (openmpi, True)}]}
+                  for weft, openmpi, flags in [(1, 2, []), (3, 4, []), (9, 5, []), (500, 1, ["load"])]]
         options = self.compare.read_arguments([])
         options.rounds = 3
         row = self.rounds.make_row(cell, 8, rounds, ["openmpi"], options)
@@ -228,9 +228,9 @@ class WholeRuns(unittest.TestCase):
 
     def test_a_ratio_above_the_limit_is_named_and_gives_status_1(self):
         plan = {"weft": [3], "mpirun": [4]}
-        where = (*BARRIER, "--json")
+        options = (*BARRIER, "--json")
         for limit, status in ((["--limit", "0.75"], 0), (["--limit", "0.74"], 1), ([], 0)):
-            job = Job(plan, *where, *limit)
+            job = Job(plan, *options, *limit)
             self.assertEqual(job.status, status, job.err)
             self.assertEqual("barrier, 2 ranks, nodes 1, 0 bytes: ratio 0.750 is above the limit 0.74"
                              in job.err, status == 1)

@@ -29,12 +29,12 @@ class Papers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.weft = run.Weft(WEFT)
-        cls.made = {}
+        cls.figures = {}
 
     def make(self, name, quick=False):
-        if (name, quick) not in self.made:
-            self.made[name, quick] = run.FIGURES[name].make(self.weft, quick)
-        return self.made[name, quick]
+        if (name, quick) not in self.figures:
+            self.figures[name, quick] = run.FIGURES[name].make(self.weft, quick)
+        return self.figures[name, quick]
 
     def test_all_percentages_of_table_2_follow_from_its_times(self):
         rows = self.make("ruefenacht-table2").rows
@@ -69,12 +69,12 @@ class Papers(unittest.TestCase):
 
     def test_stored_files_equal_generated_ones(self):
         for name in COMPARED:
-            made = self.make(name)
-            self.assertEqual((PAGES / f"{name}.csv").read_text(encoding="utf-8"), run.csv_text(made),
+            figure = self.make(name)
+            self.assertEqual((PAGES / f"{name}.csv").read_text(encoding="utf-8"), run.csv_text(figure),
                              f"perf/papers/run {name} regenerates it")
             if name == "ruefenacht-fig18-23":
                 continue  # weft itself draws these pictures
-            for suffix, svg in run.drawings(made).items():
+            for suffix, svg in run.drawings(figure).items():
                 self.assertEqual((PAGES / f"{name}{suffix}.svg").read_text(encoding="utf-8"), svg, name)
 
     def test_pages_have_all_figures_and_no_other_files_exist(self):
@@ -113,9 +113,9 @@ class Papers(unittest.TestCase):
             self.assertLessEqual(row[2], min(row[4:]), row)
 
     def test_an_unknown_figure_is_refused(self):
-        done = subprocess.run([RUN, "gone"], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([RUN, "nonesuch"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no figure gone", done.stderr)
+        self.assertIn("no figure nonesuch", done.stderr)
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ class Text(unittest.TestCase):
     def test_numbers_equal_the_results(self):
         row = self.results["compare"]["rows"][0]
         row["weft_us"], row["ratio"] = 1234.56, 78900
-        again = report.write_text(self.results)
-        shown = section(again, "## Collectives")
+        changed = report.write_text(self.results)
+        shown = section(changed, "## Collectives")
         self.assertIn("| 1234.56 (78900.00", shown)
         self.assertIn("78900.00 at worst", shown)
 
@@ -84,9 +84,9 @@ class Text(unittest.TestCase):
         self.assertIn("| 0.00108 |", section(report.write_text(self.results), "### Between two virtual nodes"))
         row = self.results["overlap_calls"]["results"][0]
         row.update(blocking_us=10.0, computing_us=92.8, hidden_computing=-7.28)
-        again = section(report.write_text(self.results), "### Progress in calls")
-        self.assertIn("| none (+72.8 us) |", again)
-        self.assertNotIn("-728", again)
+        changed = section(report.write_text(self.results), "### Progress in calls")
+        self.assertIn("| none (+72.8 us) |", changed)
+        self.assertNotIn("-728", changed)
 
     def test_no_figure_of_the_page_is_zero_or_negative(self):
         for row in self.results["puts_node"]["rows"] + self.results["puts_network"]["rows"]:

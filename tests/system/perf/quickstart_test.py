@@ -48,15 +48,15 @@ class Packages(unittest.TestCase):
             self.assertRegex((ROOT / path).read_text(encoding="utf-8"), r"(?m)^preset=ci$")
 
     def test_time_and_space_are_announced_once(self):
-        said = shell("weft_announce 4 1")[1]
-        self.assertRegex(said, r"the first run takes about [124] min on \d+ cores? and 1 MB of disk|about \d min on \d+ cores")
+        printed = shell("weft_announce 4 1")[1]
+        self.assertRegex(printed, r"the first run takes about [124] min on \d+ cores? and 1 MB of disk|about \d min on \d+ cores")
         self.assertEqual(shell("weft_announce 4 1 README.md")[1], "", "it is built already")
         self.assertNotIn("packages", shell("weft_missing_packages() { echo one; }; weft_announce 4 1 '' 700 build")[1])
-        said = shell("weft_missing_packages() { printf '%s\\n' 1 2 3 4; }; weft_announce 4 1 '' 700 build")[1]
-        self.assertIn("free), packages 700 MB", said)
-        _, said, status = shell("weft_announce 4 999999999")
+        printed = shell("weft_missing_packages() { printf '%s\\n' 1 2 3 4; }; weft_announce 4 1 '' 700 build")[1]
+        self.assertIn("free), packages 700 MB", printed)
+        _, printed, status = shell("weft_announce 4 999999999")
         self.assertEqual(status, 3)
-        self.assertIn("999999999 are needed", said)
+        self.assertIn("999999999 are needed", printed)
 
 
 class Table(unittest.TestCase):

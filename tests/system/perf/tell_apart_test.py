@@ -19,15 +19,15 @@ echo "{\\"results\\": [{\\"min_us\\": 0.$((time - 1)), \\"median_us\\": 0.$time,
 """
 
 
-def drawn(seed, count, factor):
+def random_ratios(seed, count, factor):
     """Returns random ratios of two sides whose times vary by a tenth; one side is slower by a factor."""
     draw = random.Random(seed)
     return [factor * draw.lognormvariate(0, 0.1) / draw.lognormvariate(0, 0.1) for _ in range(count)]
 
 
 def call(plans, *arguments):
-    usual = [501, 502, 500, 503]
-    return Run("tell-apart", ANSWER, {"weft": usual, "other": usual, "ping_pong": [0], **plans}, "--seed", "7", *arguments)
+    times = [501, 502, 500, 503]
+    return Run("tell-apart", ANSWER, {"weft": times, "other": times, "ping_pong": [0], **plans}, "--seed", "7", *arguments)
 
 
 class Statistics(unittest.TestCase):
@@ -38,21 +38,21 @@ class Statistics(unittest.TestCase):
         self.assertEqual(telling.sign_test([1.0] * 30), 1.0, "equal rounds are not counted")
 
     def test_false_detections_stay_within_the_error(self):
-        found = sum(telling.tell("", drawn(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
+        found = sum(telling.tell("", random_ratios(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
         self.assertLess(found, 75)  # at most 50 are expected, with a standard deviation of 7
         self.assertGreater(found, 0, "a test that is never wrong detects nothing")
 
     def test_a_tenth_is_detected_despite_noise_of_a_tenth(self):
-        found = sum(telling.tell("", drawn(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
+        found = sum(telling.tell("", random_ratios(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
         self.assertGreater(found, 190)
 
     def test_the_interval_contains_the_true_ratio(self):
-        held = 0
+        contained = 0
         for seed in range(500):
-            low, high = telling.median_interval(drawn(seed, 50, 1.1), 0.05)
-            held += low <= 1.1 <= high
-        self.assertGreater(held, 460)
-        self.assertLess(held, 500, "an interval that is never wrong is too wide")
+            low, high = telling.median_interval(random_ratios(seed, 50, 1.1), 0.05)
+            contained += low <= 1.1 <= high
+        self.assertGreater(contained, 460)
+        self.assertLess(contained, 500, "an interval that is never wrong is too wide")
 
 
 class Script(unittest.TestCase):

@@ -110,8 +110,9 @@ void report(std::string_view name, std::string_view what) {
 /// may name the function that they call.
 bool is_named(std::string_view name) {
     const std::string_view text = weft_last_error();
-    const bool own = text.starts_with(std::string(name) + ": ") || name.starts_with("weft_near_");
-    return own && text.find(kRefusal) != std::string_view::npos;
+    const bool names_function =
+        text.starts_with(std::string(name) + ": ") || name.starts_with("weft_near_");
+    return names_function && text.find(kRefusal) != std::string_view::npos;
 }
 
 template <class Returned, class... Parameters>
@@ -192,26 +193,26 @@ const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
 
 using Calls = std::map<std::string_view, std::function<void()>>;
 
-Calls calls_of_teams(Objects& of) {
-    Team& world = of.world;
-    void* const memory = of.memory.data();
+Calls calls_of_teams(Objects& objects) {
+    Team& world = objects.world;
+    void* const memory = objects.memory.data();
     auto* const word = static_cast<std::uint64_t*>(memory);
-    const auto prefix = [](auto... each) { return Calls{each...}; };
+    const auto table = [](auto... entries) { return Calls{entries...}; };
     using Entry = Calls::value_type;
-    return prefix(
+    return table(
         Entry{"weft::Team::algorithm_of",
               [&] { static_cast<void>(world.algorithm_of("allreduce", 1, Type::int32)); }},
         Entry{"weft::Team::allocate", [&] { static_cast<void>(world.allocate(64)); }},
         Entry{"weft::Team::candidates_of",
               [&] { static_cast<void>(world.candidates_of("allreduce", 1, Type::int32)); }},
-        Entry{"weft::Team::drop", [&] { of.half.drop(); }},
-        Entry{"weft::Team::free", [&] { of.half.free(); }},
+        Entry{"weft::Team::drop", [&] { objects.half.drop(); }},
+        Entry{"weft::Team::free", [&] { objects.half.free(); }},
         Entry{"weft::Team::make_context", [&] { static_cast<void>(world.make_context()); }},
         Entry{"weft::Team::prepare", [&] { static_cast<void>(world.prepare(Call::barrier())); }},
         Entry{"weft::Team::ptr", [&, memory] { static_cast<void>(world.ptr(memory, 0)); }},
         Entry{"weft::Team::rank", [&] { static_cast<void>(world.rank()); }},
         Entry{"weft::Team::register_memory",
-              [&] { static_cast<void>(world.register_memory(&of.sum, sizeof of.sum)); }},
+              [&] { static_cast<void>(world.register_memory(&objects.sum, sizeof objects.sum)); }},
         Entry{"weft::Team::registered_bytes",
               [&, memory] { static_cast<void>(world.registered_bytes(memory, 0)); }},
         Entry{"weft::Team::release", [&, memory] { world.release(memory); }},
@@ -226,26 +227,27 @@ Calls calls_of_teams(Objects& of) {
         Entry{"weft::OneSidedCalls::change",
               [&, word] { static_cast<void>(world.fetch_add(word, 1, 0)); }},
         Entry{"weft::OneSidedCalls::fence", [&] { world.fence(); }},
-        Entry{"weft::OneSidedCalls::get", [&, memory] { world.get(&of.sum, memory, 8, 0); }},
+        Entry{"weft::OneSidedCalls::get", [&, memory] { world.get(&objects.sum, memory, 8, 0); }},
         Entry{"weft::OneSidedCalls::get_nbi",
-              [&, memory] { world.get_nbi(&of.sum, memory, 8, 0); }},
+              [&, memory] { world.get_nbi(&objects.sum, memory, 8, 0); }},
         Entry{"weft::OneSidedCalls::get_strided",
-              [&, memory] { world.get_strided(&of.sum, 8, memory, 8, 8, 1, 0); }},
+              [&, memory] { world.get_strided(&objects.sum, 8, memory, 8, 8, 1, 0); }},
         Entry{"weft::OneSidedCalls::lock", [&, word] { world.lock(word); }},
-        Entry{"weft::OneSidedCalls::put", [&, memory] { world.put(memory, &of.sum, 8, 0); }},
+        Entry{"weft::OneSidedCalls::put", [&, memory] { world.put(memory, &objects.sum, 8, 0); }},
         Entry{"weft::OneSidedCalls::put_nbi",
-              [&, memory] { world.put_nbi(memory, &of.sum, 8, 0); }},
-        Entry{
-            "weft::OneSidedCalls::put_signal",
-            [&, memory, word] { world.put_signal(memory, &of.sum, 8, word, 1, SignalOp::set, 0); }},
+              [&, memory] { world.put_nbi(memory, &objects.sum, 8, 0); }},
+        Entry{"weft::OneSidedCalls::put_signal",
+              [&, memory, word] {
+                  world.put_signal(memory, &objects.sum, 8, word, 1, SignalOp::set, 0);
+              }},
         Entry{"weft::OneSidedCalls::put_signal_nbi",
               [&, memory, word] {
-                  world.put_signal_nbi(memory, &of.sum, 8, word, 1, SignalOp::set, 0);
+                  world.put_signal_nbi(memory, &objects.sum, 8, word, 1, SignalOp::set, 0);
               }},
         Entry{"weft::OneSidedCalls::put_strided",
-              [&, memory] { world.put_strided(memory, 8, &of.sum, 8, 8, 1, 0); }},
+              [&, memory] { world.put_strided(memory, 8, &objects.sum, 8, 8, 1, 0); }},
         Entry{"weft::OneSidedCalls::quiet", [&] { world.quiet(); }},
-        Entry{"weft::OneSidedCalls::send", [&] { world.send(0, 1, &of.sum, 8); }},
+        Entry{"weft::OneSidedCalls::send", [&] { world.send(0, 1, &objects.sum, 8); }},
         Entry{"weft::OneSidedCalls::start_change",
               [&, word] { world.atomic_nbi(AtomicKind::add, word, 1, word, 0); }},
         Entry{"weft::OneSidedCalls::test",
@@ -259,47 +261,47 @@ Calls calls_of_teams(Objects& of) {
               [&, word] { world.wait_until(word, Compare::eq, std::uint64_t{1}); }});
 }
 
-void call_cpp_entries(Objects& of) {
-    Calls calls = calls_of_teams(of);
-    std::uint64_t* const word = static_cast<std::uint64_t*>(of.memory.data());
+void call_cpp_entries(Objects& objects) {
+    Calls calls = calls_of_teams(objects);
+    std::uint64_t* const word = static_cast<std::uint64_t*>(objects.memory.data());
     calls["weft::OneSidedCalls::wait_all"] = [&, word] {
-        of.world.wait_until_all(std::span<const std::uint64_t>(word, 1), Compare::eq, 1);
+        objects.world.wait_until_all(std::span<const std::uint64_t>(word, 1), Compare::eq, 1);
     };
     calls["weft::OneSidedCalls::wait_any"] = [&, word] {
         static_cast<void>(
-            of.world.wait_until_any(std::span<const std::uint64_t>(word, 1), Compare::eq, 1));
+            objects.world.wait_until_any(std::span<const std::uint64_t>(word, 1), Compare::eq, 1));
     };
     calls["weft::OneSidedCalls::wait_for"] = [&, word] {
-        static_cast<void>(
-            of.world.wait_until(word, Compare::eq, std::uint64_t{1}, std::chrono::seconds(60)));
+        static_cast<void>(objects.world.wait_until(word, Compare::eq, std::uint64_t{1},
+                                                   std::chrono::seconds(60)));
     };
-    calls["weft::Memory::free"] = [&] { of.memory.free(); };
-    calls["weft::PersistentRequest::start"] = [&] { of.prepared.start(); };
-    calls["weft::Request::test"] = [&] { static_cast<void>(of.started.test()); };
-    calls["weft::Request::wait"] = [&] { of.started.wait(); };
+    calls["weft::Memory::free"] = [&] { objects.memory.free(); };
+    calls["weft::PersistentRequest::start"] = [&] { objects.prepared.start(); };
+    calls["weft::Request::test"] = [&] { static_cast<void>(objects.started.test()); };
+    calls["weft::Request::wait"] = [&] { objects.started.wait(); };
     calls["weft::Runtime::Runtime"] = [] { Runtime another; };
-    calls["weft::Runtime::allocate"] = [&] { static_cast<void>(of.runtime.allocate(64)); };
-    calls["weft::Runtime::finalize"] = [&] { of.runtime.finalize(); };
-    calls["weft::Runtime::on_message"] = [&] { of.runtime.on_message(1, nullptr, nullptr); };
-    calls["weft::Runtime::on_progress"] = [&] { of.runtime.on_progress(nullptr, nullptr); };
-    calls["weft::Runtime::progress"] = [&] { of.runtime.progress(); };
-    calls["weft::Runtime::release"] = [&] { of.runtime.release(of.memory.data()); };
+    calls["weft::Runtime::allocate"] = [&] { static_cast<void>(objects.runtime.allocate(64)); };
+    calls["weft::Runtime::finalize"] = [&] { objects.runtime.finalize(); };
+    calls["weft::Runtime::on_message"] = [&] { objects.runtime.on_message(1, nullptr, nullptr); };
+    calls["weft::Runtime::on_progress"] = [&] { objects.runtime.on_progress(nullptr, nullptr); };
+    calls["weft::Runtime::progress"] = [&] { objects.runtime.progress(); };
+    calls["weft::Runtime::release"] = [&] { objects.runtime.release(objects.memory.data()); };
     calls["weft::Stencil::Stencil"] = [&] {
-        const Stencil another(of.world, std::array<Rank, 1>{1}, {true});
+        const Stencil another(objects.world, std::array<Rank, 1>{1}, {true});
     };
     calls["weft::Stencil::allgather"] = [&] {
-        of.stencil.allgather(&of.sum, of.memory.data(), 1, Type::uint64);
+        objects.stencil.allgather(&objects.sum, objects.memory.data(), 1, Type::uint64);
     };
     calls["weft::Stencil::allgather_way"] = [&] {
-        static_cast<void>(of.stencil.allgather_way(1, Type::uint64));
+        static_cast<void>(objects.stencil.allgather_way(1, Type::uint64));
     };
     calls["weft::Stencil::alltoall"] = [&] {
-        of.stencil.alltoall(&of.sum, of.memory.data(), 1, Type::uint64);
+        objects.stencil.alltoall(&objects.sum, objects.memory.data(), 1, Type::uint64);
     };
     calls["weft::Stencil::alltoall_way"] = [&] {
-        static_cast<void>(of.stencil.alltoall_way(1, Type::uint64));
+        static_cast<void>(objects.stencil.alltoall_way(1, Type::uint64));
     };
-    calls["rpc"] = [&] { static_cast<void>(of.rpc.call<add_one>(0, 1)); };
+    calls["rpc"] = [&] { static_cast<void>(objects.rpc.call<add_one>(0, 1)); };
 
     for (const auto& [name, entry] : calls) {
         try {
@@ -335,16 +337,16 @@ bool hide_wipe_on_fork() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-pid_t fork_by(std::string_view how) {
-    if (how == "_Fork") return ::_Fork();
-    if (how == "clone") return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+pid_t fork_by(std::string_view method) {
+    if (method == "_Fork") return ::_Fork();
+    if (method == "clone") return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
     return ::fork();
 }
 
 /// Returns the exit status of a child that runs `body`; 128 + the signal if one ends it.
 template <class Body>
-int in_child(std::string_view how, Body body) {
-    const pid_t child = fork_by(how);
+int in_child(std::string_view method, Body body) {
+    const pid_t child = fork_by(method);
     if (child == 0) {
         ::alarm(kChildSeconds);
         body();
@@ -379,13 +381,13 @@ void make_handles() {
     std::memset(memory, kPattern, kBytes);
 }
 
-void check_c(std::string_view how) {
+void check_c(std::string_view method) {
     expect(weft_init(&handles.runtime) == WEFT_OK, weft_last_error());
     handles.world = weft_world(handles.runtime);
     make_handles();
     weft_barrier(handles.world);
-    expect(in_child(how, [] { call_c_entries(); }) == 0, "the child's calls are not refused");
-    const int aborted = in_child(how, [] {
+    expect(in_child(method, [] { call_c_entries(); }) == 0, "the child's calls are not refused");
+    const int aborted = in_child(method, [] {
         ::close(STDERR_FILENO);  // call() checks the message of other functions
         weft_abort(handles.runtime, 7);
     });
@@ -405,7 +407,7 @@ void check_c(std::string_view how) {
     expect(weft_finalize(handles.runtime) == WEFT_OK, weft_last_error());
 }
 
-void check_cpp(std::string_view how) {
+void check_cpp(std::string_view method) {
     auto* const objects = new Objects;
     std::memset(objects->memory.data(), kPattern, kBytes);
     objects->started.wait();
@@ -413,7 +415,7 @@ void check_cpp(std::string_view how) {
         Call::allreduce(&objects->sum, &objects->sum, 1, Type::uint64, Op::max));
     objects->world.barrier();
     // The child also runs the destructors, which must not change the parent's objects.
-    const int status = in_child(how, [&] {
+    const int status = in_child(method, [&] {
         call_cpp_entries(*objects);
         delete objects;
     });
@@ -434,11 +436,11 @@ void check_cpp(std::string_view how) {
 }  // namespace
 
 int main(int, char** arguments) {
-    const std::string_view how = arguments[1];
-    if (how == "old_kernel" && !hide_wipe_on_fork()) return 2;
+    const std::string_view method = arguments[1];
+    if (method == "old_kernel" && !hide_wipe_on_fork()) return 2;
     if (std::string_view(arguments[2]) == "c")
-        check_c(how);
+        check_c(method);
     else
-        check_cpp(how);
+        check_cpp(method);
     return failures == 0 ? 0 : 1;
 }

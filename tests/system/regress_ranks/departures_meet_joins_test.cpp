@@ -23,19 +23,19 @@ class Load {
     explicit Load(unsigned threads) {
         for (unsigned thread = 0; thread < threads; ++thread)
             threads_.emplace_back([this] {
-                while (!over_.load(std::memory_order_relaxed)) {
+                while (!stop_.load(std::memory_order_relaxed)) {
                 }
             });
     }
     Load(const Load&) = delete;
     Load& operator=(const Load&) = delete;
     ~Load() {
-        over_ = true;
+        stop_ = true;
         for (std::thread& thread : threads_) thread.join();
     }
 
   private:
-    std::atomic<bool> over_{false};
+    std::atomic<bool> stop_{false};
     std::vector<std::thread> threads_;
 };
 

@@ -15,7 +15,7 @@ namespace weft::test {
 namespace {
 
 void add_or_throw(const void* in, void* inout, std::size_t count, void* throws) {
-    if (*static_cast<const bool*>(throws)) throw std::runtime_error("no more of this");
+    if (*static_cast<const bool*>(throws)) throw std::runtime_error("the last rank throws");
     for (std::size_t i = 0; i < count; ++i)
         static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
 }
@@ -32,7 +32,7 @@ bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started)
         team.barrier();
     } catch (const Error& error) {
         if (error.status() == Status::argument &&
-            std::string_view(error.what()).find("threw: no more of this") != std::string::npos)
+            std::string_view(error.what()).find("threw: the last rank throws") != std::string::npos)
             return true;
         fmt::print(stderr, "{}\n", error.what());
     }
@@ -65,7 +65,7 @@ TEST(OperationsThatThrow, TheCallFailsAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
         const Outcome outcome = run_function(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_LT(outcome.seconds, 40) << "other ranks got the Error only by asking peers";
+        EXPECT_LT(outcome.seconds, 40) << "other ranks got the Error late, by a check of peers";
     }
 }
 TEST(OperationsThatThrow, TheCallFailsOnAProgressThread) {

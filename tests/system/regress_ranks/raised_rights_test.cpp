@@ -41,7 +41,7 @@ class RaisedRights : public testing::Test {
         folder_ = std::filesystem::temp_directory_path() /
                   fmt::format("weft_raised_rights_{}", ::getpid());
         std::filesystem::create_directory(folder_);
-        std::filesystem::create_directory(made());
+        std::filesystem::create_directory(protected_folder());
         std::filesystem::copy_file("/proc/self/exe", program());
         ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
     }
@@ -49,13 +49,14 @@ class RaisedRights : public testing::Test {
         if (!folder_.empty()) std::filesystem::remove_all(folder_);
     }
     [[nodiscard]] std::string program() const { return folder_ / "program"; }
-    [[nodiscard]] std::string made() const { return folder_ / "made"; }
+    [[nodiscard]] std::string protected_folder() const { return folder_ / "protected"; }
     [[nodiscard]] Outcome run(mode_t mode, std::string_view variable) const {
         EXPECT_EQ(::chmod(program().c_str(), mode), 0);
         Words command{"setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"};
         command.insert(command.end(),
                        {program(), "--rank", "raised_rights", std::string(variable)});
-        return run_command(command, {"WEFT_LOG=info", fmt::format("{}={}/file", variable, made())});
+        return run_command(
+            command, {"WEFT_LOG=info", fmt::format("{}={}/file", variable, protected_folder())});
     }
 
   private:
@@ -77,9 +78,9 @@ TEST_F(RaisedRights, VariablesThatNameFilesAreIgnored) {
         EXPECT_NE(raised.errors.find(fmt::format("{} is ignored", variable.name)),
                   std::string::npos)
             << raised.errors;
-        EXPECT_TRUE(std::filesystem::is_empty(made())) << variable.name;
+        EXPECT_TRUE(std::filesystem::is_empty(protected_folder())) << variable.name;
         const Outcome usual = run(0755, variable.name);
-        EXPECT_EQ(usual.output, fmt::format("[{}/file]\n", made())) << variable.name;
+        EXPECT_EQ(usual.output, fmt::format("[{}/file]\n", protected_folder())) << variable.name;
     }
     EXPECT_EQ(count, 5U);
 }

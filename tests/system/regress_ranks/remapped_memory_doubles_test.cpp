@@ -27,7 +27,7 @@ constexpr int kRanks = 2;
 constexpr std::size_t kSmall = std::size_t{1} << 20;
 constexpr std::size_t kLarge = std::size_t{48} << 20;
 /// Maximum memory of the job beyond its buffers.
-constexpr std::size_t kMore = std::size_t{8} << 20;
+constexpr std::size_t kExtraBytes = std::size_t{8} << 20;
 
 /// Repeatedly uses a buffer in calls, forks, and writes to the buffer. After the runtime's end,
 /// frees the buffer and fills another one.
@@ -63,14 +63,14 @@ class MemoryGroup {
   public:
     MemoryGroup() {
         const std::string name = fmt::format("weft-test.{}", ::getpid());
-        for (const bool second : {false, true}) {
-            const fs::path root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+        for (const bool version_2 : {false, true}) {
+            const fs::path root = version_2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
             std::error_code error;
             if (!fs::exists(root / "cgroup.procs", error)) continue;
             if (!fs::create_directory(root / name, error)) continue;
             folder_ = root / name;
-            limit_ = second ? "memory.max" : "memory.limit_in_bytes";
-            peak_ = second ? "memory.peak" : "memory.max_usage_in_bytes";
+            limit_ = version_2 ? "memory.max" : "memory.limit_in_bytes";
+            peak_ = version_2 ? "memory.peak" : "memory.max_usage_in_bytes";
             if (fs::exists(folder_ / limit_) && fs::exists(folder_ / peak_)) return;
             remove();
         }
@@ -118,7 +118,7 @@ TEST(RemappedMemory, MemoryUseDoesNotDouble) {
     }
     for (const char* const method : {"copy", "auto", "adopt"}) {
         const MemoryGroup group;
-        group.limit(without_buffers + kRanks * kLarge + kMore);
+        group.limit(without_buffers + kRanks * kLarge + kExtraBytes);
         const Outcome outcome = group.run(kLarge, method);
         EXPECT_EQ(outcome.status, 0) << method << '\n' << outcome.errors;
         RecordProperty(method, std::to_string(group.peak() - without_buffers));

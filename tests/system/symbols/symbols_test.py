@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-FOREIGN = {
+CODE_OF_COMMANDS = {
     "the laboratory": r"\bweft::lab::",
     "the simulator": r"\bweft::(\w+::)*(simulate|simulate_\w+|Lanes|Processors|TimeQueue)(\(|::)",
     "the verifier": r"\bweft::plan::(verify|malformed)\(|\bweft::plan::Execution::",
@@ -31,7 +31,7 @@ class Symbols(unittest.TestCase):
     def test_the_library_has_no_symbols_of_commands(self):
         library, command = symbols_of(LIBRARY), symbols_of(COMMAND)
         self.assertTrue(found(library, r"\bweft::plan::select\("), "the library is stripped and has no symbols")
-        for what, pattern in FOREIGN.items():
+        for what, pattern in CODE_OF_COMMANDS.items():
             self.assertEqual(found(library, pattern)[:5], [], f"{LIBRARY} contains {what}")
             self.assertTrue(found(command, pattern), f"no symbol of {what} in {COMMAND}: the pattern finds nothing")
 
