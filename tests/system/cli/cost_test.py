@@ -187,7 +187,7 @@ class Cost(unittest.TestCase):
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))
 
-    def test_each_objective_chooses_another_algorithm_for_1024_ranks(self):
+    def test_each_objective_has_its_winner_for_1024_ranks(self):
         found = {spec: self.cost("allreduce", "--algorithm", spec, "--ranks", "1024")
                  for spec in ("butterfly", "reduce-broadcast:tree=(kary:k=2)", "reduce-broadcast")}
         for field, best in (("time_us", "butterfly"), ("total_energy_uj", "reduce-broadcast"),
