@@ -118,18 +118,18 @@ ABUNDANCES = {1: 1, 2: 0.1, 6: 2.2e-4, 7: 4e-5, 8: 3.3e-4, 10: 5e-5, 16: 9e-6}  
 
 
 class Application:
-    """A program, its input by file name, and a pattern of its answer. `within`: relative tolerance of its numbers."""
+    """A program, its input by file name, and a pattern of its answer. `tolerance`: relative, for its numbers."""
 
-    def __init__(self, name, program, ranks, answer, inputs=(), output=None, words=(), within=0.0):
+    def __init__(self, name, program, ranks, answer, inputs=(), output=None, words=(), tolerance=0.0):
         self.name, self.program, self.ranks, self.words = name, shutil.which(program), ranks, list(words)
         self.answer = re.compile(answer, re.MULTILINE)
-        self.inputs, self.output, self.within = dict(inputs), output, within
+        self.inputs, self.output, self.tolerance = dict(inputs), output, tolerance
 
     def equal(self, one, other):
         """Returns true if two answers are equal within the tolerance."""
-        if self.within == 0 or one is None or other is None or len(one) != len(other):
+        if self.tolerance == 0 or one is None or other is None or len(one) != len(other):
             return one == other
-        return all(abs(float(a) - float(b)) <= self.within * abs(float(a)) for a, b in zip(one, other))
+        return all(abs(float(a) - float(b)) <= self.tolerance * abs(float(a)) for a, b in zip(one, other))
 
 
 def applications(mpi):
@@ -144,7 +144,7 @@ def applications(mpi):
         elements = "".join(f"{ABUNDANCES.get(number, 0)}\n" for number in range(1, 31))
         files = {"input/input.in": NEBULA, "input/abundances.in": elements, "output/none": ""}
         yield Application("mocassin", "mocassin", 2, r"(?<=T\(H\+\))\s+([\d.]+)(?=\s+component\s+0)", files,
-                          output="output/summary.out", within=0.02)
+                          output="output/summary.out", tolerance=0.02)
     if mpi == "openmpi":
         yield Application("mpb", "mpb-mpi", 2, r"^t[em]freqs:.*", {"bands.ctl": BANDS}, words=["bands.ctl"])
         yield Application("hpcc", "hpcc", 4, r"Ax-b.*\.\.\. PASSED|^Found 0 errors.*|^MPIRandomAccess.*Errors=.*|^Success=.*",

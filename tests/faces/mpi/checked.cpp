@@ -18,16 +18,16 @@ int main(int argc, char** argv) {
     double sum = 0;
     for (int i = 0; i < 100; ++i)
         MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Datatype three = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(3, MPI_INT, &three);
-    MPI_Type_commit(&three);
+    MPI_Datatype three_ints = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(3, MPI_INT, &three_ints);
+    MPI_Type_commit(&three_ints);
     MPI_Op op = MPI_OP_NULL;
     MPI_Op_create(add_all, 1, &op);
     int in[3] = {1, 2, 3};
     int out[3] = {};
-    MPI_Allreduce(in, out, 1, three, op, MPI_COMM_WORLD);
+    MPI_Allreduce(in, out, 1, three_ints, op, MPI_COMM_WORLD);
     MPI_Op_free(&op);
-    MPI_Type_free(&three);
+    MPI_Type_free(&three_ints);
     MPI_Finalize();
     return sum == 2 && out[2] == 6 ? 0 : 1;
 }

@@ -108,9 +108,9 @@ void churn(int count) {
         MPI_Comm_free(&comm);
         if (i == count / 10) before = resident_kib();
     }
-    const long grown = resident_kib() - before;
+    const long growth = resident_kib() - before;
     long largest = 0;
-    PMPI_Reduce(&grown, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(&growth, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, largest);
 }
 
@@ -129,37 +129,37 @@ void operations(int count) {
         if (sum != size * (size - 1) / 2) ++wrong;
         if (i == count / 10) before = resident_kib();
     }
-    const long grown = resident_kib() - before;
+    const long growth = resident_kib() - before;
     long largest = 0;
-    PMPI_Reduce(&grown, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(&growth, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0 && wrong == 0) std::printf("%d operations: %ld KiB\n", count, largest);
 }
 
 void window(int count) {
     const int first = 0;
     int memory = 0;
-    MPI_Win made = MPI_WIN_NULL;
+    MPI_Win win = MPI_WIN_NULL;
     MPI_Group all = MPI_GROUP_NULL;
     MPI_Group others = MPI_GROUP_NULL;
-    MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
-    MPI_Win_get_group(made, &all);
+    MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_get_group(win, &all);
     if (rank == 0) MPI_Group_excl(all, 1, &first, &others);
     if (rank != 0) MPI_Group_incl(all, 1, &first, &others);
     for (int i = 0; i < count; ++i) {
         int done = 1;
-        if (rank == 0) MPI_Win_start(others, 0, made);
-        if (rank != 0) MPI_Win_post(others, 0, made);
+        if (rank == 0) MPI_Win_start(others, 0, win);
+        if (rank != 0) MPI_Win_post(others, 0, win);
         MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0) MPI_Win_complete(made);
+        if (rank == 0) MPI_Win_complete(win);
         MPI_Barrier(MPI_COMM_WORLD);
-        if (rank != 0) MPI_Win_test(made, &done);
+        if (rank != 0) MPI_Win_test(win, &done);
         if (done != 0) continue;
         ++wrong;
-        MPI_Win_wait(made);
+        MPI_Win_wait(win);
     }
     MPI_Group_free(&all);
     MPI_Group_free(&others);
-    MPI_Win_free(&made);
+    MPI_Win_free(&win);
 }
 
 void own(int count) {
@@ -219,19 +219,19 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const std::string what = argc > 2 ? argv[1] : "";
+    const std::string mode = argc > 2 ? argv[1] : "";
     const int count = argc > 2 ? std::atoi(argv[2]) : 0;
-    if (what == "own") own(count);
+    if (mode == "own") own(count);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (what == "window") window(count);
-    if (what == "operations") operations(count);
-    if (what == "alive") alive(count);
-    if (what == "churn") churn(count);
-    if (what == "costs") costs(count);
-    for (int i = 0; what == "stream" && i < count; ++i) check_sum(MPI_COMM_WORLD, i);
-    if (what == "long") long_calls(count);
-    for (int i = 0; what == "reused" && i < count; ++i) reused(i);
-    for (int i = 0; what == "overlap" && i < count; ++i) overlap();
+    if (mode == "window") window(count);
+    if (mode == "operations") operations(count);
+    if (mode == "alive") alive(count);
+    if (mode == "churn") churn(count);
+    if (mode == "costs") costs(count);
+    for (int i = 0; mode == "stream" && i < count; ++i) check_sum(MPI_COMM_WORLD, i);
+    if (mode == "long") long_calls(count);
+    for (int i = 0; mode == "reused" && i < count; ++i) reused(i);
+    for (int i = 0; mode == "overlap" && i < count; ++i) overlap();
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();

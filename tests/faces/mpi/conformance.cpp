@@ -34,11 +34,11 @@ namespace {
 int my_rank = 0;
 int wrong = 0;
 
-std::size_t below(Random& random, std::size_t limit) {
+std::size_t draw_below(Random& random, std::size_t limit) {
     return random() % limit;
 }
-int small(Random& random, int limit) {
-    return static_cast<int>(below(random, static_cast<std::size_t>(limit)));
+int draw_int(Random& random, int limit) {
+    return static_cast<int>(draw_below(random, static_cast<std::size_t>(limit)));
 }
 
 /// Calls that the host serves, in flight with calls of weft: a neighborhood call on a ring, and a
@@ -50,18 +50,18 @@ class HostCalls {
         MPI_Comm_size(ring, &size_);
     }
     void start(std::vector<MPI_Request>& requests) {
-        MPI_Request made = MPI_REQUEST_NULL;
-        MPI_Ineighbor_allgather(&rank_, 1, MPI_INT, neighbors_, 1, MPI_INT, ring_, &made);
-        requests.push_back(made);
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Ineighbor_allgather(&rank_, 1, MPI_INT, neighbors_, 1, MPI_INT, ring_, &request);
+        requests.push_back(request);
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-        MPIX_Allreduce_init(&rank_, &sum_, 1, MPI_INT, MPI_SUM, ring_, MPI_INFO_NULL, &made);
-        MPI_Start(&made);
+        MPIX_Allreduce_init(&rank_, &sum_, 1, MPI_INT, MPI_SUM, ring_, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
 #else  // MPICH 4.0.2: persistent requests cannot be freed, and MPI_Testall refuses them
-        MPI_Iallreduce(&rank_, &sum_, 1, MPI_INT, MPI_SUM, ring_, &made);
+        MPI_Iallreduce(&rank_, &sum_, 1, MPI_INT, MPI_SUM, ring_, &request);
 #endif
-        requests.push_back(made);
+        requests.push_back(request);
     }
-    [[nodiscard]] bool right() const {
+    [[nodiscard]] bool are_right() const {
         return sum_ == size_ * (size_ - 1) / 2 && neighbors_[0] == (rank_ + size_ - 1) % size_ &&
                neighbors_[1] == (rank_ + 1) % size_;
     }
@@ -114,25 +114,25 @@ void Cases::make_communicators() {
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     comms_ = {MPI_COMM_WORLD, MPI_COMM_SELF};
-    MPI_Comm made = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &made);
-    comms_.push_back(made);
-    MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, -my_rank, &made);
-    comms_.push_back(made);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, (my_rank * 7 + 3) % size, &made);
-    comms_.push_back(made);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    comms_.push_back(comm);
+    MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, -my_rank, &comm);
+    comms_.push_back(comm);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, (my_rank * 7 + 3) % size, &comm);
+    comms_.push_back(comm);
     const int dims[2] = {size, 1};
     const int periods[2] = {1, 0};
-    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &made);
-    comms_.push_back(made);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &comm);
+    comms_.push_back(comm);
     MPI_Group world = MPI_GROUP_NULL;
     MPI_Group part = MPI_GROUP_NULL;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     int first = 0;
     MPI_Group_excl(world, size > 2 ? 1 : 0, &first, &part);
-    made = MPI_COMM_NULL;
-    if (size <= 2 || my_rank != 0) MPI_Comm_create_group(MPI_COMM_WORLD, part, 5, &made);
-    comms_.push_back(made);
+    comm = MPI_COMM_NULL;
+    if (size <= 2 || my_rank != 0) MPI_Comm_create_group(MPI_COMM_WORLD, part, 5, &comm);
+    comms_.push_back(comm);
     MPI_Group_free(&part);
     MPI_Group_free(&world);
 }
@@ -146,26 +146,26 @@ void Cases::free_communicators() {
 }
 
 std::size_t Cases::draw_count() {
-    const std::size_t kind = below(shared_, 20);
+    const std::size_t kind = draw_below(shared_, 20);
     if (kind < 2) return 0;
-    if (kind < 10) return 1 + below(shared_, 4);
-    if (kind < 16) return 1 + below(shared_, 200);
-    if (kind < 19) return 1 + below(shared_, 3000);
-    return 1 + below(shared_, 20000);
+    if (kind < 10) return 1 + draw_below(shared_, 4);
+    if (kind < 16) return 1 + draw_below(shared_, 200);
+    if (kind < 19) return 1 + draw_below(shared_, 3000);
+    return 1 + draw_below(shared_, 20000);
 }
 
 /// Draws a type for `count` groups of `layouts.units` elements, and converts `count` to its unit.
 MPI_Datatype Cases::draw_type(const Layouts& layouts, int& count) {
-    const std::size_t which = below(local_, layouts.types.size() + 1);
-    if (which < layouts.types.size()) return layouts.types[which];
+    const std::size_t index = draw_below(local_, layouts.types.size() + 1);
+    if (index < layouts.types.size()) return layouts.types[index];
     count *= layouts.units;
     return layouts.plain;
 }
 
 void Cases::draw_reduction(Case& c) {
-    const Base& base = bases_[below(shared_, bases_.size())];
+    const Base& base = bases_[draw_below(shared_, bases_.size())];
     const std::vector<MPI_Op> operations = operations_of(base);
-    c.op = operations[below(shared_, operations.size())];
+    c.op = operations[draw_below(shared_, operations.size())];
     c.out_type = base.type;
     const auto count = draw_count();
     c.out_count = static_cast<int>(count);
@@ -174,7 +174,7 @@ void Cases::draw_reduction(Case& c) {
     if (c.call == kReduceScatter) {
         elements = 0;
         for (int r = 0; r < c.size; ++r) {
-            c.out_counts.push_back(small(shared_, c.out_count + 1));
+            c.out_counts.push_back(draw_int(shared_, c.out_count + 1));
             elements += static_cast<std::size_t>(c.out_counts.back());
         }
     }
@@ -192,13 +192,13 @@ void Cases::draw_reduction(Case& c) {
         buffers->fill(bytes + 64, local_);
         for (std::size_t i = 0; i < elements; ++i)
             base.write(buffers->bytes[0].data() + i * c.stride,
-                       small(local_, c.op == MPI_PROD ? 2 : 4));
+                       draw_int(local_, c.op == MPI_PROD ? 2 : 4));
         buffers->bytes[1] = buffers->bytes[0];
     }
 }
 
 void Cases::draw_movement(Case& c) {
-    const Layouts& layouts = layouts_[below(shared_, layouts_.size())];
+    const Layouts& layouts = layouts_[draw_below(shared_, layouts_.size())];
     const int count = static_cast<int>(draw_count());
     c.in_count = c.out_count = count;
     c.in_type = draw_type(layouts, c.in_count);
@@ -207,17 +207,17 @@ void Cases::draw_movement(Case& c) {
         c.out_type = layouts.plain;
         c.out_count = count * layouts.units;
     }
-    const auto room = [&](MPI_Datatype type, int one) {
+    const auto bytes_for = [&](MPI_Datatype type, int units) {
         MPI_Aint lower = 0;
         MPI_Aint extent = 0;
         MPI_Aint true_extent = 0;
         MPI_Type_get_extent(type, &lower, &extent);
         MPI_Type_get_true_extent(type, &lower, &true_extent);
         const MPI_Aint blocks = c.call == kBcast ? 1 : c.size;
-        return static_cast<std::size_t>(extent * one * blocks + true_extent) + 64;
+        return static_cast<std::size_t>(extent * units * blocks + true_extent) + 64;
     };
-    c.in.fill(room(c.in_type, c.in_count), local_);
-    c.out.fill(room(c.out_type, c.out_count), local_);
+    c.in.fill(bytes_for(c.in_type, c.in_count), local_);
+    c.out.fill(bytes_for(c.out_type, c.out_count), local_);
 }
 
 /// Places the blocks in random order with gaps. About half of the displacements are negative.
@@ -235,37 +235,37 @@ void Cases::place(std::vector<int>& places, const std::vector<int>& counts,
         MPI_Type_get_extent(types[in_bytes ? rank : 0], &lower, &extent);
         largest = std::max(largest, extent);
         places[rank] = static_cast<int>(next);
-        next += counts[rank] * (in_bytes ? extent : 1) + small(local_, 3) * (in_bytes ? 8 : 1) +
+        next += counts[rank] * (in_bytes ? extent : 1) + draw_int(local_, 3) * (in_bytes ? 8 : 1) +
                 (in_bytes ? 16 * 8 : 8);
     }
     const auto shift = static_cast<int>(in_bytes ? next / 2 / 8 * 8 : next / 2);
-    for (int& one : places) one -= shift;
+    for (int& displacement : places) displacement -= shift;
     const MPI_Aint unit = in_bytes ? 1 : largest;
     buffers.fill(static_cast<std::size_t>((next + 16) * unit + 256), local_);
     buffers.start = static_cast<std::size_t>(shift * unit);
 }
 
 void Cases::draw_blocks(Case& c) {
-    const Layouts& layouts = layouts_[below(shared_, layouts_.size())];
+    const Layouts& layouts = layouts_[draw_below(shared_, layouts_.size())];
     const auto ranks = static_cast<std::size_t>(c.size);
     const auto limit = static_cast<int>(std::min<std::size_t>(draw_count(), 2000));
     // counts[from][to], in groups of elements; calls with blocks on one side only use row 0
     std::vector<std::vector<int>> counts(ranks, std::vector<int>(ranks));
     for (auto& row : counts)
-        for (int& one : row) one = small(shared_, limit + 1);
+        for (int& count : row) count = draw_int(shared_, limit + 1);
     const auto me = static_cast<std::size_t>(c.rank);
-    const bool all = c.call == kAlltoallv || c.call == kAlltoallw;
-    if (all && c.in_place)  // each rank sends and receives equal counts
+    const bool to_all = c.call == kAlltoallv || c.call == kAlltoallw;
+    if (to_all && c.in_place)  // each rank sends and receives equal counts
         for (std::size_t a = 0; a < ranks; ++a)
             for (std::size_t b = 0; b < a; ++b) counts[a][b] = counts[b][a];
     const auto row = [&](bool sends) {
-        std::vector<int> found;
+        std::vector<int> row_counts;
         for (std::size_t r = 0; r < ranks; ++r)
-            found.push_back(!all ? counts[0][r] : sends ? counts[me][r] : counts[r][me]);
-        return found;
+            row_counts.push_back(!to_all ? counts[0][r] : sends ? counts[me][r] : counts[r][me]);
+        return row_counts;
     };
-    const bool own = c.call == kAlltoallw;
-    bool plain = all && c.in_place;  // MPI requires equal type maps
+    const bool own_types = c.call == kAlltoallw;
+    bool plain = to_all && c.in_place;  // MPI requires equal type maps
     // For allgatherv, Open MPI 4.1.4 selects the algorithm by the caller's type, so ranks may
     // choose differently. MPICH 4.0.2 cuts blocks into whole elements of the caller's type.
     plain = plain || c.call == kAllgatherv;
@@ -274,21 +274,21 @@ void Cases::draw_blocks(Case& c) {
         count *= layouts.units;
         return layouts.plain;
     };
-    const auto side = [&](std::vector<int>& into, std::vector<int>& places,
-                          std::vector<MPI_Datatype>& types, MPI_Datatype& type, Buffers& buffers,
-                          bool sends) {
+    const auto draw_side = [&](std::vector<int>& into, std::vector<int>& places,
+                               std::vector<MPI_Datatype>& types, MPI_Datatype& type,
+                               Buffers& buffers, bool sends) {
         into = row(sends);
         int unit = 1;
         type = any_type(unit);
-        for (int& one : into) {
+        for (int& count : into) {
             int factor = 1;
-            types.push_back(own ? any_type(factor) : type);
-            one *= own ? factor : unit;
+            types.push_back(own_types ? any_type(factor) : type);
+            count *= own_types ? factor : unit;
         }
-        place(places, into, types, own, buffers);
+        place(places, into, types, own_types, buffers);
     };
-    side(c.in_counts, c.in_places, c.in_types, c.in_type, c.in, true);
-    side(c.out_counts, c.out_places, c.out_types, c.out_type, c.out, false);
+    draw_side(c.in_counts, c.in_places, c.in_types, c.in_type, c.in, true);
+    draw_side(c.out_counts, c.out_places, c.out_types, c.out_type, c.out, false);
     const auto one_block = [&](int& count, MPI_Datatype& type, Buffers& buffers) {
         count = counts[0][me];
         type = any_type(count);
@@ -303,7 +303,7 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     c.comm = comm;
     MPI_Comm_rank(comm, &c.rank);
     MPI_Comm_size(comm, &c.size);
-    c.call = small(shared_, kCalls);
+    c.call = draw_int(shared_, kCalls);
     // A single rank's call always goes to the host: Open MPI 4.1.4 multiplies displacements in
     // bytes by extents, and MPICH 4.0.2 ignores the displacements of allgatherv.
     if (c.call >= kGatherv && c.size == 1) c.call = kAlltoall;
@@ -311,8 +311,8 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     // Open MPI 4.1.4: the started call reads types beyond the arrays.
     if (c.call == kAlltoallw && starts) c.call = kAlltoallv;
 #endif
-    c.root = small(shared_, 1 << 20) % c.size;
-    c.in_place = below(shared_, 4) == 0;
+    c.root = draw_int(shared_, 1 << 20) % c.size;
+    c.in_place = draw_below(shared_, 4) == 0;
 #if defined(OPEN_MPI)
     // Open MPI 4.1.4: an in-place call with only zero counts takes no tag, and later calls hang.
     if (c.call == kAlltoallv && starts) c.in_place = false;
@@ -340,13 +340,13 @@ bool both_zero(const Case& c, std::size_t at) {
 
 /// Compares the results of MPI and PMPI without padding, and reports the first differences.
 void Cases::check(Case& c) const {
-    const std::vector<char>& mine = c.out.bytes[0];
-    const std::vector<char>& hosts = c.out.bytes[1];
-    const std::size_t bytes = mine.size();
+    const std::vector<char>& weft_bytes = c.out.bytes[0];
+    const std::vector<char>& host_bytes = c.out.bytes[1];
+    const std::size_t bytes = weft_bytes.size();
     std::size_t from = 0;
     for (; from < bytes; ++from) {
         if (c.compared != 0 && c.compared < c.stride && from % c.stride >= c.compared) continue;
-        if (mine[from] != hosts[from] && !both_zero(c, from)) break;
+        if (weft_bytes[from] != host_bytes[from] && !both_zero(c, from)) break;
     }
     if (from >= bytes && c.in.bytes[0] == c.in.bytes[1]) return;
     if (++wrong > 5) return;
@@ -410,8 +410,8 @@ void Cases::start_case(Case& c) {
 void Cases::run_started(std::vector<Case>& batch) {
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const std::size_t bytes = below(shared_, 2) == 0 ? 8 : 300'000;  // eager, or by rendezvous
-    const bool persistent = below(shared_, 2) == 0;
+    const std::size_t bytes = draw_below(shared_, 2) == 0 ? 8 : 300'000;  // eager, or by rendezvous
+    const bool persistent = draw_below(shared_, 2) == 0;
     std::vector<char> sent(bytes, static_cast<char>(my_rank));
     std::vector<char> received(bytes);
     const auto count = static_cast<int>(bytes);
@@ -430,9 +430,9 @@ void Cases::run_started(std::vector<Case>& batch) {
     (persistent ? MPI_Send_init : MPI_Isend)(sent.data(), count, MPI_CHAR, to, 7, MPI_COMM_WORLD,
                                              &requests[1]);
     if (persistent) MPI_Startall(1, &requests[1]);
-    finish(requests, small(local_, 6));
+    finish(requests, draw_int(local_, 6));
     if (received.back() != static_cast<char>(from)) ++wrong;
-    if (!host_calls.right()) ++wrong;
+    if (!host_calls.are_right()) ++wrong;
     for (MPI_Request& request : requests)  // persistent requests remain
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     for (Case& c : batch) make_call(c, true, true);
@@ -441,9 +441,9 @@ void Cases::run_started(std::vector<Case>& batch) {
 
 void Cases::run(int cases) {
     for (int done = 0; done < cases;) {
-        const bool starts = below(shared_, 3) == 0;
+        const bool starts = draw_below(shared_, 3) == 0;
         std::vector<Case> batch(starts ? 3 : 1);
-        const std::size_t first = below(shared_, comms_.size());
+        const std::size_t first = draw_below(shared_, comms_.size());
         std::vector<Case> mine;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             MPI_Comm const comm = comms_[(first + 2 * i) % comms_.size()];
@@ -462,7 +462,7 @@ void Cases::run(int cases) {
             make_call(batch[0], true, false);
         }
         for (Case& c : batch) check(c);
-        if (below(shared_, 200) == 0) {
+        if (draw_below(shared_, 200) == 0) {
             free_communicators();
             make_communicators();
         }

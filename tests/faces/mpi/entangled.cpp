@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // entangled.cpp - programs in which a rank that waits in one runtime must also serve the other.
 //
-// usage: entangled WHAT ROUNDS   (3 ranks or more, with the layer preloaded)
+// usage: entangled PROGRAM ROUNDS   (3 ranks or more, with the layer preloaded)
 //        entangled abort|killed 1   (a rank ends the job or is killed; the others wait in both)
 //
 // Fails    A program hangs if the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off).
@@ -123,11 +123,11 @@ void end_suddenly(bool killed) {
 void threads() {
     MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    const auto work = [&](int which) {
+    const auto work = [&](int index) {
         for (int i = 0; i < 100; ++i) {
             int mine = rank + i;
             int sum = 0;
-            MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[which]);
+            MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[index]);
             if (sum != size * (size - 1) / 2 + size * i) std::abort();
             if (i % 10 == rank) std::this_thread::yield();
         }
@@ -141,26 +141,26 @@ void threads() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string what = argc > 1 ? argv[1] : "";
+    const std::string program = argc > 1 ? argv[1] : "";
     int provided = 0;
-    const bool threaded = what == "threads";
+    const bool threaded = program == "threads";
     MPI_Init_thread(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int round = 0; round < std::atoi(argv[2]); ++round) {
-        if (what == "rendezvous") rendezvous();
-        if (what == "receive") forward_in_receive();
-        if (what == "split") forward_in_split();
-        if (what == "first_call") forward_in_first_call();
-        if (what == "passive") passive_target();
-        if (what == "free") free_in_any_order();
-        if (what == "abort" || what == "killed") end_suddenly(what == "killed");
+        if (program == "rendezvous") rendezvous();
+        if (program == "receive") forward_in_receive();
+        if (program == "split") forward_in_split();
+        if (program == "first_call") forward_in_first_call();
+        if (program == "passive") passive_target();
+        if (program == "free") free_in_any_order();
+        if (program == "abort" || program == "killed") end_suddenly(program == "killed");
         if (threaded && provided == MPI_THREAD_MULTIPLE) threads();
     }
-    if (rank == 0) std::printf("%s: all rounds are over\n", what.c_str());
+    if (rank == 0) std::printf("%s: all rounds are over\n", program.c_str());
     std::fflush(stdout);
-    if (what == "finalize") leave_with_a_message();
+    if (program == "finalize") leave_with_a_message();
     MPI_Finalize();
     return 0;
 }

@@ -38,10 +38,10 @@ def command(ranks, program, settings):
     """Returns the command of a job with the layer. Only ranks get the settings. First calls make the teams."""
     preload = {"LD_PRELOAD": ":".join(map(str, PRELOADED)), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
-        given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
-        return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *given, *program]
-    given = [word for name, value in preload.items() for word in ("-genv", name, value)]
-    return ["mpiexec.mpich", "-np", str(ranks), *given, *program]
+        options = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
+        return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *options, *program]
+    options = [word for name, value in preload.items() for word in ("-genv", name, value)]
+    return ["mpiexec.mpich", "-np", str(ranks), *options, *program]
 
 
 def run(ranks, program, settings, deadline_s=DEADLINE_S):
@@ -155,10 +155,10 @@ class MpiTest(unittest.TestCase):
             self.assertNotIn(status, (0, None), err)
             end = time.monotonic() + 10
             while True:
-                left = processes_with(mark.encode()), files_of_jobs(folder) - before
-                if left == ([], set()) or time.monotonic() > end:
+                remaining = processes_with(mark.encode()), files_of_jobs(folder) - before
+                if remaining == ([], set()) or time.monotonic() > end:
                     break
-            self.assertEqual(left, ([], set()))
+            self.assertEqual(remaining, ([], set()))
 
     def test_an_aborted_job_leaves_no_process_or_file(self):
         self.check_end("abort")

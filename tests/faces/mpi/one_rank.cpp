@@ -27,18 +27,18 @@ int size = 0;
 int odd = 0;
 int wrong = 0;
 
-void check(const char* call, double have, double want) {
-    if (have == want) return;
+void check(const char* call, double result, double expected) {
+    if (result == expected) return;
     if (++wrong <= 3)
-        std::fprintf(stderr, "rank %d: %s: have %g, want %g\n", rank, call, have, want);
+        std::fprintf(stderr, "rank %d: %s: %g, expected %g\n", rank, call, result, expected);
 }
 
 [[nodiscard]] bool is_odd() {
     return rank == odd;
 }
 
-std::size_t index_of(int at) {
-    return static_cast<std::size_t>(at);
+std::size_t index_of(int number) {
+    return static_cast<std::size_t>(number);
 }
 
 /// Makes a blocking call or, if `starts`, a started call that it completes.
@@ -179,10 +179,10 @@ void without_elements(MPI_Datatype type, bool starts) {
 
 MPI_Datatype huge_type() {
     constexpr int kDoubles = 300000000;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(kDoubles, MPI_DOUBLE, &made);
-    MPI_Type_commit(&made);
-    return made;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(kDoubles, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
 }
 
 // --- other descriptions of the same data ---------------------------------------------------------
@@ -190,26 +190,26 @@ MPI_Datatype huge_type() {
 constexpr int kInts = 300;
 
 /// Makes a type of every other int of a buffer: by offsets, or by absolute addresses.
-MPI_Datatype spaced(const int* buffer, bool absolute) {
+MPI_Datatype type_with_gaps(const int* buffer, bool absolute) {
     MPI_Datatype ints = MPI_DATATYPE_NULL;
     MPI_Type_vector(kInts, 1, 2, MPI_INT, &ints);
-    MPI_Datatype made = ints;
+    MPI_Datatype type = ints;
     if (absolute) {
-        MPI_Aint at = 0;
+        MPI_Aint address = 0;
         const int once = 1;
-        MPI_Get_address(buffer, &at);
-        MPI_Type_create_struct(1, &once, &at, &ints, &made);
+        MPI_Get_address(buffer, &address);
+        MPI_Type_create_struct(1, &once, &address, &ints, &type);
         MPI_Type_free(&ints);
     }
-    MPI_Type_commit(&made);
-    return made;
+    MPI_Type_commit(&type);
+    return type;
 }
 
 /// Makes calls in which the odd rank's ints have gaps and the other ranks' ints are contiguous.
 void calls_with_gaps(bool absolute, bool starts, int round) {
     std::vector<int> buffer(2 * index_of(kInts), -1);
     std::vector<int> all(index_of(size) * kInts, -1);
-    MPI_Datatype type = spaced(buffer.data(), absolute);
+    MPI_Datatype type = type_with_gaps(buffer.data(), absolute);
     void* const at = is_odd() && absolute ? MPI_BOTTOM : buffer.data();
     const int count = is_odd() ? 1 : kInts;
     const MPI_Datatype mine = is_odd() ? type : MPI_INT;
@@ -304,32 +304,32 @@ void threads(int round) {
 }
 
 /// Returns true on rank 0, by the launcher's variables: MPI_Init has not been called yet.
-bool is_first() {
+bool is_rank_0() {
     for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
         if (const char* const value = std::getenv(name)) return std::strcmp(value, "0") == 0;
     return true;
 }
 
-void run_round(const std::string& what, MPI_Datatype huge, int round) {
+void run_round(const std::string& mode, MPI_Datatype huge, int round) {
     const bool starts = round % 2 != 0;
-    if (what == "empty") without_elements(MPI_DATATYPE_NULL, starts);
-    if (what == "huge") without_elements(huge, starts);
-    if (what == "bottom") calls_with_gaps(true, starts, round);
-    if (what == "layout") calls_with_gaps(false, starts, round);
+    if (mode == "empty") without_elements(MPI_DATATYPE_NULL, starts);
+    if (mode == "huge") without_elements(huge, starts);
+    if (mode == "bottom") calls_with_gaps(true, starts, round);
+    if (mode == "layout") calls_with_gaps(false, starts, round);
 #if MPI_VERSION >= 4
-    if (what == "bottom") alltoallw_with_addresses();
+    if (mode == "bottom") alltoallw_with_addresses();
 #endif
-    if (what == "unaligned") unaligned();
-    if (what == "threads") threads(round);
+    if (mode == "unaligned") unaligned();
+    if (mode == "threads") threads(round);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string what = argc > 2 ? argv[1] : "";
+    const std::string mode = argc > 2 ? argv[1] : "";
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 0;
     int provided = 0;
-    const bool multiple = what == "threads" && is_first();
+    const bool multiple = mode == "threads" && is_rank_0();
     MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -337,13 +337,13 @@ int main(int argc, char** argv) {
     MPI_Datatype huge = huge_type();
     for (int round = 0; round < rounds; ++round) {
         odd = round % size;
-        run_round(what, huge, round);
+        run_round(mode, huge, round);
     }
-    if (what == "buffers") long_calls(rounds);
+    if (mode == "buffers") long_calls(rounds);
     MPI_Type_free(&huge);
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0 && all_wrong == 0) std::printf("%s: right\n", what.c_str());
+    if (rank == 0 && all_wrong == 0) std::printf("%s: right\n", mode.c_str());
     MPI_Finalize();
     return all_wrong == 0 ? 0 : 1;
 }

@@ -65,10 +65,10 @@ def tests_of(copy):
 
 def command(options, ranks, words, settings):
     if options.mpi == "openmpi":
-        given = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
-        return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *given, *words]
-    given = [word for name, value in settings.items() for word in ("-genv", name, value)]
-    return ["mpiexec.mpich", "-np", str(ranks), *given, *words]
+        variables = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
+        return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *variables, *words]
+    variables = [word for name, value in settings.items() for word in ("-genv", name, value)]
+    return ["mpiexec.mpich", "-np", str(ranks), *variables, *words]
 
 
 def passes(options, ranks, words, layered):
@@ -113,13 +113,13 @@ def main():
                 continue
             right, served, output = passes(options, ranks, [str(program), *words], True)
             alone = right or passes(options, ranks, [str(program), *words], False)[0]
-            what = "right" if right else "wrong under the layer" if alone else "wrong without the layer"
-            counts[what] += 1
+            outcome = "right" if right else "wrong under the layer" if alone else "wrong without the layer"
+            counts[outcome] += 1
             all_served += served
-            print(f"{name}, {ranks} ranks: {what}, {served} calls served", flush=True)
-            if what == "wrong under the layer":
+            print(f"{name}, {ranks} ranks: {outcome}, {served} calls served", flush=True)
+            if outcome == "wrong under the layer":
                 print(output, flush=True)
-    print(", ".join(f"{count} {what}" for what, count in counts.items()) + f"; {all_served} calls served")
+    print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + f"; {all_served} calls served")
     return 1 if counts["wrong under the layer"] else 0
 
 

@@ -97,10 +97,10 @@ inline MPI_Op composition = MPI_OP_NULL;
 
 /// Makes a type of two words, which only user-defined operations can reduce.
 inline Base derived_type() {
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(2, MPI_UINT32_T, &made);
-    MPI_Type_commit(&made);
-    return {made, Value::derived, 8, write_as<std::uint64_t>};
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(2, MPI_UINT32_T, &type);
+    MPI_Type_commit(&type);
+    return {type, Value::derived, 8, write_as<std::uint64_t>};
 }
 
 inline std::vector<MPI_Op> operations_of(const Base& base) {
@@ -109,10 +109,10 @@ inline std::vector<MPI_Op> operations_of(const Base& base) {
         operations.insert(operations.end(), more.begin(), more.end());
     };
 #if defined(OPEN_MPI)
-    const bool sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: SUM of 8 bits is wrong
+    const bool has_sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: SUM of 8 bits is wrong
     const bool orders = true;
 #else
-    const bool sums = true;
+    const bool has_sums = true;
     const bool orders = base.value != Value::unsigned_integer &&  // MPICH 4.0.2: compares as signed
                         base.value != Value::eight_bit;
 #endif
@@ -121,7 +121,7 @@ inline std::vector<MPI_Op> operations_of(const Base& base) {
         case Value::eight_bit:
         case Value::unsigned_integer:
             add({MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR});
-            if (sums) add({MPI_SUM, MPI_PROD});
+            if (has_sums) add({MPI_SUM, MPI_PROD});
             if (orders) add({MPI_MIN, MPI_MAX});
             if (base.type == MPI_UINT64_T) add({composition, composition});
             break;
@@ -154,21 +154,21 @@ struct Layouts {
     std::vector<MPI_Datatype> types;  ///< each holds `units` elements
 
     Layouts(MPI_Datatype base, int units_of_one) : plain(base), units(units_of_one) {
-        MPI_Datatype made = MPI_DATATYPE_NULL;
+        MPI_Datatype layout = MPI_DATATYPE_NULL;
         MPI_Aint lower = 0;
         MPI_Aint extent = 0;
         MPI_Type_get_extent(base, &lower, &extent);
-        MPI_Type_contiguous(units, base, &made);
-        types.push_back(made);
-        MPI_Type_vector(units, 1, 2, base, &made);
-        types.push_back(made);
-        MPI_Datatype inner = made;
-        MPI_Type_create_resized(inner, 0, extent * (2 * units + 1), &made);
-        types.push_back(made);
+        MPI_Type_contiguous(units, base, &layout);
+        types.push_back(layout);
+        MPI_Type_vector(units, 1, 2, base, &layout);
+        types.push_back(layout);
+        MPI_Datatype inner = layout;
+        MPI_Type_create_resized(inner, 0, extent * (2 * units + 1), &layout);
+        types.push_back(layout);
         std::vector<int> reversed(static_cast<std::size_t>(units));
         for (int i = 0; i < units; ++i) reversed[static_cast<std::size_t>(i)] = units - 1 - i;
-        MPI_Type_create_indexed_block(units, 1, reversed.data(), base, &made);
-        types.push_back(made);
+        MPI_Type_create_indexed_block(units, 1, reversed.data(), base, &layout);
+        types.push_back(layout);
         for (MPI_Datatype& type : types) MPI_Type_commit(&type);
     }
 };

@@ -54,9 +54,9 @@ int main(int count, char** arguments) {
     void* const moved = ::mremap(moved_from, kBytes, 4 * kBytes, MREMAP_MAYMOVE);
     bool kept = moved != MAP_FAILED;
     if (kept) {
-        int* const now = static_cast<int*>(moved);
-        kept = now[0] == rank + 1 && now[kInts - 1] == rank + 1 && now[kInts] == 0;
-        now[4 * kInts - 1] = 1;
+        int* const values = static_cast<int*>(moved);
+        kept = values[0] == rank + 1 && values[kInts - 1] == rank + 1 && values[kInts] == 0;
+        values[4 * kInts - 1] = 1;
     }
     const int mine[3] = {remapped, zeros, kept};
     int all[3] = {};

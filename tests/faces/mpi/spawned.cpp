@@ -48,24 +48,24 @@ void child(MPI_Comm parent) {
 
 /// Spawns a child and makes calls with it. Returns false if no process could be spawned.
 bool work_with_child(bool with_layer) {
-    char self[PATH_MAX] = "";
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return false;
-    std::string words[] = {"-u", "LD_PRELOAD", self};
-    char* bare[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-    MPI_Comm made = MPI_COMM_NULL;
+    char path[PATH_MAX] = "";
+    if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) return false;
+    std::string words[] = {"-u", "LD_PRELOAD", path};
+    char* env_words[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+    MPI_Comm intercomm = MPI_COMM_NULL;
     int error = MPI_SUCCESS;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    if (MPI_Comm_spawn(with_layer ? self : "/usr/bin/env", with_layer ? MPI_ARGV_NULL : bare, 1,
-                       MPI_INFO_NULL, 0, MPI_COMM_SELF, &made, &error) != MPI_SUCCESS)
+    if (MPI_Comm_spawn(with_layer ? path : "/usr/bin/env", with_layer ? MPI_ARGV_NULL : env_words,
+                       1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &intercomm, &error) != MPI_SUCCESS)
         return false;
     MPI_Comm pair = MPI_COMM_NULL;
-    MPI_Intercomm_merge(made, 0, &pair);
+    MPI_Intercomm_merge(intercomm, 0, &pair);
     work(pair);
     int childs_wrong = 0;
-    MPI_Recv(&childs_wrong, 1, MPI_INT, 0, 0, made, MPI_STATUS_IGNORE);
+    MPI_Recv(&childs_wrong, 1, MPI_INT, 0, 0, intercomm, MPI_STATUS_IGNORE);
     wrong += childs_wrong;
     MPI_Comm_free(&pair);
-    MPI_Comm_disconnect(&made);
+    MPI_Comm_disconnect(&intercomm);
     return true;
 }
 

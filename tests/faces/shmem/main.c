@@ -51,7 +51,7 @@ struct program {
 static const struct program programs[] = {PROGRAMS(ENTRY) MISTAKES(MISTAKE)};
 enum { kPrograms = sizeof programs / sizeof programs[0] };
 
-static int wanted(int argc, char** argv, const struct program* program) {
+static int is_selected(int argc, char** argv, const struct program* program) {
     for (int i = 1; i < argc; ++i)
         if (strcmp(argv[i], program->name) == 0) return 1;
     return argc == 1 && !program->by_name_only;
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     int done = 0;
     shmem_init();
     for (int i = 0; i < kPrograms; ++i) {
-        if (!wanted(argc, argv, &programs[i])) continue;
+        if (!is_selected(argc, argv, &programs[i])) continue;
         running = programs[i].name;
         programs[i].call();
         shmem_barrier_all();

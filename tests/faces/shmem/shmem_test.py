@@ -64,9 +64,9 @@ class Interface(unittest.TestCase):
         self.assertEqual({name for name in names if name.startswith("p")}, {"p" + name for name in routines.names()})
 
     def test_the_library_defines_each_routine(self):
-        every = sorted(routines.names()) + routines.OLD_NAMES + sorted("p" + name for name in routines.names())
+        all_names = sorted(routines.names()) + routines.OLD_NAMES + sorted("p" + name for name in routines.names())
         program = "#include <pshmem.h>\ntypedef void (*routine)(void);\nroutine const all[] = {\n"
-        program += "".join(f"    (routine){name},\n" for name in every)
+        program += "".join(f"    (routine){name},\n" for name in all_names)
         program += "};\nint main(void) {\n    for (unsigned i = 0; i < sizeof all / sizeof all[0]; ++i)\n"
         program += "        if (all[i] == 0) return 1;\n    return 0;\n}\n"
         with tempfile.TemporaryDirectory() as folder:
@@ -87,8 +87,8 @@ class Interface(unittest.TestCase):
             self.assertEqual(table, routines.page(), "WEFT_TESTS_WRITE=1 regenerates it")
 
     def test_unsupported_types_of_generic_routines_are_refused(self):
-        for call, good in (("shmem_atomic_add(&x, 1, 0)", "long"), ("shmem_atomic_xor(&x, 1, 0)", "unsigned")):
-            for kind, right in ((good, True), ("double", False)):
+        for call, supported in (("shmem_atomic_add(&x, 1, 0)", "long"), ("shmem_atomic_xor(&x, 1, 0)", "unsigned")):
+            for kind, right in ((supported, True), ("double", False)):
                 text = f"#include <shmem.h>\nvoid f(void) {{ static {kind} x; {call}; }}\n"
                 ended = subprocess.run([COMPILER, "-std=c11", "-fsyntax-only", f"-I{HEADERS}", "-x", "c", "-"], input=text,
                                        capture_output=True, text=True, check=False)
@@ -96,7 +96,7 @@ class Interface(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def agree(self, pes, nodes=1, **settings):
+    def check_programs(self, pes, nodes=1, **settings):
         with self.subTest(pes=pes, nodes=nodes, **settings):
             status, out = run(pes, nodes=nodes, **settings)
             self.assertIn(f"programs, {pes} PEs: 0 checks failed\n", out)
@@ -104,20 +104,20 @@ class Programs(unittest.TestCase):
 
     def test_programs_are_right_on_one_node(self):
         for pes in (2, 3, 4, 7) if FULL else (3,):
-            self.agree(pes)
+            self.check_programs(pes)
 
     def test_programs_are_right_on_several_nodes(self):
         for pes, nodes in ((2, 2), (3, 3), (4, 2), (4, 4), (7, 3), (7, 7)) if FULL else ((3, 2),):
-            self.agree(pes, nodes)
+            self.check_programs(pes, nodes)
 
     @unittest.skipUnless(FULL, "needs WEFT_TESTS_FULL=1")
     def test_programs_are_right_over_every_provider_and_with_a_thread(self):
         info = subprocess.run([str(BIN / "weft"), "info", "--json"], capture_output=True, text=True, check=True).stdout
         offered = {row["provider"] for row in json.loads(info)["providers"] if row["offered"]}
         for provider in offered & {"tcp;ofi_rxm", "net", "tcp", "shm", "udp;ofi_rxd", "sockets"}:
-            self.agree(4, 2, WEFT_PROVIDER=provider)
-            self.agree(4, 2, WEFT_PROVIDER=provider, WEFT_PROGRESS="thread")
-        self.agree(4, WEFT_PROGRESS="thread")
+            self.check_programs(4, 2, WEFT_PROVIDER=provider)
+            self.check_programs(4, 2, WEFT_PROVIDER=provider, WEFT_PROGRESS="thread")
+        self.check_programs(4, WEFT_PROGRESS="thread")
 
     def test_a_failing_check_is_reported(self):
         status, out = run(2, "fails_on_last_pe")

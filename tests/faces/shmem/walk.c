@@ -125,10 +125,10 @@ int main(int argc, char** argv) {
     shmem_barrier_all();
     long changed = 0;
     for (int i = 0; i < 2 * kMiB; ++i) changed += heap[i] != 1;
-    static long own, of_all;
-    own = changed;
-    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &of_all, &own, 1);
-    if (me == 0) printf("the job continues, %ld bytes of the heap changed\n", of_all);
+    static long changed_here, changed_in_all;
+    changed_here = changed;
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &changed_in_all, &changed_here, 1);
+    if (me == 0) printf("the job continues, %ld bytes of the heap changed\n", changed_in_all);
     fflush(stdout);
     shmem_finalize();
     return 0;

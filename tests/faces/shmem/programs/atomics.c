@@ -108,27 +108,27 @@ void atomic_sets(void) {
 }
 
 // Each PE changes its own bit of every word.
-#define BIT_TYPE(N, T)                                                              \
-    {                                                                               \
-        static T ors, ands, xors, odd;                                              \
-        const T bit = (T)((T)1 << (me() + 3));                                      \
-        const T all = (T)((((T)1 << pes()) - 1) << 3);                              \
-        ands = (T) ~(T)0;                                                           \
-        ors = xors = odd = 0;                                                       \
-        shmem_barrier_all();                                                        \
-        FOR_EACH_PE {                                                               \
-            CHECK((shmem_##N##_atomic_fetch_or(&ors, bit, pe) & bit) == 0);         \
-            shmem_##N##_atomic_or(&ors, bit, pe);                                   \
-            CHECK((shmem_##N##_atomic_fetch_and(&ands, (T)~bit, pe) & bit) == bit); \
-            shmem_##N##_atomic_and(&ands, (T)~bit, pe);                             \
-            CHECK((shmem_##N##_atomic_fetch_xor(&xors, bit, pe) & bit) == 0);       \
-            shmem_##N##_atomic_xor(&odd, (T)(3 * bit), pe);                         \
-        }                                                                           \
-        shmem_barrier_all();                                                        \
-        T expected = 0;                                                             \
-        FOR_EACH_PE expected = (T)(expected ^ (T)((T)3 << (pe + 3)));               \
-        CHECK(ors == all && ands == (T)~all && xors == all && odd == expected);     \
-        shmem_barrier_all();                                                        \
+#define BIT_TYPE(N, T)                                                                 \
+    {                                                                                  \
+        static T ors, ands, xors, plain_xors;                                          \
+        const T bit = (T)((T)1 << (me() + 3));                                         \
+        const T all = (T)((((T)1 << pes()) - 1) << 3);                                 \
+        ands = (T) ~(T)0;                                                              \
+        ors = xors = plain_xors = 0;                                                   \
+        shmem_barrier_all();                                                           \
+        FOR_EACH_PE {                                                                  \
+            CHECK((shmem_##N##_atomic_fetch_or(&ors, bit, pe) & bit) == 0);            \
+            shmem_##N##_atomic_or(&ors, bit, pe);                                      \
+            CHECK((shmem_##N##_atomic_fetch_and(&ands, (T)~bit, pe) & bit) == bit);    \
+            shmem_##N##_atomic_and(&ands, (T)~bit, pe);                                \
+            CHECK((shmem_##N##_atomic_fetch_xor(&xors, bit, pe) & bit) == 0);          \
+            shmem_##N##_atomic_xor(&plain_xors, (T)(3 * bit), pe);                     \
+        }                                                                              \
+        shmem_barrier_all();                                                           \
+        T expected = 0;                                                                \
+        FOR_EACH_PE expected = (T)(expected ^ (T)((T)3 << (pe + 3)));                  \
+        CHECK(ors == all && ands == (T)~all && xors == all && plain_xors == expected); \
+        shmem_barrier_all();                                                           \
     }
 void atomic_bits(void) {
     WEFT_SHMEM_AMO_BITWISE(BIT_TYPE)
@@ -182,23 +182,23 @@ void nonblocking_atomics(void) {
 // change their neighbours.
 void atomic_neighbours(void) {
     static int32_t pair[4];
-    static uint32_t edge[2];
+    static uint32_t wrapping[2];
     if (me() == 0) {
-        edge[0] = UINT32_MAX - 2;
-        edge[1] = 7;
+        wrapping[0] = UINT32_MAX - 2;
+        wrapping[1] = 7;
         pair[1] = -1;
     }
     shmem_barrier_all();
     for (int i = 0; i < 20; ++i) {
         shmem_int32_atomic_add(&pair[me() % 2 * 2], 1, 0);
         shmem_int32_atomic_add(&pair[1], -1, 0);
-        shmem_uint32_atomic_inc(&edge[0], 0);
+        shmem_uint32_atomic_inc(&wrapping[0], 0);
     }
     shmem_barrier_all();
     if (me() == 0) {
         CHECK(pair[0] == (pes() + 1) / 2 * 20 && pair[2] == pes() / 2 * 20 && pair[3] == 0);
         CHECK(pair[1] == -1 - 20 * pes());
-        CHECK(edge[0] == (uint32_t)(20 * pes() - 3) && edge[1] == 7);
+        CHECK(wrapping[0] == (uint32_t)(20 * pes() - 3) && wrapping[1] == 7);
     }
     shmem_barrier_all();
 }

@@ -22,19 +22,19 @@ void fence_orders(void) {
 
 void quiet_completes(void) {
     static int data[512];
-    int values[512], back[512];
+    int values[512], read_back[512];
     for (int i = 0; i < 512; ++i) values[i] = me() * 1000 + i;
     for (int i = 0; i < 512; i += 8) shmem_int_put_nbi(data + i, values + i, 8, next_pe());
     shmem_quiet();
-    shmem_int_get(back, data, 512, next_pe());
-    CHECK(memcmp(back, values, sizeof back) == 0);
+    shmem_int_get(read_back, data, 512, next_pe());
+    CHECK(memcmp(read_back, values, sizeof read_back) == 0);
     shmem_barrier_all();
 }
 
 void contexts(void) {
     static const long options[] = {0, SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED,
                                    SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE};
-    static long words[4], back[4];
+    static long words[4], read_back[4];
     shmem_ctx_t ctx[4];
     for (int i = 0; i < 4; ++i) CHECK(shmem_ctx_create(options[i], &ctx[i]) == 0);
     for (int i = 0; i < 4; ++i) {
@@ -44,11 +44,11 @@ void contexts(void) {
     }
     for (int i = 0; i < 4; ++i) {
         shmem_ctx_quiet(ctx[i]);
-        shmem_ctx_long_get_nbi(ctx[i], &back[i], &words[i], 1, next_pe());
+        shmem_ctx_long_get_nbi(ctx[i], &read_back[i], &words[i], 1, next_pe());
     }
     for (int i = 0; i < 4; ++i) {
         shmem_ctx_quiet(ctx[i]);
-        CHECK(back[i] == 1000 + 10 * i + me());
+        CHECK(read_back[i] == 1000 + 10 * i + me());
         shmem_ctx_destroy(ctx[i]);
     }
     shmem_ctx_destroy(SHMEM_CTX_INVALID);
@@ -58,7 +58,7 @@ void contexts(void) {
 // Calls on a team's context number the PEs as the team does.
 void contexts_of_teams(void) {
     static int word;
-    shmem_team_t odd = SHMEM_TEAM_INVALID, of_ctx;
+    shmem_team_t odd = SHMEM_TEAM_INVALID, owner;
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     const int size = pes() / 2;
     word = -1;
@@ -66,7 +66,7 @@ void contexts_of_teams(void) {
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, size, NULL, 0, &odd) == 0);
     if (odd != SHMEM_TEAM_INVALID) {
         CHECK(shmem_team_create_ctx(odd, 0, &ctx) == 0);
-        CHECK(shmem_ctx_get_team(ctx, &of_ctx) == 0 && of_ctx == odd);
+        CHECK(shmem_ctx_get_team(ctx, &owner) == 0 && owner == odd);
         const int to = (shmem_team_my_pe(odd) + 1) % size;
         shmem_ctx_int_p(ctx, &word, me(), to);
         shmem_ctx_quiet(ctx);
@@ -79,8 +79,8 @@ void contexts_of_teams(void) {
         CHECK(shmem_team_create_ctx(odd, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
         CHECK(word == -1);
     }
-    CHECK(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &of_ctx) == 0 && of_ctx == SHMEM_TEAM_WORLD);
-    CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &of_ctx) != 0 && of_ctx == SHMEM_TEAM_INVALID);
+    CHECK(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &owner) == 0 && owner == SHMEM_TEAM_WORLD);
+    CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &owner) != 0 && owner == SHMEM_TEAM_INVALID);
     shmem_barrier_all();
 }
 

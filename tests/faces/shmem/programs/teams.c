@@ -33,10 +33,10 @@ void split_by_stride(void) {
     for (int stride = 1; stride <= 3; ++stride) {
         for (int start = 0; start < 2; ++start) {
             shmem_team_t team = SHMEM_TEAM_WORLD;
-            const shmem_team_config_t wanted = {stride};
+            const shmem_team_config_t requested = {stride};
             shmem_team_config_t config = {0};
             const int size = (pes() - start + stride - 1) / stride;
-            CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, start, stride, size, &wanted,
+            CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, start, stride, size, &requested,
                                            SHMEM_TEAM_NUM_CONTEXTS, &team) == 0);
             const int inside = me() >= start && (me() - start) % stride == 0;
             CHECK((team != SHMEM_TEAM_INVALID) == inside);
