@@ -134,7 +134,7 @@ class RandomCalls {
             world_.get(in.data(), board->data.data(), words * 8, next);
             for (std::size_t i = 0; i < words; ++i)
                 right = right && in[i] == value(world_.rank(), i);
-            caller_.check(right, fmt::format("{} words that were got", words));
+            caller_.check(right, fmt::format("{} words that were read", words));
             world_.barrier();
         }
         world_.release(board);
@@ -203,10 +203,10 @@ int run_all(const Options& options) {
             report["writes"] = report["writes"].get<std::uint64_t>() + runtime.network_writes();
             report["provider"] = runtime.provider();
             report["ways"][runtime.notify()] = 1;
-            const bool first = runtime.world().rank() == 0;
-            const bool last = i + 1 == options.seeds && &notify == &options.notifies.back();
+            const bool is_rank_0 = runtime.world().rank() == 0;
+            const bool is_last = i + 1 == options.seeds && &notify == &options.notifies.back();
             runtime.finalize();
-            if (first && last) lab::print_json(report);
+            if (is_rank_0 && is_last) lab::print_json(report);
         }
     }
     return wrong == 0 ? 0 : 1;

@@ -267,11 +267,11 @@ class Traffic {
 /// Runs the traffic over the adversary in a child process. Returns the child's error, or "".
 std::string message_of_child(const Fabric& fabric, const Fault& fault, std::uint64_t seed,
                              int puts) {
-    int ends[2];
-    if (::pipe(ends) != 0) return "no pipe";
+    int pipe_ends[2];
+    if (::pipe(pipe_ends) != 0) return "no pipe";
     const pid_t child = ::fork();
     if (child == 0) {
-        ::dup2(ends[1], STDERR_FILENO);
+        ::dup2(pipe_ends[1], STDERR_FILENO);
         ::setenv("FI_PROVIDER_PATH", ADVERSARY_FOLDER, 1);
         const std::string path = std::string(ADVERSARY_PROFILES) + "/" + fabric.profile + ".txt";
         ::setenv("ADVERSARY_PROFILE", path.c_str(), 1);
@@ -279,16 +279,16 @@ std::string message_of_child(const Fabric& fabric, const Fault& fault, std::uint
         try {
             Traffic traffic(fabric, fault, seed);
             end_with(traffic.run(puts));
-        } catch (const std::exception& refusal) {
-            end_with(refusal.what());
+        } catch (const std::exception& error) {
+            end_with(error.what());
         }
     }
-    ::close(ends[1]);
+    ::close(pipe_ends[1]);
     std::string text;
     std::array<char, 512> buffer;
-    for (ssize_t got = 0; (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+    for (ssize_t got = 0; (got = ::read(pipe_ends[0], buffer.data(), buffer.size())) > 0;)
         text.append(buffer.data(), static_cast<std::size_t>(got));
-    ::close(ends[0]);
+    ::close(pipe_ends[0]);
     int status = 0;
     ::waitpid(child, &status, 0);
     if (status != 0 && text.empty()) text = fmt::format("ended with status {:#x}", status);

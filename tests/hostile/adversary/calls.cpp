@@ -133,10 +133,10 @@ fi_ops_ep option_ops{.size = sizeof(fi_ops_ep),
 
 int name_of(fid* handle, void* name, std::size_t* bytes) {
     const Address address = endpoint_of(handle).address();
-    const std::size_t room = *bytes;
+    const std::size_t capacity = *bytes;
     *bytes = sizeof address;
-    std::memcpy(name, &address, std::min(room, sizeof address));
-    return room < sizeof address ? -FI_ETOOSMALL : 0;
+    std::memcpy(name, &address, std::min(capacity, sizeof address));
+    return capacity < sizeof address ? -FI_ETOOSMALL : 0;
 }
 fi_ops_cm name_ops{.size = sizeof(fi_ops_cm),
                    .setname = nullptr,
@@ -163,40 +163,40 @@ struct Transfer {
     void* context;
 };
 
-ssize_t transfer(const Transfer& wanted, std::uint64_t flags, bool reports) {
-    Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
+ssize_t transfer(const Transfer& call, std::uint64_t flags, bool reports) {
+    Endpoint& endpoint = endpoint_of(&call.endpoint->fid);
     const std::lock_guard hold(endpoint.domain().lock);
     Operation operation;
-    operation.kind = wanted.kind;
-    operation.sources.assign(wanted.sources, wanted.sources + wanted.source_count);
-    operation.places.assign(wanted.places, wanted.places + wanted.place_count);
-    operation.data = wanted.data;
-    operation.context = wanted.context;
+    operation.kind = call.kind;
+    operation.sources.assign(call.sources, call.sources + call.source_count);
+    operation.places.assign(call.places, call.places + call.place_count);
+    operation.data = call.data;
+    operation.context = call.context;
     operation.reports = reports;
-    return endpoint.post(std::move(operation), wanted.to, wanted.descs, flags);
+    return endpoint.post(std::move(operation), call.to, call.descs, flags);
 }
 /// Transfers with the default flags of the endpoint and the flags `more`.
-ssize_t transfer_by_default(const Transfer& wanted, std::uint64_t more) {
-    const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
+ssize_t transfer_by_default(const Transfer& call, std::uint64_t more) {
+    const Endpoint& endpoint = endpoint_of(&call.endpoint->fid);
     const std::uint64_t flags = endpoint.default_flags() | more;
-    return transfer(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
+    return transfer(call, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
 }
-ssize_t transfer_with_flags(const Transfer& wanted, std::uint64_t flags) {
-    const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
-    return transfer(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
+ssize_t transfer_with_flags(const Transfer& call, std::uint64_t flags) {
+    const Endpoint& endpoint = endpoint_of(&call.endpoint->fid);
+    return transfer(call, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
 }
 
-using End = std::uint64_t;  // address or key at the target
+using Word = std::uint64_t;  // address or key at the target
 
 ssize_t write(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
-              End address, End key, void* context) {
+              Word address, Word key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
     return transfer_by_default(
         {ep, MessageKind::write, &source, 1, &desc, to, &place, 1, 0, context}, 0);
 }
 ssize_t write_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count,
-                     fi_addr_t to, End address, End key, void* context) {
+                     fi_addr_t to, Word address, Word key, void* context) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += sources[i].iov_len;
     const fi_rma_iov place{address, bytes, key};
@@ -209,36 +209,36 @@ ssize_t write_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
                                flags);
 }
 ssize_t write_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc,
-                   std::uint64_t data, fi_addr_t to, End address, End key, void* context) {
+                   std::uint64_t data, fi_addr_t to, Word address, Word key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
     return transfer_by_default(
         {ep, MessageKind::write, &source, 1, &desc, to, &place, 1, data, context},
         FI_REMOTE_CQ_DATA);
 }
-ssize_t inject_write(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to, End address,
-                     End key) {
+ssize_t inject_write(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to, Word address,
+                     Word key) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
     return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, 0, nullptr},
                     FI_INJECT, false);
 }
 ssize_t inject_write_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
-                          fi_addr_t to, End address, End key) {
+                          fi_addr_t to, Word address, Word key) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
     return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, data, nullptr},
                     FI_INJECT | FI_REMOTE_CQ_DATA, false);
 }
-ssize_t read(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from, End address,
-             End key, void* context) {
+ssize_t read(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from, Word address,
+             Word key, void* context) {
     const iovec into{buffer, bytes};
     const fi_rma_iov place{address, bytes, key};
     return transfer_by_default(
         {ep, MessageKind::read, &into, 1, &desc, from, &place, 1, 0, context}, 0);
 }
 ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
-                    End address, End key, void* context) {
+                    Word address, Word key, void* context) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += into[i].iov_len;
     const fi_rma_iov place{address, bytes, key};

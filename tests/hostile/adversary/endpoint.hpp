@@ -109,8 +109,8 @@ class Endpoint {
     [[nodiscard]] Domain& domain() { return domain_; }
 
   private:
-    /// Returns true with a probability of 1 / `in`.
-    [[nodiscard]] bool chance(unsigned in) { return random_() % in == 0; }
+    /// Returns true with a probability of 1 / `cases`.
+    [[nodiscard]] bool chance(unsigned cases) { return random_() % cases == 0; }
     [[nodiscard]] int draw_delay();
     [[nodiscard]] Peer* peer_at(fi_addr_t to);
     [[nodiscard]] bool must_retry(Peer& peer);
@@ -135,8 +135,8 @@ class Endpoint {
     void receive_piece(const Slot& slot);
     void answer(const Header& request);
     void deliver_some();
-    [[nodiscard]] bool must_wait(std::size_t which) const;
-    void deliver(std::size_t which);
+    [[nodiscard]] bool must_wait(std::size_t index) const;
+    void deliver(std::size_t index);
     [[nodiscard]] std::byte* target_address(const PendingPiece& piece);
     void piece_delivered(const PendingPiece& piece);
     void arrival_complete(std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival>::iterator at);
@@ -165,7 +165,7 @@ class Endpoint {
     std::uint64_t next_id_ = 1;
     std::uint64_t posts_ = 0;
     std::uint64_t lost_after_ = ~std::uint64_t{0};  ///< posts before the connections are lost
-    int storm_ = 0;                                 ///< posts that are still to be refused
+    int refusals_ = 0;                              ///< posts that are still to be refused
     std::vector<std::unique_ptr<Operation>> outgoing_;
     std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent, but not confirmed
     std::set<void*> contexts_;  ///< contexts of operations in flight

@@ -56,16 +56,16 @@ const Slot* Mailbox::next() {
     return slot.turn.load(std::memory_order_acquire) == ring_->head + 1 ? &slot : nullptr;
 }
 
-void Mailbox::done() {
+void Mailbox::free_slot() {
     // Release: a writer may overwrite the slot only after this rank has read it.
     ring_->slots[ring_->head % kSlots].turn.store(ring_->head + kSlots, std::memory_order_release);
     ++ring_->head;
 }
 
 void Mailbox::wait(std::uint32_t seen) const {
-    const timespec moment{0, 2'000'000};
+    const timespec limit{0, 2'000'000};
     ring_->sleepers.fetch_add(1);
-    ::syscall(SYS_futex, &ring_->bell, FUTEX_WAIT, seen, &moment, nullptr, 0);
+    ::syscall(SYS_futex, &ring_->bell, FUTEX_WAIT, seen, &limit, nullptr, 0);
     ring_->sleepers.fetch_sub(1);
 }
 

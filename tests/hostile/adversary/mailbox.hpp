@@ -74,10 +74,10 @@ class Mailbox {
     Mailbox& operator=(const Mailbox&) = delete;
 
     [[nodiscard]] Address address() const;
-    /// Returns the next message or nullptr. The message stays valid until done().
+    /// Returns the next message or nullptr. The message stays valid until free_slot().
     [[nodiscard]] const Slot* next();
     /// Frees the slot of next().
-    void done();
+    void free_slot();
     /// Sleeps until `bell` differs from `seen`, at most 2 ms.
     void wait(std::uint32_t seen) const;
     [[nodiscard]] std::uint32_t bell() const { return ring_->bell.load(); }

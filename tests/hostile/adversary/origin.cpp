@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned char kScribble = 0xC7;  ///< written to contexts that the provider may use
 
 /// Returns a hash of a number (splitmix64).
-std::uint64_t mixed(std::uint64_t value) {
+std::uint64_t hash_of(std::uint64_t value) {
     value += 0x9E3779B97F4A7C15U;
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
     value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
@@ -26,7 +26,7 @@ std::uint64_t mixed(std::uint64_t value) {
 std::uint64_t seed_of(const Domain& domain) {
     const char* rank = std::getenv("PMIX_RANK");
     const std::uint64_t process = rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0;
-    return mixed(mixed(domain.seed) + process * 64 + domain.endpoints.size());
+    return hash_of(hash_of(domain.seed) + process * 64 + domain.endpoints.size());
 }
 
 std::uint64_t checksum(const std::vector<iovec>& sources) {
@@ -102,9 +102,9 @@ int Endpoint::bind(fid* other, std::uint64_t flags) {
         if ((flags & FI_TRANSMIT) != 0) selective_ = (flags & FI_SELECTIVE_COMPLETION) != 0;
     }
     if (other->fclass == FI_CLASS_CNTR) {
-        for (const std::uint64_t what :
+        for (const std::uint64_t flag :
              {FI_WRITE, FI_READ, FI_SEND, FI_RECV, FI_REMOTE_WRITE, FI_REMOTE_READ})
-            if ((flags & what) != 0) counters_[what] = reinterpret_cast<Counter*>(other);
+            if ((flags & flag) != 0) counters_[flag] = reinterpret_cast<Counter*>(other);
         if ((flags & FI_REMOTE_WRITE) != 0 && (caps_ & FI_RMA_EVENT) == 0)
             violation("a counter of remote writes was bound without FI_RMA_EVENT");
     }
@@ -147,9 +147,9 @@ bool Endpoint::must_retry(Peer& peer) {
         count_trick(Trick::refused_unconnected);
         return true;
     }
-    if (storm_ == 0 && chance(24)) storm_ = 1 + static_cast<int>(random_() % 20);
-    if (storm_ > 0) {
-        --storm_;
+    if (refusals_ == 0 && chance(24)) refusals_ = 1 + static_cast<int>(random_() % 20);
+    if (refusals_ > 0) {
+        --refusals_;
         count_trick(Trick::refused_again);
         return true;
     }
@@ -163,9 +163,9 @@ int Endpoint::check(Operation& operation, void** descs, std::uint64_t flags) {
                   std::to_string(profile_.sources) + " and " + std::to_string(profile_.places));
     }
     for (const iovec& source : operation.sources) operation.bytes += source.iov_len;
-    std::size_t room = 0;
-    for (const fi_rma_iov& place : operation.places) room += place.len;
-    if (operation.kind != MessageKind::send && room != operation.bytes)
+    std::size_t target_bytes = 0;
+    for (const fi_rma_iov& place : operation.places) target_bytes += place.len;
+    if (operation.kind != MessageKind::send && target_bytes != operation.bytes)
         violation("an operation whose sources and targets differ in size");
     if (operation.bytes > profile_.message_bytes) return -FI_EMSGSIZE;
     if ((flags & FI_REMOTE_CQ_DATA) != 0 && operation.kind == MessageKind::write) {
@@ -208,15 +208,15 @@ void Endpoint::acquire_context(const Operation& operation) {
     if (!contexts_.insert(operation.context).second)
         violation("a context was used for two operations at once");
     count_trick(Trick::context_scribbled);
-    const bool second = (profile_.mode & FI_CONTEXT2) != 0;
-    std::memset(operation.context, kScribble, second ? sizeof(fi_context2) : sizeof(fi_context));
+    const bool context2 = (profile_.mode & FI_CONTEXT2) != 0;
+    std::memset(operation.context, kScribble, context2 ? sizeof(fi_context2) : sizeof(fi_context));
 }
 
 void Endpoint::return_context(const Operation& operation) {
     if (contexts_.erase(operation.context) == 0) return;
-    const bool second = (profile_.mode & FI_CONTEXT2) != 0;
+    const bool context2 = (profile_.mode & FI_CONTEXT2) != 0;
     const auto* bytes = static_cast<const unsigned char*>(operation.context);
-    if (std::any_of(bytes, bytes + (second ? sizeof(fi_context2) : sizeof(fi_context)),
+    if (std::any_of(bytes, bytes + (context2 ? sizeof(fi_context2) : sizeof(fi_context)),
                     [](unsigned char byte) { return byte != kScribble; }))
         violation("a context was written before its operation was complete");
 }
@@ -309,14 +309,14 @@ bool Endpoint::waits_for_fence(const Operation& operation) const {
 void Endpoint::send_some() {
     const std::size_t tries = std::min<std::size_t>(outgoing_.size(), 4 + outgoing_.size() / 4);
     for (std::size_t i = 0; i < tries && !outgoing_.empty(); ++i) {
-        const std::size_t which = random_() % outgoing_.size();
-        Operation& operation = *outgoing_[which];
+        const std::size_t index = random_() % outgoing_.size();
+        Operation& operation = *outgoing_[index];
         const bool sends = operation.kind == MessageKind::send;
         const auto first = std::find_if(outgoing_.begin(), outgoing_.end(), [&](const auto& other) {
             return other->to == operation.to &&
                    (ordered_ || (sends && other->kind == operation.kind));
         });
-        const bool is_first = static_cast<std::size_t>(first - outgoing_.begin()) >= which;
+        const bool is_first = static_cast<std::size_t>(first - outgoing_.begin()) >= index;
         if (!operation.sources_read) {
             if (operation.delay-- > 0) continue;
             if (!is_first) continue;
@@ -324,14 +324,14 @@ void Endpoint::send_some() {
                 count_trick(Trick::fence_waited);
                 continue;
             }
-            if (which != 0) count_trick(Trick::write_overtook);
+            if (index != 0) count_trick(Trick::write_overtook);
             prepare(operation);
             operation.sources_read = true;
         }
         if (!push_pieces(operation)) continue;
-        auto owned = std::move(outgoing_[which]);
-        outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(which));
-        after_sending(std::move(owned));
+        auto sent = std::move(outgoing_[index]);
+        outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(index));
+        after_sending(std::move(sent));
     }
 }
 

@@ -53,8 +53,8 @@ class Report {
                              ? ::dup(STDERR_FILENO)
                              : ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (file < 0) return;
-        const std::string whole = profile_ + "\t" + text + "\n";
-        [[maybe_unused]] const ssize_t written = ::write(file, whole.data(), whole.size());
+        const std::string entry = profile_ + "\t" + text + "\n";
+        [[maybe_unused]] const ssize_t written = ::write(file, entry.data(), entry.size());
         ::close(file);
     }
     void write_counts() {

@@ -46,7 +46,7 @@ void Endpoint::receive() {
         const Slot* slot = mailbox_.next();
         if (slot == nullptr) return;
         handle(*slot);
-        mailbox_.done();
+        mailbox_.free_slot();
     }
 }
 
@@ -121,11 +121,11 @@ std::byte* Endpoint::target_address(const PendingPiece& piece) {
     return region.base + (header.address - base);
 }
 
-bool Endpoint::must_wait(std::size_t which) const {
-    const PendingPiece& piece = pending_[which];
+bool Endpoint::must_wait(std::size_t index) const {
+    const PendingPiece& piece = pending_[index];
     const bool message = piece.header.kind == MessageKind::send;
     if (!ordered_ && !message) return false;
-    for (std::size_t i = 0; i < which; ++i) {
+    for (std::size_t i = 0; i < index; ++i) {
         const PendingPiece& earlier = pending_[i];
         if (earlier.header.from != piece.header.from || earlier.read != piece.read) continue;
         if (message && earlier.header.kind == MessageKind::send) return true;
@@ -141,23 +141,23 @@ void Endpoint::deliver_some() {
     const std::size_t tries = 4 + pending_.size() / 4;
     for (std::size_t i = 0; i < tries && !pending_.empty(); ++i) {
         const bool in_turn = profile_.order == Order::stream && !chance(4);
-        const std::size_t which = in_turn ? 0 : random_() % pending_.size();
-        if (pending_[which].delay-- > 0 || must_wait(which)) continue;
-        deliver(which);
+        const std::size_t index = in_turn ? 0 : random_() % pending_.size();
+        if (pending_[index].delay-- > 0 || must_wait(index)) continue;
+        deliver(index);
     }
 }
 
-void Endpoint::deliver(std::size_t which) {
-    PendingPiece& piece = pending_[which];
+void Endpoint::deliver(std::size_t index) {
+    PendingPiece& piece = pending_[index];
     // Cuts the piece: the rest is delivered at another time, before or after later pieces.
     const std::size_t min_bytes = profile_.whole_words ? 16 : 2;
     if (piece.bytes.size() >= min_bytes && piece.header.kind != MessageKind::send && chance(3)) {
         count_trick(Trick::delivered_in_parts);
-        const std::size_t grain = profile_.whole_words ? 8 : 1;
+        const std::size_t unit = profile_.whole_words ? 8 : 1;
         // Aligned words stay whole.
         const std::size_t skew = profile_.whole_words ? piece.header.address % 8 : 0;
         const std::size_t cut =
-            std::min(piece.bytes.size(), grain * (1 + random_() % (piece.bytes.size() / grain)));
+            std::min(piece.bytes.size(), unit * (1 + random_() % (piece.bytes.size() / unit)));
         if (cut > skew && cut < piece.bytes.size()) {
             const auto at = static_cast<std::ptrdiff_t>(cut - skew);
             PendingPiece rest = piece;
@@ -168,12 +168,12 @@ void Endpoint::deliver(std::size_t which) {
             piece.bytes.resize(cut - skew);
             ++*piece.parts;
             if (!ordered_ && chance(2)) std::swap(piece, rest);
-            pending_.insert(pending_.begin() + static_cast<std::ptrdiff_t>(which) + 1,
+            pending_.insert(pending_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
                             std::move(rest));
         }
     }
-    const PendingPiece chosen = std::move(pending_[which]);
-    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(which));
+    const PendingPiece chosen = std::move(pending_[index]);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
     if (std::this_thread::get_id() == server_.get_id())
         count_trick(Trick::delivered_without_target);
     piece_delivered(chosen);
@@ -287,14 +287,14 @@ void Endpoint::add_reply(const Address& to, const Header& header, std::vector<st
 
 void Endpoint::send_replies() {
     while (!replies_.empty()) {
-        const Reply& back = replies_.front();
-        std::unique_ptr<Peer>& peer = peers_[back.to.nonce];
+        const Reply& reply = replies_.front();
+        std::unique_ptr<Peer>& peer = peers_[reply.to.nonce];
         if (peer == nullptr) {
             peer = std::make_unique<Peer>();
-            peer->address = back.to;
-            peer->outbox = std::make_unique<Outbox>(back.to);
+            peer->address = reply.to;
+            peer->outbox = std::make_unique<Outbox>(reply.to);
         }
-        if (!peer->outbox->gone() && !peer->outbox->push(back.header, back.bytes)) return;
+        if (!peer->outbox->gone() && !peer->outbox->push(reply.header, reply.bytes)) return;
         replies_.pop_front();
     }
 }
@@ -312,17 +312,17 @@ void Endpoint::report_completions() {
     const bool in_order = profile_.order == Order::stream;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < delayed_.size(); ++i) {
-        DelayedCompletion& late = delayed_[i];
-        const bool waits = late.delay-- > 0 || (in_order && kept != 0);
+        DelayedCompletion& delayed = delayed_[i];
+        const bool waits = delayed.delay-- > 0 || (in_order && kept != 0);
         if (waits) {
-            if (kept != i) delayed_[kept] = late;
+            if (kept != i) delayed_[kept] = delayed;
             ++kept;
             continue;
         }
         if (kept != 0) count_trick(Trick::completion_overtook);
-        if (late.counter != nullptr)
-            ++(late.entry.error == 0 ? late.counter->value : late.counter->errors);
-        if (late.report && late.queue != nullptr) add_entry(late.queue, late.entry);
+        if (delayed.counter != nullptr)
+            ++(delayed.entry.error == 0 ? delayed.counter->value : delayed.counter->errors);
+        if (delayed.report && delayed.queue != nullptr) add_entry(delayed.queue, delayed.entry);
     }
     delayed_.resize(kept);
 }

@@ -22,15 +22,15 @@ run::Inquiry inquiry_of(std::string_view input) {
 }  // namespace
 
 void records(std::string_view input) {
-    const run::Inquiry mine = inquiry_of(input);
-    const run::Inquiry theirs =
+    const run::Inquiry inquiry = inquiry_of(input);
+    const run::Inquiry remote =
         inquiry_of(input.substr(std::min(input.size(), sizeof(run::Inquiry))));
-    (void)run::checksum_of(theirs);
-    const std::string text = run::disagreement_text(theirs, mine, {theirs.epoch, mine.epoch});
+    (void)run::checksum_of(remote);
+    const std::string text = run::disagreement_text(remote, inquiry, {remote.epoch, inquiry.epoch});
     WEFT_CHECK(text.size() < 2000, text.size());
-    (void)run::pair_disagreement_text(theirs, mine, {});
-    run::Inquiry verdict = theirs;
-    run::set_text(verdict, text, run::text_before(mine));
+    (void)run::pair_disagreement_text(remote, inquiry, {});
+    run::Inquiry verdict = remote;
+    run::set_text(verdict, text, run::text_before(inquiry));
     WEFT_CHECK(verdict.checksum == run::checksum_of(verdict), verdict.checksum);
     WEFT_CHECK(
         run::text_of(verdict).size() + run::text_before(verdict).size() + 2 <= sizeof verdict.text,

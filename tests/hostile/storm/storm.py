@@ -45,7 +45,7 @@ LEFT_OUT = {"srun": ["launcher"]}  # faults that are not tested, by launcher
 SIGNALS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "exit0": signal.SIGUSR2, "exit5": signal.SIGUSR1}
 
 
-class Trouble(Exception):
+class WeftError(Exception):
     """An error of weft."""
 
 
@@ -134,7 +134,7 @@ class Job:
             if (pid := self.rank(number)) is not None:
                 return pid
             time.sleep(0.002)
-        raise Trouble(f"rank {number} never started: {self.text()}")
+        raise WeftError(f"rank {number} never started: {self.text()}")
 
     def wait_for_calls(self, ranks, seconds=30):
         """Waits until all ranks have joined and make calls."""
@@ -155,21 +155,21 @@ class Job:
             if self.process.poll() is not None and not self.marked():
                 return watch.seconds()
             time.sleep(0.01)
-        left = {pid: name for pid in self.marked() if (name := name_of(pid))}
-        if launcher != "weft" and all(name == launcher for name in left.values()):
+        remaining = {pid: name for pid in self.marked() if (name := name_of(pid))}
+        if launcher != "weft" and all(name == launcher for name in remaining.values()):
             return None
-        states = {pid: (name, state_of(pid)) for pid, name in left.items()}
-        raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
+        states = {pid: (name, state_of(pid)) for pid, name in remaining.items()}
+        raise WeftError(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
 
     def leftovers(self, launcher="weft"):
         """Returns the files that exist for 3 s: other jobs on the machine make and remove files meanwhile."""
-        left = self.files(launcher)
+        remaining = self.files(launcher)
         for _ in range(30):
-            if not left:
+            if not remaining:
                 break
             time.sleep(0.1)
-            left = [file for file in left if file in self.files(launcher)]
-        return left
+            remaining = [file for file in remaining if file in self.files(launcher)]
+        return remaining
 
     def files(self, launcher):
         """Returns new files of weft. Files of a foreign launcher that was killed do not count."""
@@ -247,7 +247,7 @@ def cause_fault(job, launcher, fault, ranks, draw):
     os.kill(pid, signal.SIGCONT)
     time.sleep(0.1)
     if job.process.poll() is not None:
-        raise Trouble("the job ended while a rank was stopped for a short time")
+        raise WeftError("the job ended while a rank was stopped for a short time")
     os.kill(pid, signal.SIGKILL)
     return victim
 
@@ -257,7 +257,7 @@ def count_named(options, number, figures, job, ended):
     launcher, fault, rank, seconds = ended
     named = is_named(launcher, rank, job.text())
     if not named and launcher == "weft":
-        raise Trouble(f"rank {rank} is not named")
+        raise WeftError(f"rank {rank} is not named")
     figures[launcher, "named" if seconds is not None else "named by launchers that stayed"].append(named)
     if not named:
         print(f"not named: kill {number} (--seed {options.seed}): rank {rank} by {launcher}, {fault}"
@@ -268,7 +268,7 @@ def one_kill(options, number, figures):
     """Runs a job with a fault, both drawn from seed and number. Returns false if weft has an error."""
     draw = random.Random(options.seed * 1_000_003 + number)
     launcher = options.launchers[number % len(options.launchers)]
-    fault = draw.choice([each for each in FAULTS if each not in LEFT_OUT.get(launcher, [])])
+    fault = draw.choice([fault for fault in FAULTS if fault not in LEFT_OUT.get(launcher, [])])
     ranks = draw.choice([2, 3, 4])
     nodes = draw.choice([1, 1, 2])
     program = [os.path.join(options.build, "bin", "weft_storm_rank"), str(draw.randrange(1 << 30))]
@@ -282,18 +282,18 @@ def one_kill(options, number, figures):
         seconds = job.wait(options.end, launcher)
         if named is not None:
             count_named(options, number, figures, job, (launcher, fault, named, seconds))
-        left = job.leftovers(launcher)
-        if launcher == "srun" and any(ENDPOINT.fullmatch(name) for name in left):
+        remaining = job.leftovers(launcher)
+        if launcher == "srun" and any(ENDPOINT.fullmatch(name) for name in remaining):
             figures[launcher, "files"].append(1)
             print(f"left files of endpoints: kill {number} (--seed {options.seed}): {fault}")
-            left = [name for name in left if not ENDPOINT.fullmatch(name)]
-        if left:
-            raise Trouble(f"left: {left}")
+            remaining = [name for name in remaining if not ENDPOINT.fullmatch(name)]
+        if remaining:
+            raise WeftError(f"left: {remaining}")
         figures[launcher, fault if seconds is not None else "stayed"].append(seconds)
         return True
-    except (Trouble, ProcessLookupError) as trouble:
+    except (WeftError, ProcessLookupError) as error:
         print(f"FAILED kill {number} (--seed {options.seed}): {launcher} {fault} -n {ranks} nodes {nodes} {settings}: "
-              f"{trouble}\n{job.text()}", flush=True)
+              f"{error}\n{job.text()}", flush=True)
         return False
     finally:
         job.clean_up()
@@ -352,18 +352,18 @@ def one_shortage(options, name, before, arguments, must_succeed):
         seconds = job.wait(30)
         status, text = job.process.returncode, job.text()
         if status in (134, 139, -6, -11) or "terminate called" in text:
-            raise Trouble(f"it crashed with status {status}")
+            raise WeftError(f"it crashed with status {status}")
         if status == 124:
-            raise Trouble("it hung until its timeout")
+            raise WeftError("it hung until its timeout")
         if status != 0 and (must_succeed or not text.strip()):
-            raise Trouble(f"status {status}" + ("" if text.strip() else " and no message"))
-        left = [file for file in job.leftovers() if not re.search(r"/d(/full)?$", file)]
-        if left:
-            raise Trouble(f"left: {left}")
+            raise WeftError(f"status {status}" + ("" if text.strip() else " and no message"))
+        remaining = [file for file in job.leftovers() if not re.search(r"/d(/full)?$", file)]
+        if remaining:
+            raise WeftError(f"left: {remaining}")
         print(f"{name}: status {status} after {seconds:.1f} s: {text.strip().splitlines()[-1][:100] if text else ''}")
         return True
-    except Trouble as trouble:
-        print(f"FAILED {name}: {trouble}\n{job.text()}", flush=True)
+    except WeftError as error:
+        print(f"FAILED {name}: {error}\n{job.text()}", flush=True)
         return False
     finally:
         job.clean_up()
@@ -387,7 +387,7 @@ def main():
     parser.add_argument("--exhaustion", action="store_true")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
-    options.launchers = [each for each in options.launchers.split(",") if is_usable(each)]
+    options.launchers = [launcher for launcher in options.launchers.split(",") if is_usable(launcher)]
     options.providers = ["tcp;ofi_rxm", native_tcp(options.build), "shm"]
     good = True
     if options.kills:

@@ -40,13 +40,13 @@ struct Storm {
     std::vector<std::size_t> counts = {};  ///< counts of the current call, by member
     std::vector<std::size_t> equal = {};   ///< equal counts, by member
 
-    [[nodiscard]] weft::Call call_of(unsigned which, std::size_t count, Rank root);
-    void collective(unsigned which, unsigned form, std::size_t count, Rank root);
+    [[nodiscard]] weft::Call call_of(unsigned kind, std::size_t count, Rank root);
+    void collective(unsigned kind, unsigned form, std::size_t count, Rank root);
     void make_team(std::size_t count);
-    void one_sided(unsigned which, std::size_t count);
+    void one_sided(unsigned kind, std::size_t count);
 };
 
-weft::Call Storm::call_of(unsigned which, std::size_t count, Rank root) {
+weft::Call Storm::call_of(unsigned kind, std::size_t count, Rank root) {
     using weft::Call;
     const double* const from = in.data();
     double* const to = out.data();
@@ -55,7 +55,7 @@ weft::Call Storm::call_of(unsigned which, std::size_t count, Rank root) {
         counts.push_back(count / static_cast<std::size_t>(1 + (member + root) % 3));
     const std::size_t mine = counts[static_cast<std::size_t>(team.rank())];
     const weft::Blocks blocks{counts, {}};
-    switch (which) {
+    switch (kind) {
         case 0:
             return Call::barrier();
         case 1:
@@ -97,8 +97,8 @@ weft::Call Storm::call_of(unsigned which, std::size_t count, Rank root) {
 }
 
 /// Makes a call in one of its forms: blocking, started, or persistent and started twice.
-void Storm::collective(unsigned which, unsigned form, std::size_t count, Rank root) {
-    const weft::Call call = call_of(which, count, root);
+void Storm::collective(unsigned kind, unsigned form, std::size_t count, Rank root) {
+    const weft::Call call = call_of(kind, count, root);
     if (form == 0) return team.run(call);
     if (form == 1) {
         weft::Request barrier = team.start(weft::Call::barrier());
@@ -119,9 +119,9 @@ void Storm::make_team(std::size_t count) {
     half->free();
 }
 
-void Storm::one_sided(unsigned which, std::size_t count) {
+void Storm::one_sided(unsigned kind, std::size_t count) {
     const Rank next = (team.rank() + 1) % team.size();
-    switch (which) {
+    switch (kind) {
         case 0:
             team.put(shared, in.data(), count * sizeof(double), next);
             return team.quiet();
@@ -177,16 +177,16 @@ int run(unsigned seed, long calls) {
     std::fflush(stdout);
     std::mt19937 random(seed);
     for (; calls != 0; --calls) {
-        const auto which = static_cast<unsigned>(random() % (kCollectives + 1 + kOneSided));
+        const auto kind = static_cast<unsigned>(random() % (kCollectives + 1 + kOneSided));
         const auto form = static_cast<unsigned>(random() % kForms);
         const std::size_t count = random() % 4 == 0 ? random() % kCountMax + 1 : random() % 64 + 1;
         const auto root = static_cast<Rank>(random() % size);
-        if (which < kCollectives) {
-            storm.collective(which, form, count, root);
-        } else if (which == kCollectives) {
+        if (kind < kCollectives) {
+            storm.collective(kind, form, count, root);
+        } else if (kind == kCollectives) {
             storm.make_team(count);
         } else {
-            storm.one_sided(which - kCollectives - 1, count);
+            storm.one_sided(kind - kCollectives - 1, count);
             world.barrier();
         }
     }

@@ -86,9 +86,9 @@ void Intruder::notify(fi_addr_t peer, std::uint64_t immediate) {
     static_cast<void>(send(message, FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA, 100));
 }
 
-Intrusion Intruder::send(const fi_msg_rma& what, std::uint64_t flags, int milliseconds) {
+Intrusion Intruder::send(const fi_msg_rma& arguments, std::uint64_t flags, int milliseconds) {
     fi_context2 context{};
-    fi_msg_rma message = what;
+    fi_msg_rma message = arguments;
     message.context = &context;
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     Intrusion outcome = Intrusion::refused;

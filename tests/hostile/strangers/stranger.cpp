@@ -46,16 +46,16 @@ namespace fs = std::filesystem;
 int tried = 0;
 
 /// Counts an attack, and reports it if it worked.
-void attempt(bool worked, const std::string& what) {
+void attempt(bool worked, const std::string& attack) {
     ++tried;
-    if (worked) fmt::print("BROKE {}\n", what);
+    if (worked) fmt::print("BROKE {}\n", attack);
 }
 
 std::vector<int> numbers(const std::string& list) {
     std::vector<int> result;
     std::istringstream text(list);
-    for (std::string each; std::getline(text, each, ',');)
-        result.push_back(std::atoi(each.c_str()));
+    for (std::string entry; std::getline(text, entry, ',');)
+        result.push_back(std::atoi(entry.c_str()));
     return result;
 }
 
@@ -76,8 +76,8 @@ void attack_process(pid_t pid) {
         attempt(::syscall(SYS_pidfd_getfd, handle, number, 0) >= 0, "pidfd_getfd");
     char byte = 0;
     iovec own{&byte, 1};
-    iovec theirs{reinterpret_cast<void*>(0x2000'0000'0000), 1};
-    attempt(::syscall(SYS_process_vm_writev, pid, &own, 1, &theirs, 1, 0) > 0, "process_vm_writev");
+    iovec target{reinterpret_cast<void*>(0x2000'0000'0000), 1};
+    attempt(::syscall(SYS_process_vm_writev, pid, &own, 1, &target, 1, 0) > 0, "process_vm_writev");
     attempt(::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0, "ptrace");
     for (const int signal : {SIGCONT, SIGUSR1, SIGTERM, SIGKILL})
         attempt(::kill(pid, signal) == 0, fmt::format("signal {} to {}", signal, pid));
@@ -125,7 +125,7 @@ void send_junk(int port, std::mt19937& random) {
         const int connection = connected(port);
         if (connection < 0) continue;
         std::string junk(bytes, '\0');
-        for (char& each : junk) each = static_cast<char>(random());
+        for (char& byte : junk) byte = static_cast<char>(random());
         static_cast<void>(
             ::send(connection, junk.data(), junk.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
         ++tried;

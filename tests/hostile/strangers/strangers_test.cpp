@@ -34,8 +34,8 @@ std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
         std::error_code error;
         const std::string folder = fmt::format("/proc/{}/fd", pid);
         for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-            std::error_code gone;
-            const std::string link = std::filesystem::read_symlink(entry.path(), gone).string();
+            std::error_code no_link;
+            const std::string link = std::filesystem::read_symlink(entry.path(), no_link).string();
             if (link.starts_with("socket:[")) found.insert(link.substr(8, link.size() - 9));
         }
     }

@@ -58,9 +58,9 @@ int run(double seconds) {
     }
     if (std::ranges::any_of(unwritten, [](std::uint64_t each) { return each != kPattern; }))
         return 8;
-    const bool first = world.rank() == 0;
+    const bool is_rank_0 = world.rank() == 0;
     runtime.finalize();
-    if (first) fmt::print("untouched\n");
+    if (is_rank_0) fmt::print("untouched\n");
     return 0;
 }
 
