@@ -174,10 +174,10 @@ class Types:
     def _close(self, source, stack, at):
         kind, name, _, owner = stack.pop()
         inside_type = any(level[0] == "type" for level in stack)
-        named = owner if kind == "body" else name if kind == "type" and not inside_type else ""
-        if named:
+        class_name = owner if kind == "body" else name if kind == "type" and not inside_type else ""
+        if class_name:
             space = "::".join(level[1] for level in stack if level[0] == "space")
-            self.files[f"{space}::{named}"][source.path.as_posix()] = len(source.lines)
+            self.files[f"{space}::{class_name}"][source.path.as_posix()] = len(source.lines)
 
     def _member(self, stack, head):
         if not stack or stack[-1][0] != "type" or stack[-1][3] != "public" or NO_FUNCTION.match(head):
@@ -208,18 +208,18 @@ def public_functions(sources, subjects):
 
 def _of_classes(counts, subjects):
     inside, left_out = _with_exceptions(subjects)
-    own_name = {name: name.rpartition("::")[2] for name in counts}
+    short_name = {name: name.rpartition("::")[2] for name in counts}
     names = [name for name in counts
-             if (inside == ["classes"] and own_name[name] not in left_out) or own_name[name] in inside]
-    worst = max(names, key=lambda name: counts[name], default=None)
-    return (counts[worst], worst) if worst else 0
+             if (inside == ["classes"] and short_name[name] not in left_out) or short_name[name] in inside]
+    largest = max(names, key=lambda name: counts[name], default=None)
+    return (counts[largest], largest) if largest else 0
 
 
 def type_names(sources, subjects):
     inside, _ = _with_exceptions(subjects)
     scopes = Types([source for source in sources if source.is_cpp and source.under(*inside)]).scopes
-    worst = max(scopes, key=lambda name: len(scopes[name]), default=None)
-    return (len(scopes[worst]), worst) if worst else 0
+    largest = max(scopes, key=lambda name: len(scopes[name]), default=None)
+    return (len(scopes[largest]), largest) if largest else 0
 
 
 def names_in_many_scopes(sources, subjects):
@@ -236,8 +236,8 @@ def headers_in_cycles(sources, subjects):
     edges = {}
     for source in _under(sources, inside):
         if source.is_cpp:
-            named = [resolve(match[2], source.path, files) for match in INCLUDE.finditer(source.without_comments)]
-            edges[source.path.as_posix()] = [target.as_posix() for target in named if target]
+            targets = [resolve(match[2], source.path, files) for match in INCLUDE.finditer(source.without_comments)]
+            edges[source.path.as_posix()] = [target.as_posix() for target in targets if target]
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:

@@ -272,7 +272,7 @@ class Budgets(unittest.TestCase):
     """Each measure reports a value above its limit, and accepts the same sources with that value as the limit."""
 
     def found(self, row, **files):
-        table = Source(budgets.TABLE, f"| Measure | Of | Most | Reason |\n|---|---|---|---|\n| {row} | test |\n")
+        table = Source(budgets.TABLE, f"| Measure | Subjects | Limit | Reason |\n|---|---|---|---|\n| {row} | test |\n")
         sources = [table] + [Source(path.replace("__", "/") + ".hpp", text) for path, text in files.items()]
         return [finding.message for finding in budgets.check_budgets(sources)]
 

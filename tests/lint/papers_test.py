@@ -44,21 +44,21 @@ def problems(text, tests, shared):
     expected = [f"S{paper}-{row:02}" for paper, last in ROWS.items() for row in range(1, last + 1)]
     if [number for number, _ in rows] != expected:
         yield "rows are missing, twice or out of order"
-    named = defaultdict(set)
-    for number, (_, _, where, shown) in rows:
-        for name in re.findall(r"`([^`]+)`", where):
+    rows_by_test = defaultdict(set)
+    for number, (_, _, files, tests_cell) in rows:
+        for name in re.findall(r"`([^`]+)`", files):
             if "/" in name and " " not in name and not (ROOT / name).exists():
                 yield f"{number}: {name} does not exist"
-        for name in TEST.findall(shown):
-            named[name].add(number)
+        for name in TEST.findall(tests_cell):
+            rows_by_test[name].add(number)
             if name not in tests:
                 yield f"{number}: test {name} does not exist"
-        if not TEST.search(shown) and not re.match(r"not yet|no test|documentation only|partly: the steps", shown):
+        if not TEST.search(tests_cell) and not re.match(r"not yet|no test|documentation only|partly: the steps", tests_cell):
             yield f"{number}: names no test and does not say so"
-    for name, numbers in named.items():
+    for name, numbers in rows_by_test.items():
         if len(numbers) > 1 and numbers != shared.get(name):
             yield f"{name} is named for {', '.join(sorted(numbers))}: add it to SHARED and give the relation"
-    for name in set(shared) - {name for name, numbers in named.items() if len(numbers) > 1}:
+    for name in set(shared) - {name for name, numbers in rows_by_test.items() if len(numbers) > 1}:
         yield f"{name} is in SHARED, but one row names it"
 
 

@@ -85,8 +85,8 @@ def room_of(path, rooms):
 
 def resolve(name, quoted_from, files):
     """Returns the project file that an #include names, or None if it is foreign."""
-    beside = Path(quoted_from).parent / name
-    for candidate in (Path("include") / name, Path("src") / name, Path(name), beside):
+    same_folder = Path(quoted_from).parent / name
+    for candidate in (Path("include") / name, Path("src") / name, Path(name), same_folder):
         if candidate.as_posix() in files:
             return candidate
     return None
@@ -114,9 +114,9 @@ def _foreign_problem(room, path, name):
         return None
     if _foreign_allowances(room, path, name):
         return None
-    fits = [files for header, files, _ in room.foreign if fnmatch(name, header)]
-    if fits:
-        return f"<{name}> may be included only in {' or '.join(fits)} of {room.name}"
+    allowed_files = [files for header, files, _ in room.foreign if fnmatch(name, header)]
+    if allowed_files:
+        return f"<{name}> may be included only in {' or '.join(allowed_files)} of {room.name}"
     return f"{room.name} may not include <{name}>: it is not among its foreign headers in {TABLE}"
 
 
@@ -129,8 +129,8 @@ def _include_problem(source, room, bracket, name, files, rooms):
     target_room = room_of(target, rooms)
     if target_room is room or target.as_posix() == FOR_ALL or any(_allowances(room, target, target_room)):
         return None
-    where = target_room.name if target_room else target.as_posix()
-    return f'{room.name} may not include {where} ("{name}"); {TABLE} has the table'
+    included = target_room.name if target_room else target.as_posix()
+    return f'{room.name} may not include {included} ("{name}"); {TABLE} has the table'
 
 
 def check_includes(source, files, rooms):

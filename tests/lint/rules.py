@@ -60,28 +60,28 @@ def _in_lines(source, rule, text, problem_of):
             yield source.finding(number, rule, problem)
 
 
-def _where(applies, text="text"):
+def _text_of(applies, text="text"):
     return lambda source: getattr(source, text) if applies(source) else ""
 
 
 # Rules that are one pattern: the text to search, the forbidden pattern, the remedy.
 PATTERNS = {
-    "pure": (_where(lambda source: source.is_cpp and source.under(*PURE), "bare_code"), IMPURE_CODE,
+    "pure": (_text_of(lambda source: source.is_cpp and source.under(*PURE), "bare_code"), IMPURE_CODE,
              "plan/ and collectives/ may depend only on their arguments"),
-    "leftover": (_where(lambda source: True), LEFTOVER, "do it now, or open an issue"),
-    "machine-path": (_where(lambda source: True), MACHINE_PATH, "exists on one machine only"),
-    "word": (_where(lambda source: not source.under(*WITH_OLD_WORDS)), OLD_WORDS,
+    "leftover": (_text_of(lambda source: True), LEFTOVER, "do it now, or open an issue"),
+    "machine-path": (_text_of(lambda source: True), MACHINE_PATH, "exists on one machine only"),
+    "word": (_text_of(lambda source: not source.under(*WITH_OLD_WORDS)), OLD_WORDS,
              "use a plain technical term (docs/glossary.md)"),
 }
 
 
 def patterns(source):
-    for rule, (where, pattern, advice) in PATTERNS.items():
+    for rule, (text_of, pattern, advice) in PATTERNS.items():
         def problem_of(line, pattern=pattern, advice=advice):
             found = pattern.search(line)
             return found and f"{found[0]}: {advice}"
 
-        yield from _in_lines(source, rule, where(source), problem_of)
+        yield from _in_lines(source, rule, text_of(source), problem_of)
 
 
 def collective_names(source):
@@ -125,14 +125,14 @@ def head_comment(source, files=()):
         return
     if source.is_cmake:
         return
-    second = lines[1] if len(lines) > 1 else ""
+    second_line = lines[1] if len(lines) > 1 else ""
     name = source.path.name
     if source.is_cpp and source.under(*PRODUCT):
         if source.path.with_suffix(".hpp").as_posix() in files and not source.path.suffix == ".hpp":
             return
-        if not second.startswith(f"// {name} - "):
+        if not second_line.startswith(f"// {name} - "):
             yield source.finding(2, "head-comment", f"the second line is not `// {name} - PURPOSE`")
-    elif not re.match(r"//|/\*|#|\"\"\"", second):
+    elif not re.match(r"//|/\*|#|\"\"\"", second_line):
         yield source.finding(2, "head-comment", "no comment about the purpose of this file")
 
 
