@@ -4,7 +4,7 @@
 // Idea     A generator is a pure function: it turns a spec and a request into the program of one
 //          rank. Algorithms with stages return the programs of all ranks as one small value
 //          (plan/schedule/stages.hpp), from which the program of each rank is read.
-// Next     registry.hpp for the list of algorithms; README.md for how to add one.
+// Next     README.md for how to add an algorithm.
 #pragma once
 
 #include <algorithm>

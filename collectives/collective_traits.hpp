@@ -7,7 +7,7 @@
 //          derived from the table.
 // Holds    Rows are in the order of weft::Collective. A collective with counts has its own row, and
 //          `even` names the collective with equal blocks.
-// Next     contracts.cpp for what programs must achieve; README.md for how to add a collective.
+// Next     README.md for how to add a collective.
 #pragma once
 
 #include <array>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // entries.hpp - the entries of all algorithms, which registry.cpp lists.
-//
-// Next     <collective>/<algorithm>.cpp for the algorithms of one collective, families/ for
-//          algorithms of several.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -6,7 +6,7 @@
 //          not register themselves.
 // Holds    All functions are pure: equal arguments give equal results. Time and memory are
 //          proportional to the steps of the rank.
-// Next     algorithm.hpp for requests; README.md for how to add an algorithm.
+// Next     README.md for how to add an algorithm.
 #pragma once
 
 #include <span>

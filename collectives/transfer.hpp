@@ -15,7 +15,7 @@
 // Holds    All ranks use the same method, because it follows from the spec and from facts that all
 //          ranks know. Calls with counts use slots, because a sender does not know the positions
 //          of blocks at the receiver.
-// Next     generate/blocks.hpp, generate/node_position.hpp for the steps; docs/direct-memory.md.
+// Next     docs/direct-memory.md.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -16,8 +16,7 @@
 //          or the signal that a mapped message was read, has the number n + rank of its sender.
 //          Each further message between the same two ranks (a parallel edge of a graph) has a
 //          number that is 2 n higher.
-// Next     plan/schedule/program.hpp (pairwise); run/bind for the errors of ranks that disagree
-//          about a count.
+// Next     run/bind for the errors of ranks that disagree about a count.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,6 @@
 //          put is its index among its siblings. The result has the next number on every rank
 //          (kShared). In a loop one copy of each slot is enough: a child sends the next segment
 //          only after the result of the previous one, so its parent has read the slot.
-// Next     ../generate/named_trees.hpp for the trees.
 #include <algorithm>
 
 #include "collectives/entries.hpp"

@@ -22,7 +22,6 @@
 // Holds    Only the allreduce is synchronizing. Every piece is reduced once and copied, so results
 //          are bit-identical. Numbers are counted from the root, and the second tree may have
 //          number 1 after all others, so reductions are for operations that commute.
-// Next     patterns/double_tree.hpp for the trees; generate/tree.hpp for the broadcast.
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/entries.hpp"

@@ -16,7 +16,6 @@
 // Holds    Not synchronizing. The root's program grows with the team; the other programs have
 //          constant length. The number of a put to the root is its sender's rank. In a scatter, the
 //          number of a credit is the rank's number, counted from the root.
-// Next     trees.cpp for the broadcast.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 #include "collectives/patterns/range_tree.hpp"

@@ -42,7 +42,6 @@
 //          memory, also on some ranks only: all reads of a unit are before its write. Put targets
 //          do not limit the size, so the segments of a request are ignored, except in a part of a
 //          composed program (hierarchical): its parts are in one loop over the segments.
-// Next     src/base/reach.hpp for the contents of a signal; ../scan/mapped_linear.cpp.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 

@@ -22,8 +22,6 @@
 //          number of the stage plus the rank's position in its group. So puts are kShared, and
 //          stages have separate slots. Members are before remainders, in the order of the paper,
 //          because its simulated times depend on it.
-// Next     patterns/multiplying.hpp for the stages; notation/schedule.hpp for the rules;
-//          plan/schedule/stages.hpp for the steps of a stage.
 #include "collectives/patterns/multiplying.hpp"
 
 #include <bit>

@@ -23,7 +23,6 @@
 //          nodes, if one put of all bytes takes less time than pieces copied out of slots.
 // Holds    Not synchronizing. Combines in rank order. Input and output may be the same memory: an
 //          exscan writes the output only after all reads of the input.
-// Next     scan/mapped_linear.cpp and in_place.cpp for ranks of one node.
 #include <bit>
 
 #include "collectives/entries.hpp"

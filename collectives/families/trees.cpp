@@ -38,8 +38,6 @@
 //          and puts the result to the root; this adds one message. The number of a child's data in
 //          a reduction is its index among its siblings. The next numbers are the parent's credit,
 //          the result forwarded to the root, and the root's credit for it.
-// Next     generate/tree.hpp for the steps of a broadcast; generate/named_trees.hpp for the trees;
-//          flat.cpp for the flat reduction, which keeps rank order with any root.
 #include <algorithm>
 
 #include "collectives/entries.hpp"

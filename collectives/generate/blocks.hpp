@@ -5,7 +5,6 @@
 //          more blocks, and steps refer to blocks as units of the segment. The loop
 //          advances from segment to segment: to the next range of the vector, or to the
 //          next piece of every block.
-// Next     algorithm.hpp for requests; the files that include this one.
 #pragma once
 
 #include "collectives/algorithm.hpp"

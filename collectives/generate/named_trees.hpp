@@ -3,7 +3,6 @@
 //
 // Idea     Most algorithms along trees differ only in the tree. The name of an algorithm and its
 //          parameters give the tree, and each collective has one generator that follows it.
-// Next     patterns/range_tree.hpp for the rules; families/trees.cpp.
 #pragma once
 
 #include <numeric>

@@ -11,7 +11,6 @@
 //          in every buffer, else one by one. So any layout and any number of pieces work. At the
 //          end of each piece the program waits until its local peers are done, so the next piece
 //          may write to the memory that they have read.
-// Next     transfer.hpp for exposed blocks; plan/schedule/layout.hpp.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 //          order and return the ranges to all numbers (doubling) or to one number (gather).
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Holds    Combines in the order of numbers. A number completes after all numbers have entered.
-// Next     blocks.hpp; families/halving_doubling.cpp, families/binary_blocks.cpp.
 #pragma once
 
 #include <bit>

@@ -4,7 +4,6 @@
 // Idea     Each rank first sends its own block, then in each step the block that it has just
 //          received.
 // Holds    n - 1 steps with one number each. A rank completes after all ranks have entered.
-// Next     families/ring.cpp, broadcast/scatter_allgather.cpp.
 #pragma once
 
 #include "collectives/generate/blocks.hpp"

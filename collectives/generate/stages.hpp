@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stages.hpp - common frame of allreduce algorithms that exchange the whole vector in stages.
-//
-// Next     blocks.hpp, the frame for generators of one rank's program; plan/schedule/stages.hpp.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -23,7 +23,6 @@
 //          (Program::set_counts).
 //          Neighbors are at the same offsets for all ranks of a Cartesian grid. The last coordinate
 //          of consecutive ranks changes fastest, as in MPI.
-// Next     ../v_collective.hpp for any other graph.
 #pragma once
 
 #include <cstdint>

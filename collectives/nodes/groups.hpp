@@ -5,7 +5,6 @@
 //          rank. For scans it is the last rank, which has the result of its node. A part is a call
 //          by the ranks of every node, by the leaders, or by the ranks with the same local rank.
 //          A part may also be a local step of one rank.
-// Next     plan/schedule/splice.hpp for how parts become a program; hierarchical.cpp.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,6 @@
 //          a small node would have to hold more blocks than its vector has. On a node, long
 //          vectors and blocks are read and written in place by `mapped`, unless the spec names the
 //          part's algorithm.
-// Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include <algorithm>
 #include <span>
 

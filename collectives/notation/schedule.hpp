@@ -9,7 +9,6 @@
 // Why      The syntax of a text does not depend on the number of ranks, but its validity as an
 //          allreduce does. So there are two steps: parse, then validate against n.
 // Holds    print(parse(text)) == text, because there is one spelling (no blanks, no leading zeros).
-// Next     spec.hpp for algorithm specs in general; enumerate.hpp for all schedules of one size.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,6 @@
 // Idea     Each stage of the notation becomes a stage of plan::Stages. Each level becomes a
 //          numbering of its active ranks. The caller determines the data of the stages: vectors
 //          (allreduce) or none (barrier).
-// Next     notation/schedule.hpp for the rules; plan/schedule/stages.hpp for the steps of a stage.
 #pragma once
 
 #include <string>

@@ -7,7 +7,6 @@
 //          of their ranges.
 // Holds    The time to find a node is proportional to its depth and its number of branches. For
 //          LogP trees, all branches on the path count; for chains, the time is constant.
-// Next     ../generate/named_trees.hpp for the trees that specs name.
 #pragma once
 
 #include <cstdint>

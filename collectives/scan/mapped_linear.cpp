@@ -14,8 +14,6 @@
 //          but at most 16.
 // Holds    Not synchronizing. Combines in rank order; one rank computes each element. In place, an
 //          element of the input is read before the same element of the output is written.
-// Next     ../families/in_place.cpp for ranks with a processor each; ../families/prefix.cpp for
-//          the same by puts.
 #include <algorithm>
 
 #include "collectives/entries.hpp"

@@ -10,7 +10,6 @@
 // Holds    An empty variable counts as not set. An invalid value is a Failure that names variable,
 //          value and expected form. Algorithm specs, providers and instruction sets remain text,
 //          which their rooms check.
-// Next     units.hpp for the forms of sizes and times; run/job for the use of settings.
 #pragma once
 
 #include <array>

@@ -4,8 +4,6 @@
 // Idea     The engine and one-sided calls pass puts to the wire. The wire divides a put to a remote
 //          peer into puts that its port can post, with the guarantees that the notify strategy
 //          needs. Both kinds of puts have the same type.
-// Next     region.hpp for cells; run/execute/transport.hpp and run/onesided/network.hpp for the
-//          users of a wire; link/fabric/fabric.hpp for the port.
 #pragma once
 
 #include <cstddef>

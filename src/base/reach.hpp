@@ -5,7 +5,6 @@
 //          Reach: its location and the access method. A Reach fits a cell, and is sent to the
 //          ranks that access the part. A local peer resolves the Reach to a pointer, or lets the
 //          kernel copy. A remote rank puts to the location.
-// Next     link/direct, which makes exposures; run/execute/stepper.hpp, which uses them.
 #pragma once
 
 #include <cstddef>

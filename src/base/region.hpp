@@ -13,7 +13,6 @@
 // Why      Cells are ordered by number (all banks of cell 0, then of cell 1), so a call with few
 //          cells touches few pages. Flag words are never written as data, so stale bytes cannot
 //          look like a flag (docs/one-sided.md).
-// Next     put.hpp for the writes; run/execute/window.hpp for the reuse of banks.
 #pragma once
 
 #include <algorithm>

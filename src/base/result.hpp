@@ -3,8 +3,6 @@
 //
 // Idea     The function that detects an error writes the message; callers prepend context. The hot
 //          path never makes a Result; it returns enums.
-// Next     check.hpp for internal errors; include/weft/error.hpp for exceptions of
-//          the C++ interface.
 #pragma once
 
 #include <string>

@@ -4,7 +4,6 @@
 // Idea     The distance of two words is the least number of typing mistakes between them: a letter
 //          that is omitted, added, replaced, or swapped with the next letter. A word may have one
 //          mistake for each four letters, and at least one.
-// Next     Functions that reject an unknown name append did_you_mean() to their message.
 #pragma once
 
 #include <cstddef>

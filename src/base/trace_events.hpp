@@ -8,8 +8,6 @@
 // Holds    Text is passed to the sink in blocks of 64 KiB, so a trace of any length needs little
 //          memory. Times are nanoseconds in arguments, and microseconds with three decimals in the
 //          file.
-// Next     run/observe/trace.hpp for traces of jobs; tools/simulate/timeline.hpp for simulated
-//          ones.
 #pragma once
 
 #include <cstdint>

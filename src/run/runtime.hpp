@@ -5,8 +5,6 @@
 //          globals, so several runtimes fit in one process.
 // Holds    One thread at a time drives a runtime: the thread that holds the engine's turn.
 //          Destructors do not communicate; finalize() does.
-// Next     run/job/job.hpp for start-up; run/team/team.hpp for calls; run/memory/remote_memory.hpp
-//          for one-sided calls; include/weft/weft.hpp for the user's view.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,6 @@
 //
 // Idea     Each collective has one line, which names its arguments. Its blocking, started and
 //          persistent forms convert the arguments to a weft::Call.
-// Next     collectives.cpp for the collectives; requests.cpp for how requests end; operations.cpp
-//          for user operations.
 #pragma once
 
 #include <cstddef>

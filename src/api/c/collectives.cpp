@@ -2,7 +2,6 @@
 // collectives.cpp - the collectives of the C interface: the arguments of each, and its three forms.
 //
 // Holds    A blocking call that repeats the last call of its collective is not checked again.
-// Next     calls.hpp for the meaning of arguments; run/team/team.cpp for the call.
 #include "api/c/calls.hpp"
 #include "collectives/collective_traits.hpp"
 

@@ -12,8 +12,6 @@
 //          a forked child, so every handle is refused there without a check on the warm path.
 //          Entries are reused oldest first: a stale handle is accepted by mistake only after 16,384
 //          uses of its entry. Threads look up handles without a lock, because entries never move.
-// Next     errors.hpp for refusals; runtime.cpp, teams.cpp, collectives.cpp, requests.cpp,
-//          remote_memory.cpp and operations.cpp for the functions of weft.h.
 #pragma once
 
 #include <array>

@@ -2,7 +2,6 @@
 // messages.cpp - active messages of the C interface.
 //
 // Holds    A handler's record is kept until its runtime ends: a replaced handler may still run.
-// Next     run/onesided/messages.hpp for the transfer of messages.
 
 #include "api/c/handles.hpp"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // near.cpp - the views of team memory that the inline functions of near.h use.
-//
-// Next     handles.hpp (NearView) for the life of views.
 #include "weft/near.h"
 
 #include <cstddef>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbors.cpp - exchanges with neighbors in the C interface: calls of weft::Neighbors.
-//
-// Next     weft/neighbors.hpp; calls.hpp for the conversion of arguments.
 #include "weft/neighbors.h"
 
 #include <memory>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shapes.cpp - calls of onesided.h that are composed of other calls: teams by stride, row and
 // column; memory that is cleared or resized; collectives of strided blocks and of unknown counts.
-//
-// Next     teams.cpp and collectives.cpp for the calls of which they are composed.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stencil.cpp - exchanges of each rank of a grid with its neighbors, in the C interface.
-//
-// Next     run/team/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
 #include <memory>
 #include <vector>
 

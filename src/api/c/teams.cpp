@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.cpp - teams of the C interface, and the memory that is allocated or registered on them.
-//
-// Next     run/team/teams.hpp; run/memory/symmetric_heap.hpp for the memory of teams.
 #include <vector>
 
 #include "api/c/handles.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // words.cpp - the calls of onesided.h on peers' memory: atomic operations, strided transfers, waits
 // for words, contexts, locks.
-//
-// Next     remote_memory.cpp for the calls of weft.h; shapes.cpp for teams, memory and collectives.
 #include <cstring>
 #include <utility>
 

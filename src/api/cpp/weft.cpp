@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.cpp - the runtime of the C++ interface.
-//
-// Next     links.hpp for the state of handles; teams.cpp and requests.cpp for the rest
-//          of the interface.
 #include "weft/weft.hpp"
 
 #include <unistd.h>

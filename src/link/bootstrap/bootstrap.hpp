@@ -3,8 +3,6 @@
 //
 // Idea     A rank publishes a card (bytes), waits until all ranks have published theirs, and reads
 //          the other cards. After start-up, only the non-blocking fence is used, and polled.
-// Next     pmix_bootstrap.cpp for jobs under any PMIx host, or of one rank without a launcher;
-//          caller_bootstrap.cpp for ranks that the caller has connected.
 #pragma once
 
 #include <cstddef>

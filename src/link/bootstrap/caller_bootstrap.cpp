@@ -8,7 +8,6 @@
 // Holds    A rank that cannot start gives up: it takes part in one more exchange, in which all
 //          other ranks receive the reason and stop. So no rank waits for a missing rank. If a rank
 //          leaves before agree(), the destructor gives up.
-// Next     src/api/c/runtime.cpp for weft_init_with().
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

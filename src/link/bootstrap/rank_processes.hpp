@@ -9,7 +9,6 @@
 // Holds    Only reads /proc. Reports no rank if this process does not find itself there. Reports
 //          ranks that it has never seen only if another rank or the launcher is visible in /proc.
 //          Otherwise each rank may have its own container with separate process ids.
-// Next     run/job/sigterm_report.hpp, which checks while a job starts.
 #pragma once
 
 #include <sys/types.h>

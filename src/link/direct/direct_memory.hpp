@@ -10,7 +10,6 @@
 // Holds    Every buffer can be exposed. expose() and conceal() of a buffer in the segment or in
 //          adopted memory allocate nothing and make at most one system call. map() of a block whose
 //          pages it has mapped before makes none.
-// Next     remapped_memory.hpp for the owner's side, peer_windows.hpp for the peer's.
 #pragma once
 
 #include <sys/types.h>

@@ -12,7 +12,6 @@
 //          copies have cost as much as mapping (ski rental, as in seen_buffers.hpp).
 // Why      Mapping costs 50 us, finding a window some ns. Name, size, user and seals of an opened
 //          object are checked, so that an error of a peer cannot map another file or cause SIGBUS.
-// Next     remapped_range.hpp for how an object is made.
 #pragma once
 
 #include <sys/types.h>

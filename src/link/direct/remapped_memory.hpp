@@ -10,7 +10,6 @@
 //          are harmless, and only if the process's madvise() and mremap() reach this library
 //          (docs/direct-memory.md lists the promises). Memory stays remapped after the call. Use of
 //          a remapped buffer costs one query of the kernel, no lock and no allocation.
-// Next     remapped_ranges.hpp for forks.
 #pragma once
 
 #include <array>

@@ -16,8 +16,6 @@
 // Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
 //          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
 //          use a range; the window stays mapped from uses().try_begin() to uses().end().
-// Next     remapped_ranges.hpp for the table of ranges; remapped_memory.hpp for when a range is
-//          made.
 #pragma once
 
 #include <sys/mman.h>

@@ -13,7 +13,6 @@
 //          handler of a fork and the handler after it, no call adds or frees pages of a range.
 // Why      Handlers of pthread_atfork() cannot be removed. So the table is never deleted, and the
 //          library is never unloaded.
-// Next     remapped_range.hpp for one range; interposers.cpp for madvise() and mremap().
 #pragma once
 
 #include <pthread.h>

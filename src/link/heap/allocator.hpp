@@ -9,7 +9,6 @@
 //          at its start, so few pages of the sparse segment are touched.
 // Holds    Offsets depend only on the sequence of calls. A call that fails changes nothing. Blocks
 //          begin and end on cache lines, so flags in different blocks never share a line.
-// Next     link/shared for the memory behind the offsets.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,6 @@
 // Holds    Mappings are placed only inside the map's own reservation. A descriptor is checked
 //          before it is opened, so opening does not affect foreign files. base() is valid while the
 //          map lives, even after the owner's death.
-// Next     segment.hpp for the owner.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,6 @@
 //          ends. Pids are per namespace and are reused, so only inode and nonce identify the
 //          segment. Seals prevent shrinking while another rank uses it.
 // Holds    Memory is sparse: only touched pages are allocated.
-// Next     node_map.hpp, which maps the segments of all ranks of a node.
 #pragma once
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //          that the waiting step may read the payload.
 // Holds    Data of peers is checked. The first failed check fails the wire, because a faulty sender
 //          can do further damage.
-// Next     docs/one-sided.md, section 3, for the proofs; remote_puts.hpp for the origin's half.
+// Next     docs/one-sided.md, section 3, for the proofs.
 #pragma once
 
 #include <cstdint>

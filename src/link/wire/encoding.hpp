@@ -9,8 +9,6 @@
 // Holds    A tag is never 0, which is the value of an empty landing area.
 //          The user of the wire has at most WriteCounts::kBatches batches in flight between two
 //          ranks.
-// Next     remote_puts.hpp for the origin, arrivals.hpp for the target; run/onesided for the use of
-//          counts.
 #pragma once
 
 #include <array>

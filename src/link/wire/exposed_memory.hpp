@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exposed_memory.hpp - memory that ranks access in place: buffers of local peers, and registered
 // memory for remote ones.
-//
-// Next     link/direct for memory of local peers outside their segments; base/reach.hpp for the
-//          descriptions that ranks exchange.
 #pragma once
 
 #include <cstdint>

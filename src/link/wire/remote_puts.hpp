@@ -8,7 +8,6 @@
 // Holds    If a function returns Post::again, posted pieces stay posted, and `resume` has their
 //          size. A put's sources are read until `pending` is lowered. Flags, words and headers are
 //          copied. No allocation after construction.
-// Next     arrivals.hpp for the target's half.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,6 @@
 // Why      Networks guarantee no order between two puts in general (docs/one-sided.md, section 3).
 // Holds    No function blocks, except relax(), or allocates after construction. One thread drives a
 //          wire. Satisfies run::Transport and run::Network without including them.
-// Next     link/fabric/fabric.hpp for the network; run/execute/transport.hpp for the user.
 #pragma once
 
 #include <cstdint>

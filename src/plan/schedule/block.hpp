@@ -3,7 +3,6 @@
 //
 // Idea     A block names a buffer and some of its units, never an address. Generators write blocks;
 //          binding maps them to memory.
-// Next     step.hpp for steps over blocks; builder.hpp for writing both.
 #pragma once
 
 #include <array>

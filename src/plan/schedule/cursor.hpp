@@ -5,7 +5,6 @@
 //          to the start of the body until all iterations are done. Steps with a lag do nothing
 //          in some segments.
 // Holds    The verifiers, the simulator's images and the engine all use this cursor.
-// Next     walk.hpp for visitors of a program's steps.
 #pragma once
 
 #include "plan/schedule/program.hpp"

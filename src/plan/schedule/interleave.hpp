@@ -8,7 +8,6 @@
 // Holds    The number of steps does not change. Each slot gets `window` times as many copies, and
 //          lags are `window` times as large. Two uses of a slot are in one lane again, in the order
 //          that the loop had. The verifier proves the result like any program.
-// Next     cursor.hpp, which steps through the segments of a lane.
 #pragma once
 
 #include "plan/schedule/program.hpp"

@@ -6,8 +6,6 @@
 //          table over all ranks.
 // Holds    Header fields marked "same" are equal in the programs of all ranks of a call. The engine
 //          and the bank rule rely on that.
-// Next     step.hpp for files that read steps; contract.hpp for required results; text.hpp
-//          to print programs.
 #pragma once
 
 #include <cstdint>

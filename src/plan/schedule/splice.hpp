@@ -13,7 +13,6 @@
 //          run one after the other. Incompatible parts are rejected on all ranks, by their shapes.
 //          A program that differs from its shapes is a bug of its generator. All lanes of a part
 //          start and end together, by signals of the rank to itself.
-// Next     layout.hpp for groups; collectives/README.md for the users of splice().
 #pragma once
 
 #include <functional>

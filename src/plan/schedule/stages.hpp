@@ -8,7 +8,6 @@
 //          the input of fast engines for a billion ranks are both derived from that value.
 // Holds    The size of the value depends on the number of stages, not of ranks. The time of
 //          program_of() is proportional to the size of the program and the number of stages.
-// Next     stage_steps.hpp for the steps; collectives/README.md for the generators.
 #pragma once
 
 #include <cstdint>

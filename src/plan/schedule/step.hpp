@@ -8,7 +8,6 @@
 //          recompiles few files.
 // Holds    Only put, signal, expose, publish and wait order actions of different ranks. The order
 //          of steps orders actions within a lane.
-// Next     block.hpp for blocks; program.hpp for programs; builder.hpp for generators.
 #pragma once
 
 #include <cstdint>

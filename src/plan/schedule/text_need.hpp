@@ -6,7 +6,6 @@
 //          length plus a constant. Larger programs are rejected.
 // Why      The verifier stores data for each unit and each executed step. Without a limit, one line
 //          could request any amount of memory.
-// Next     text_parse.cpp.
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,6 @@
 //          is awaited by exactly one wait (a published cell by at least one); nothing deadlocks;
 //          programs that are declared synchronizing do synchronize. All of this is checked with
 //          input and output in separate memory and, on request, in the same memory.
-// Next     execute.hpp runs the steps; order.hpp has the order of steps; memory.hpp, arrivals.hpp
-//          and places.hpp have the rules for data; facts.hpp draws the conclusions.
 #pragma once
 
 #include <cstdint>

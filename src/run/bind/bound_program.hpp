@@ -4,7 +4,6 @@
 // Idea     Binding converts units to bytes, and slot numbers to offsets of put targets. Only the
 //          caller's buffers (Registers), the bank and the tick vary between calls. So a bound
 //          program is immutable, and shared by all calls that differ only in their buffers.
-// Next     bind.hpp for binding; run/execute/engine.hpp for execution; fused.hpp.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,7 @@
 // Holds    Only the thread that holds the turn drives. Only wait(), run(), await(), settle() and
 //          drain() block. If no other call is in flight, a team within a node uses the fused path:
 //          no queue, no operation object, no decoding. An exchange is inlined into its caller.
-// Next     engine_failures.hpp for members that this file only declares; window.hpp for the bank
-//          rule; stepper.hpp for steps; watchdog.hpp for long waits.
+// Next     engine_failures.hpp for members that this file only declares.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 // engine_failures.hpp - members of the class Engine that fail calls and describe waits.
 //
 // Holds    A failed team accepts no calls. A failed call ends when no transfer reads its buffers.
-// Next     engine.hpp for the class; watchdog.hpp for the decision to end waits.
 #pragma once
 
 #include <vector>

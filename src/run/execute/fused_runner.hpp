@@ -6,7 +6,6 @@
 //          call in registers. For the same reason, the function `wait` gets copies of arguments.
 // Holds    No allocation, lock, system call or choice of algorithm. `wait` is called if a flag has
 //          not arrived at the first test. It returns false if the call must end.
-// Next     run/bind/fused.hpp for the form; engine.hpp for its use.
 #pragma once
 
 #include <array>

@@ -5,7 +5,7 @@
 //          (docs/decisions/0017-one-lock-for-the-engine.md). A waiting call holds the turn and
 //          drives the engine itself. Then the thread only tries to take the turn.
 // Holds    Only the program's own threads handle its signals. The destructor needs a free turn.
-// Next     turn.hpp; docs/performance.md for measurements.
+// Next     docs/performance.md for measurements.
 #pragma once
 
 #include <pthread.h>

@@ -5,7 +5,6 @@
 //          executed once. An operation is complete when all lanes have ended and no transfer reads
 //          its buffers. It is *draining*, and has ended for its caller, while it only waits for
 //          local peers that read copies of its exposed buffers.
-// Next     mover.hpp for data movement; fused.hpp for programs that need no interpreter.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,6 @@
 // Holds    A fused call whose flags have already arrived has no cost for status requests: it counts
 //          as inside only while it waits. A thread inside a call answers at its next check, or when
 //          it leaves the call. If no thread is inside, the handler itself prints the state.
-// Next     progress_thread.hpp; watchdog.hpp for the check; run/job/sigterm_report.hpp.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // describe.hpp - facts about a job and its machine; log lines of a job's start and end.
-//
-// Next     link/fabric/survey.hpp for the network; base/log.hpp; `weft info` prints all facts.
 #pragma once
 
 #include <optional>

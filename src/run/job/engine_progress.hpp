@@ -3,7 +3,6 @@
 //
 // Idea     The application calls drive(), or a thread (WEFT_PROGRESS). Blocking calls drive, too.
 // Holds    After close(), drive() has no effect.
-// Next     run/execute/progress_thread.hpp, run/execute/turn.hpp.
 #pragma once
 
 #include <atomic>

@@ -3,7 +3,7 @@
 // `weft fit`) and choices of algorithms (WEFT_TUNING, from `weft tune`).
 //
 // Holds    All ranks need equal contents, which start-up compares. File names may differ.
-// Next     plan/select/measured_costs.hpp, plan/select/tuning.hpp; docs/selection.md.
+// Next     docs/selection.md.
 #pragma once
 
 #include <cstddef>

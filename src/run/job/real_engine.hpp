@@ -3,7 +3,6 @@
 //
 // Why      Other headers only declare the classes of this file. So a change inside the engine
 //          recompiles files of src/run, but not those of src/api.
-// Next     run/execute/engine.hpp; engine_progress.hpp, which real_engine.cpp also defines.
 #pragma once
 
 #include "link/wire/wire.hpp"

@@ -2,7 +2,6 @@
 // active_messages.hpp - active messages of a runtime, and start of the service of peers' requests.
 //
 // Holds    The service starts when a handler is set, a message is sent, or peers may send requests.
-// Next     run/onesided/messages.hpp for messages; run/onesided/service.hpp for requests.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,6 @@
 // Holds    A failed registration has no effect on any member. Registrations belong to a team and
 //          end with it. Puts to memory are complete before its registration ends. The last kRetired
 //          ended names are not reused.
-// Next     run/onesided/remote_address.hpp for memory behind a name; remote_memory.hpp for calls.
 #pragma once
 
 #include <cstddef>

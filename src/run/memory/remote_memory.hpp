@@ -5,7 +5,6 @@
 // Idea     Callers name a peer's memory by this rank's address of it, or by a registered name. A
 //          context is a team whose fence() and quiet() cover only its own operations (Stream).
 // Holds    A refused call has no effect. Calls on mapped memory take no lock and rarely drive.
-// Next     run/onesided/onesided.hpp for the calls; word_waits.cpp for waits; locks.cpp for locks.
 #pragma once
 
 #include <cstddef>

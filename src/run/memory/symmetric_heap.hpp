@@ -6,7 +6,6 @@
 //          number of allreduces is bounded, because after each one, at least one member proposes a
 //          later free range. A member prepares memory for the network before it proposes it. Each
 //          member completes its puts before the allreduce that frees a block.
-// Next     link/heap for the allocation of offsets on one rank.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,6 @@
 //          buffer. The step that raises a flag has the same key as the step that waits for it. So
 //          write_trace() can pair steps of ranks, and show each message's source.
 // Holds    A repeated call without a recorder has no additional instruction (run/team/team.hpp).
-// Next     reports.hpp for the reports.
 #pragma once
 
 #include <array>

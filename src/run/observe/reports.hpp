@@ -6,8 +6,7 @@
 //          writes the trace. There, an arrow leads from the step that raised a flag to the wait.
 // Holds    A job without reports has no recorder. All times are converted to rank 0's clock. Clocks
 //          of hosts drift by tens of us per second, so they are compared at start and end.
-// Next     recorder.hpp for the records; run/job/describe.hpp for counts of memory accesses;
-//          docs/guide/observing.md for the meaning of the reports.
+// Next     docs/guide/observing.md for the meaning of the reports.
 #pragma once
 
 #include <array>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // network.hpp - functions that one-sided calls require of a wire, and of the engine during waits.
-//
-// Next     onesided.hpp for the calls.
 #pragma once
 
 #include <concepts>

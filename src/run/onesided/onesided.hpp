@@ -8,8 +8,7 @@
 // Holds    The caller has checked addresses and ranks of the job, and holds the engine's turn.
 //          Other threads may have the turn during a wait, so values read before a wait may be
 //          outdated after it. A call that returns false has failed permanently.
-// Next     registered.hpp, which users of this class include for memory outside the segments;
-//          requests.hpp and service.hpp for the two sides of a request.
+// Next     registered.hpp, which users of this class include for memory outside the segments.
 #pragma once
 
 #include <algorithm>

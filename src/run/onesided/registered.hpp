@@ -7,7 +7,7 @@
 //          (onesided/area.hpp), or is part of the requests.
 // Holds    A peer executes requests in order. Copies by the kernel are complete when the call
 //          returns. If the kernel copied only a part, the peer copies everything again.
-// Next     service.hpp for the peer's side; docs/decisions/0020-registered-memory.md.
+// Next     docs/decisions/0020-registered-memory.md.
 #pragma once
 
 #include "base/copy.hpp"

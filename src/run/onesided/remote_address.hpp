@@ -4,8 +4,6 @@
 //
 // Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory
 //          has a number at its owner. Requests have number and offset in a word.
-// Next     onesided.hpp for the calls; service.hpp, which finds memory by number;
-//          run/memory/registered_memory.hpp for the exchange of numbers.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,6 @@
 //
 // Holds    Only atomic operations of the processor change words. So direct changes by local peers
 //          and requests of remote ranks are atomic with each other.
-// Next     service.hpp for the target's side, requests.hpp for the origin's.
 #pragma once
 
 #include <array>

@@ -6,7 +6,6 @@
 //          result, flushes, and two in each round of the ring ask for one.
 // Holds    Only the first request to a peer allocates memory. During a wait, other threads may have
 //          the turn and send requests, so a request gets its number after the wait for a slot.
-// Next     service.hpp for the target's side; onesided.hpp for the caller.
 #pragma once
 
 #include <cstring>

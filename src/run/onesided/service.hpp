@@ -6,7 +6,7 @@
 // Holds    A request is checked before it is executed. Requests of an origin are executed in order,
 //          each after the delivery of the origin's earlier writes. serve() neither waits nor
 //          allocates. If no memory for a reply is free, the request is executed later.
-// Next     request.hpp; requests.hpp for the origin's side; docs/one-sided.md, section 4.
+// Next     docs/one-sided.md, section 4.
 #pragma once
 
 #include <algorithm>

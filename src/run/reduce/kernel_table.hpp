@@ -4,7 +4,6 @@
 // Why      The files that are compiled for an instruction set (kernels_*.cpp) include only this
 //          header, never reduce.hpp. Otherwise, the linker might choose their copy of an inline
 //          function, which older processors cannot run.
-// Next     kernels.hpp for the loops; reduce.hpp for the choice of a table.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,6 @@
 //          wrap. A floating-point sum or product is a single IEEE operation with the operands in
 //          the order left, right. Logical operations treat x != 0 as true, so a NaN is true. If
 //          both operands are NaN, the processor chooses the payload, except for 16 bits.
-// Next     kernel_elements.hpp for elements; kernel_table.hpp; kernel_passes.hpp for many operands.
 #pragma once
 
 #include <cstddef>

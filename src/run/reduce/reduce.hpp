@@ -4,7 +4,6 @@
 // Idea     Sums of many operands stay in registers. Other operations combine tile by tile, so that
 //          a tile's partial result stays in the first-level cache. So each byte of an operand is
 //          read from memory once, and each byte of a target is written once.
-// Next     kernels.hpp and kernel_passes.hpp for the loops; run/execute/mover.hpp for the caller.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 //          properties: element size, validity of its arguments, key of its plan, and the text and
 //          hash by which ranks detect that they made different calls. Arrays of a call belong to
 //          the caller and are compared in place, so a repeated call finds its plan without a copy.
-// Next     plan.hpp for binding, and for the checks of memory.
 #pragma once
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 //          put targets, the slots of a program with two segments determine how many it needs.
 // Holds    A plan owns the arrays of counts of its call, and shares the user's operation. So no
 //          other operation can have that operation's address while the plan lives.
-// Next     plan_cache.hpp for the owner of plans; run/bind/bind.hpp for programs and sizes.
 #pragma once
 
 #include <functional>

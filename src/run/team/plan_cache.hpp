@@ -7,7 +7,6 @@
 //          to it. Counts, roots and users' operations may be new in each call, so the cache drops
 //          the least recently used plans when it is full. Ranks drop plans independently, since
 //          a new plan is equal. Other decisions depend only on arguments equal on all ranks.
-// Next     choice.hpp for the choice; team.hpp for calls that find their plan without this cache.
 #pragma once
 
 #include <array>

@@ -6,7 +6,6 @@
 //          each neighbor. *Combined* exchanges larger messages in one dimension after another. The
 //          team keeps the plan, so a repeated call only looks it up.
 // Holds    All arguments are equal on all members, so the choice needs no communication.
-// Next     plan_cache.hpp for plans; collectives/neighborhood/exchange.hpp for the programs.
 #pragma once
 
 #include <cstddef>

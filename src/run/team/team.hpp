@@ -6,7 +6,6 @@
 //          Otherwise the plan is taken from the cache or made. The engine executes the plan, if
 //          possible by its fused path. A started call returns an operation that later calls drive.
 // Holds    A refused call has no effect. All members make their calls in the same order.
-// Next     plan.hpp for plans; run/execute/engine.hpp for their execution; teams.hpp.
 #pragma once
 
 #include <array>

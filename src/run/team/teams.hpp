@@ -4,7 +4,6 @@
 // Idea     A team uses the region with the same number on all members. When the members make the
 //          team, they agree on a region that is free on all of them. Its number is the team's id.
 // Holds    A region is free on a rank when all members have left its team. The world never ends.
-// Next     team.hpp for calls of a team; run/job/layout.hpp for regions.
 #pragma once
 
 #include <cstdint>
