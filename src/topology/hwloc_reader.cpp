@@ -25,10 +25,13 @@ base::Failure refused(const char* call) {
     return base::fail(Status::environment, "{} failed: {}", call, std::strerror(errno));
 }
 
-base::Result<Topology> load() {
+base::Result<Topology> load(bool with_devices = false) {
     hwloc_topology_t handle = nullptr;
     if (hwloc_topology_init(&handle) != 0) return refused("hwloc_topology_init");
     Topology topology(handle);
+    if (with_devices)
+        hwloc_topology_set_type_filter(handle, HWLOC_OBJ_PCI_DEVICE,
+                                       HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     if (hwloc_topology_load(handle) != 0) return refused("hwloc_topology_load");
     return topology;
 }
@@ -51,12 +54,43 @@ base::Result<std::vector<Core>> usable_cores(hwloc_topology_t handle) {
     return cores;
 }
 
+/// Returns the number of levels from the part of the machine that has a device up to the first part
+/// that has one of the processors.
+int levels_between(hwloc_obj_t part, const std::vector<int>& processors) {
+    int levels = 0;
+    const auto has_one = [&] {
+        return std::ranges::any_of(processors, [&](int processor) {
+            return hwloc_bitmap_isset(part->cpuset, static_cast<unsigned>(processor)) != 0;
+        });
+    };
+    for (; part->parent != nullptr && !has_one(); part = part->parent) ++levels;
+    return levels;
+}
+
 std::string info_of(hwloc_obj_t object, const char* name) {
     const char* const text = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, name);
     return text == nullptr ? std::string() : text;
 }
 
 }  // namespace
+
+base::Result<std::vector<std::vector<int>>> device_distances(
+    std::span<const PciAddress> devices, std::span<const std::vector<int>> processors) {
+    const auto topology = load(true);
+    if (!topology) return topology.failure();
+    std::vector<std::vector<int>> distances(processors.size());
+    for (const PciAddress& at : devices) {
+        hwloc_obj_t device =
+            hwloc_get_pcidev_by_busid(topology->get(), at.domain, at.bus, at.device, at.function);
+        for (std::size_t set = 0; set < processors.size(); ++set)
+            distances[set].push_back(
+                device == nullptr
+                    ? -1
+                    : levels_between(hwloc_get_non_io_ancestor_obj(topology->get(), device),
+                                     processors[set]));
+    }
+    return distances;
+}
 
 base::Result<std::vector<Core>> read_usable_cores() {
     const auto topology = load();

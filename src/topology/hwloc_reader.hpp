@@ -2,6 +2,7 @@
 // hwloc_reader.hpp - reads the processors of this machine. Only its source file includes hwloc.h.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,20 @@ struct MachineModel {
     std::vector<Core> usable_cores;
     std::string reader_version;  ///< version of the hwloc library
 };
+
+/// Position of a device on the PCI bus.
+struct PciAddress {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    unsigned function = 0;
+};
+
+/// Returns the distances of devices from sets of processors, by set and device: the number of
+/// levels (group, package, machine) above the part of the machine that has the device, up to the
+/// first part that has one of the processors. -1: hwloc does not know the device.
+[[nodiscard]] base::Result<std::vector<std::vector<int>>> device_distances(
+    std::span<const PciAddress> devices, std::span<const std::vector<int>> processors);
 
 /// Returns the cores that this process may use, in hwloc's order. A hardware thread for which hwloc
 /// reports no core counts as a core.

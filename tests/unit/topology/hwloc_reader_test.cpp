@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the reader returns the cores that this process may use.
-// Method: comparison with the affinity mask, whole and reduced to one processor.
+// Goal: the reader returns the cores that the kernel lets this process use, and distances of
+// devices.
+// Method: comparison with the affinity mask, whole and reduced to one processor; a recorded machine
+// of two packages with a device each.
 #include "topology/hwloc_reader.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include <set>
 
@@ -49,6 +52,17 @@ TEST(HwlocReader, AProcessBoundToOneProcessorSeesOneCore) {
     ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
     ASSERT_TRUE(cores.ok());
     EXPECT_EQ(*cores, (std::vector<Core>{{.processors = {chosen}}}));
+}
+
+TEST(HwlocReader, DistancesCountTheLevelsUpToACommonPart) {
+    ::setenv("HWLOC_XMLFILE", TWO_PACKAGES, 1);
+    const PciAddress devices[] = {
+        {.bus = 0x01}, {.bus = 0x81}, {.bus = 0x05}};  // the third one does not exist
+    const std::vector<int> processors[] = {{0, 1}, {3}, {1, 2}};
+    const auto distances = device_distances(devices, processors);
+    ::unsetenv("HWLOC_XMLFILE");
+    ASSERT_TRUE(distances.ok());
+    EXPECT_EQ(*distances, (std::vector<std::vector<int>>{{0, 1, -1}, {1, 0, -1}, {0, 0, -1}}));
 }
 
 }  // namespace
