@@ -22,6 +22,12 @@
 //   does not matter. FI_CXI_RX_MATCH_MODE is about messages, which weft does not send. High-rate
 //   puts (FI_CXI_HRP) complete before the data is in the target's memory, so a fenced put would
 //   have to follow them.
+// - Operations with FI_MORE are submitted together with the next one without it, in one access to
+//   the bus. Nothing is submitted before that (fi_cxi(7)).
+// - Each NIC is a domain; a process may open several.
+// - weft uses the default traffic class. An alias of the endpoint may have another one, but a class
+//   that the service of the job does not allow makes each put fail (cxip_cmdq_cp_set()), and a
+//   program cannot find that out before.
 // - Registrations are cached behind a lock (4096 entries, libfabric#11016).
 // - The launcher must set a virtual network identifier (SLINGSHOT_VNIS, _DEVICES, _SVC_IDS).
 // - Write order holds only for writes to the same location (fi_endpoint(3)).
@@ -53,6 +59,8 @@ const link::Profile& cxi_profile() {
         .prefers_cells = true,
         .small_keys = true,
         .target_must_progress = false,
+        .batches_posts = true,
+        .several_cards = true,
         .declared = {.endpoint_registration = true,
                      .key_bytes = 4,
                      .inject_bytes = 192,

@@ -42,6 +42,7 @@ const link::Profile& efa_profile() {
                      "(open-mpi/ompi#7982)"},
         .fence = {false, "it has no fence"},
         .ordered = {false, "it does not order writes"},
+        .several_cards = true,
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,
                      .local_registration = true,

@@ -7,7 +7,7 @@
 // - Writes have no order.
 // - FI_DELIVERY_COMPLETE is accepted for an endpoint, but fi_writemsg does not accept the flag. A
 //   fence waits for completions, which do not imply delivery without the flag.
-// - Immediates have eight bytes.
+// - Immediates have eight bytes. FI_MORE only batches reads (gnix_rma.c).
 // - If peers address memory by offsets, it is registered in pages of 4 KiB. weft refuses an offer
 //   that requires FI_MR_MMU_NOTIFY, and the message names this mode.
 // - A node has about 63 endpoints (ofi-cray/libfabric-cray#1351).

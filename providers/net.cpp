@@ -43,6 +43,7 @@ const link::Profile& net_profile() {
         .copied_bytes = 8192,
         .paced_bytes = std::size_t{512} << 10,
         .unsignaled_small_puts = true,
+        .several_cards = true,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 128,

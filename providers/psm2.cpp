@@ -17,7 +17,8 @@
 //   FI_PSM2_LOCK_LEVEL stays 2: libfabric reads it once for the whole process, and another library
 //   in the process may use the provider from several threads.
 // - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695), and a process can open the
-//   adapter only once. So weft cannot use it if another library of the process has opened it.
+//   adapter only once. So weft cannot use it if another library of the process has opened it, and
+//   opens one card only. PSM2_MULTIRAIL makes libpsm2 use several.
 #include "providers/profiles.hpp"
 #include "providers/settings.hpp"
 

@@ -30,6 +30,7 @@ const link::Profile& tcp_profile() {
         .writes_two_places = true,
         .copied_bytes = 8192,
         .paced_bytes = std::size_t{512} << 10,
+        .several_cards = true,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 128,

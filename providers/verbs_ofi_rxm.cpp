@@ -34,6 +34,7 @@ const link::Profile& verbs_ofi_rxm_profile() {
                      "it accepts FI_DELIVERY_COMPLETE for writes and does not implement it "
                      "(libfabric#5601)"},
         .fence = {false, "it has no fence"},
+        .several_cards = true,
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,
                      .local_registration = true,

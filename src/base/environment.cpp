@@ -205,6 +205,11 @@ constexpr std::array kVariables{
     variable<Text<&Settings::fabric_address>>(
         {"WEFT_FABRIC_ADDRESS", "", "an address of this machine",
          "address of the network interface that the provider uses", false}),
+    variable<Text<&Settings::cards>>(
+        {"WEFT_CARDS", "", "names of network cards, separated by commas, as `weft info` lists them",
+         "network cards of this host that its ranks use; not set: all cards of the provider. Each "
+         "rank uses the nearest one, and ranks spread over equally near ones",
+         false}),
     variable<LogWord>(
         {"WEFT_LOG", "warn", "warn, info or trace",
          "reports: warnings only; also decisions with their reasons (provider, notify "

@@ -76,6 +76,7 @@ struct Settings {
     std::string reduce_isa;                ///< instruction set; empty: the best of this processor
     std::string fabric_module;             ///< file name; empty: next to the library
     std::string fabric_address;            ///< local address; empty: chosen by open_port()
+    std::string cards;                     ///< names of network cards, with commas; empty: all
     LogLevel log = LogLevel::warn;
     std::string unknown_log;             ///< value of WEFT_LOG if it is not a level, else empty
     bool stats = false;                  ///< rank 0 prints tables at the end

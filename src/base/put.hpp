@@ -50,6 +50,8 @@ struct Put {
     PutKind kind = PutKind::plain;
     std::uint8_t counter = kNoCounter;
     bool copied = false;
+    /// Another put to a remote peer follows at once, so the network may wait for it.
+    bool more = false;
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
     std::uint64_t target = kInCell;  ///< offset of the payload; kInCell: in the cell itself

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "link/fabric/fabric.hpp"
+
 namespace weft::link {
 namespace {
 
@@ -13,7 +15,7 @@ struct Header {
     std::uint32_t magic;
     std::uint32_t provider;
     std::uint32_t notify;
-    std::uint32_t unused;
+    std::uint32_t section_keys;
     RemoteRegion memory;
     RemoteRegion landing;
     std::uint64_t endpoint_bytes;
@@ -28,7 +30,7 @@ std::uint32_t provider_hash(std::string_view provider) {
 }
 
 std::vector<std::byte> encode_card(const PortCard& card) {
-    const Header header{kMagic,      card.provider, card.notify,         0,
+    const Header header{kMagic,      card.provider, card.notify,         card.section_keys,
                         card.memory, card.landing,  card.endpoint.size()};
     std::vector<std::byte> bytes(sizeof header + card.endpoint.size());
     std::memcpy(bytes.data(), &header, sizeof header);
@@ -36,19 +38,38 @@ std::vector<std::byte> encode_card(const PortCard& card) {
     return bytes;
 }
 
+base::Result<std::vector<std::span<const std::byte>>> split_cards(
+    std::span<const std::byte> bytes) {
+    std::vector<std::span<const std::byte>> cards;
+    do {
+        Header header{};
+        if (bytes.size() < sizeof header)
+            return base::fail(Status::peer,
+                              "the fabric address has {} bytes, at least {} are expected",
+                              bytes.size(), sizeof header);
+        std::memcpy(&header, bytes.data(), sizeof header);
+        if (header.magic != kMagic || header.endpoint_bytes > bytes.size() - sizeof header)
+            return base::fail(
+                Status::peer,
+                "the fabric address is not one that this version of weft understands");
+        cards.push_back(bytes.first(sizeof header + header.endpoint_bytes));
+        bytes = bytes.subspan(cards.back().size());
+    } while (!bytes.empty());
+    return cards;
+}
+
 base::Result<PortCard> decode_card(std::span<const std::byte> bytes) {
+    const auto cards = split_cards(bytes);
+    if (!cards) return cards.failure();
+    const auto first = cards->front();
     Header header{};
-    if (bytes.size() < sizeof header) {
-        return base::fail(Status::peer, "the fabric address has {} bytes, at least {} are expected",
-                          bytes.size(), sizeof header);
-    }
-    std::memcpy(&header, bytes.data(), sizeof header);
-    const auto endpoint = bytes.subspan(sizeof header);
-    if (header.magic != kMagic || header.endpoint_bytes != endpoint.size()) {
-        return base::fail(Status::peer,
-                          "the fabric address is not one that this version of weft understands");
-    }
-    return PortCard{header.provider, header.notify, header.memory, header.landing, endpoint};
+    std::memcpy(&header, first.data(), sizeof header);
+    return PortCard{header.provider,
+                    header.notify,
+                    header.memory,
+                    header.landing,
+                    first.subspan(sizeof header),
+                    header.section_keys};
 }
 
 base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
@@ -75,6 +96,10 @@ base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
     const std::span<const std::byte> endpoint = card.endpoint;
     const bool whole = text_addresses ? !endpoint.empty() && endpoint.back() == std::byte{0}
                                       : endpoint.size() == mine.endpoint.size();
+    const std::uint64_t keys_end = card.section_keys + kSectionsMax * sizeof(std::uint64_t);
+    if (mine.section_keys != 0 && (card.section_keys == 0 || keys_end > card.memory.bytes))
+        return base::fail(Status::peer, "rank {} has its table of keys at offset {} of {} bytes",
+                          rank, card.section_keys, card.memory.bytes);
     if (!whole || card.memory.bytes < mine.memory.bytes || card.landing.bytes < mine.landing.bytes)
         return base::fail(Status::peer,
                           "rank {} has a fabric address of {} bytes, {} bytes of memory and {} "

@@ -22,6 +22,7 @@ struct PortCard {
     RemoteRegion memory;                  ///< the segment, with the key of its first section
     RemoteRegion landing;                 ///< memory that puts without data may write
     std::span<const std::byte> endpoint;  ///< libfabric address of the endpoint
+    std::uint32_t section_keys = 0;       ///< FabricMemory::section_keys
 };
 
 [[nodiscard]] std::uint32_t provider_hash(std::string_view provider);
@@ -29,7 +30,10 @@ struct PortCard {
     return static_cast<std::uint32_t>(plan.small) << 8 | static_cast<std::uint32_t>(plan.large);
 }
 [[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
-/// Returns the card. Its endpoint points into `bytes`.
+/// Returns the bytes of each card of a port: one for each network card that it uses.
+[[nodiscard]] base::Result<std::vector<std::span<const std::byte>>> split_cards(
+    std::span<const std::byte> bytes);
+/// Returns the first card. Its endpoint points into `bytes`.
 [[nodiscard]] base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
 /// Decodes the card of a peer, and compares it with this rank's card, `own`. Fails if the two ranks
 /// cannot communicate. `text_addresses`: endpoint addresses are text, of any length.

@@ -50,14 +50,12 @@ Info offers_for(const fi_info& hints, const std::string& source) {
     return Info(list);
 }
 
-struct AcceptedOffer {
-    const fi_info* offer = nullptr;
-    Grant grant;
-};
-
-/// Returns the first acceptable offer. Adds the objections to other offers to `refusals`.
-AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refusals) {
+/// Returns the first acceptable offer, of these cards if any are named. Adds the objections to
+/// other offers to `refusals`.
+AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refusals,
+                             std::span<const std::string> cards = {}) {
     for (; list != nullptr; list = list->next) {
+        if (!is_among(cards, *list)) continue;
         auto grant = accept_offer(*list);
         if (grant) return {list, *grant};
         add_once(refusals, grant.failure().text);
@@ -127,13 +125,14 @@ SourceAddress source_address(const FabricOptions& options) {
 /// provider has no device with this address, returns the original offer, or fails if the user set
 /// the address.
 base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
-                                const Profile& profile, const FabricOptions& options) {
+                                const Profile& profile, const FabricOptions& options,
+                                std::span<const std::string> cards) {
     if (choice.grant.internet_address) {
         const SourceAddress source = source_address(options);
         std::vector<std::string> refusals;
         if (!source.text.empty()) {
             const Info bound = offers_for(hints, source.text);
-            if (const AcceptedOffer better = first_accepted(bound.get(), refusals);
+            if (const AcceptedOffer better = first_accepted(bound.get(), refusals, cards);
                 better.offer != nullptr) {
                 return Found{Info(fi_dupinfo(better.offer)), better.grant, profile, source};
             }
@@ -196,11 +195,15 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
         hints->caps |= FI_MSG;
         list = offers_for(*hints, {});
     }
+    const std::vector<std::string> cards = names_in(options.cards);
     std::vector<std::string> refusals;
-    const AcceptedOffer choice = first_accepted(list.get(), refusals);
-    if (choice.offer == nullptr)
+    if (first_accepted(list.get(), refusals).offer == nullptr)
         return base::fail(Status::environment, "{}", fmt::join(refusals, "; "));
-    auto found = bind_source(*hints, choice, profile, options);
+    if (auto known = check_cards(list.get(), cards, profile.provider); !known)
+        return known.failure();
+    const AcceptedOffer choice = first_accepted(list.get(), refusals, cards);
+    auto found = bind_source(*hints, choice, profile, options, cards);
+    if (found) choose_card(*found, list.get(), options, cards);
     if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
     return found;
 }
@@ -284,7 +287,9 @@ bool is_usable_by_name(const FabricOptions& options, std::string_view provider) 
     Profile profile = profile_of(provider);
     profile.provider = provider;
     if (!size_problem(options, profile).empty()) return false;
-    const auto found = find(options, profile);
+    FabricOptions any_card = options;
+    any_card.cards.clear();
+    const auto found = find(any_card, profile);
     return found && found->info->fabric_attr->prov_name == provider;
 }
 
@@ -369,6 +374,7 @@ FabricSurvey survey_fabric(const FabricOptions& options) {
     if (found) {
         survey.provider = found->info->fabric_attr->prov_name;
         survey.domain = found->info->domain_attr->name;
+        survey.nics = found->nics;
         survey.grant = found->grant;
         survey.reason = reason_of_choice(options, *found);
         Profile named = found->profile;  // its provider may be empty: any

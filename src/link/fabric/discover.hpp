@@ -7,6 +7,7 @@
 //          Then a second query with all modes finds offers, and their objections.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,24 @@ struct Found {
     Info info;
     Grant grant;
     Profile profile;
-    SourceAddress source;              ///< local address; empty text: the provider's choice
-    LentEnvironment environment = {};  ///< the profile's variables, set while this object lives
+    SourceAddress source;        ///< local address; empty text: the provider's choice
+    std::vector<Nic> nics = {};  ///< all usable cards of the provider; `info` is of the chosen
+    std::vector<Info> other_cards = {};  ///< of equal grant, nearest first; for long puts
+    LentEnvironment environment = {};    ///< the profile's variables, set while this object lives
 };
+
+// Cards among the offers of one query. `cards`: names that the user requires; empty: none.
+
+/// Returns true if the offer's card is named, or no card is.
+[[nodiscard]] bool is_among(std::span<const std::string> cards, const fi_info& offer);
+/// Returns an error that lists the provider's cards if it lacks a named one. Empty provider: any.
+[[nodiscard]] base::Result<void> check_cards(const fi_info* list,
+                                             std::span<const std::string> cards,
+                                             std::string_view provider);
+/// Replaces the offer in `found` by that of the card which this rank should use, of the named cards
+/// or of all that serve as well. `list` has all offers. Also sets the other members about cards.
+void choose_card(Found& found, const fi_info* list, const FabricOptions& options,
+                 std::span<const std::string> cards);
 
 /// Returns the best offer: of options.provider if it is named, else by the order of preference.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options);

@@ -5,6 +5,8 @@
 #include <rdma/fi_errno.h>
 #include <sys/resource.h>
 
+#include <array>
+
 namespace weft::link {
 namespace {
 
@@ -73,6 +75,19 @@ base::Result<std::vector<std::byte>> Endpoint::name() const {
     if (code != 0) return refused("fi_getname", code);
     bytes.resize(count);
     return bytes;
+}
+
+base::Result<FailedOperation> Endpoint::read_error() const {
+    fi_cq_err_entry entry{};
+    const ssize_t got = fi_cq_readerr(completions.get(), &entry, 0);
+    if (got == -FI_EAGAIN) return FailedOperation{};
+    if (got < 0) return refused("fi_cq_readerr", static_cast<int>(got));
+    std::array<char, 256> buffer{};
+    const char* detail = fi_cq_strerror(completions.get(), entry.prov_errno, entry.err_data,
+                                        buffer.data(), buffer.size());
+    return FailedOperation{entry.op_context, entry.flags,
+                           fmt::format("{} ({}: {})", fi_strerror(entry.err), text,
+                                       detail != nullptr ? detail : "no detail")};
 }
 
 base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,

@@ -51,6 +51,13 @@ struct WriteCounter {
 /// Returns the version of libfabric as text, such as "1.17".
 [[nodiscard]] std::string libfabric_version();
 
+/// An operation that the completion queue reports as failed.
+struct FailedOperation {
+    void* context = nullptr;
+    std::uint64_t flags = 0;
+    std::string text;  ///< the error; empty: no operation has failed
+};
+
 struct Endpoint {
     /// Opens all objects for a job of `ranks` ranks, with a queue of `completions_max` entries. The
     /// endpoint is not yet enabled.
@@ -66,6 +73,8 @@ struct Endpoint {
     /// Opens a counter, and registers the memory for remote writes that it counts.
     [[nodiscard]] base::Result<WriteCounter> open_counter(std::span<std::byte> memory,
                                                           std::uint64_t key);
+    /// Returns the next failed operation of the completion queue.
+    [[nodiscard]] base::Result<FailedOperation> read_error() const;
     /// Returns the failure of a libfabric call with a negative error code.
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 

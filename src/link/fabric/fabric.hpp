@@ -22,6 +22,7 @@
 
 #include "base/put.hpp"
 #include "base/result.hpp"
+#include "link/fabric/nics.hpp"
 #include "link/fabric/notify.hpp"
 
 namespace weft::link {
@@ -40,15 +41,19 @@ struct FabricMemory {
     /// registered at once, others by use_memory(). Empty: one section.
     std::vector<std::uint64_t> sections = {};
     /// Offset of a table in the first section, from which peers read the keys of sections. It has
-    /// 8 bytes for each section.
+    /// 8 bytes for each section. Tables of kSectionsMax entries for up to kCardsMax - 1 other cards
+    /// follow it.
     std::uint64_t section_keys = 0;
 };
 inline constexpr std::size_t kSectionsMax = 94;  ///< regions.hpp has keys for this number
+inline constexpr std::size_t kCardsMax = 4;      ///< network cards of one rank
 
 struct FabricOptions {
     std::string provider;  ///< libfabric provider name; empty: the best available
     std::string address;   ///< local address or host name to bind to; empty: see open_port()
     std::string source;    ///< preferred local address if `address` is empty; may be refused
+    std::string cards;     ///< names of the network cards to use, with commas; empty: all
+    HostRanks host;        ///< ranks of this host, which share its cards
     std::string module;    ///< file of the module; empty: see load_port()
     Rank rank = 0;         ///< this process's rank in the job
     Rank size = 1;         ///< number of ranks in the job
@@ -56,6 +61,7 @@ struct FabricOptions {
     std::uint64_t job = 0;
     std::size_t puts_in_flight = 256;          ///< limit for all peers together
     std::size_t puts_in_flight_per_peer = 64;  ///< limit for each peer
+    std::size_t piece_bytes = 0;  ///< pieces of puts over several cards; 0: by the costs of puts
     /// Process ids of other ranks, in this process's pid namespace. When one of these processes
     /// ends, the endpoint's file is removed.
     std::vector<std::int32_t> processes;
@@ -73,6 +79,7 @@ struct FabricFacts {
     std::string provider;
     std::string version;
     std::string domain;
+    std::size_t cards = 1;              ///< network cards over which long puts are striped
     std::size_t inject_bytes = 0;       ///< puts up to this size are copied at once; see try_put()
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t get_bytes_max = 0;      ///< larger gets are posted in pieces

@@ -25,6 +25,11 @@ struct Modes {
 /// Returns all modes that libfabric defines. Used only to find objections.
 [[nodiscard]] Modes all_modes();
 
+struct AcceptedOffer {
+    const fi_info* offer = nullptr;
+    Grant grant;
+};
+
 /// Returns the attributes of an acceptable offer. Otherwise fails with the objection.
 [[nodiscard]] base::Result<Grant> accept_offer(const fi_info& offer);
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "link/fabric/port.hpp"
+#include "link/fabric/striped_port.hpp"
 
 namespace weft::link {
 namespace {
@@ -141,13 +141,56 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
     return port;
 }
 
+namespace {
+
+/// Returns true if long puts may use several cards: the strategies of this port need no order among
+/// writes (striped_port.hpp).
+bool may_stripe(const Found& found, const FabricFacts& facts) {
+    return found.profile.several_cards && !found.other_cards.empty() &&
+           (facts.notify.large == Notify::immediate || facts.notify.large == Notify::delivery) &&
+           facts.remote.completion != base::RemoteCompletion::ordered;
+}
+
+/// Opens a port on the card of found.info. If there are others, a failure says how to avoid it.
+base::Result<std::unique_ptr<Port>> open_on_card(const FabricMemory& memory,
+                                                 const FabricOptions& options, const Found& found) {
+    auto port = open_port(memory, options, found);
+    if (port || found.nics.size() < 2) return port;
+    return port.failure().within(
+        fmt::format("network card {} (WEFT_CARDS can name others)", found.info->domain_attr->name));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<FabricPort>> open_on_cards(const FabricMemory& memory,
+                                                        const FabricOptions& options, Found found) {
+    auto port = open_on_card(memory, options, found);
+    if (!port) return port.failure();
+    if (!may_stripe(found, (*port)->facts()))
+        return std::unique_ptr<FabricPort>(std::move(port).value());
+    std::vector<std::unique_ptr<Port>> lanes;
+    lanes.push_back(std::move(port).value());
+    for (Info& card : found.other_cards) {
+        if (lanes.size() == kCardsMax) break;
+        found.info = std::move(card);
+        FabricMemory of_lane = memory;  // each lane has its own keys
+        of_lane.section_keys += lanes.size() * kSectionsMax * sizeof(std::uint64_t);
+        auto lane = open_on_card(of_lane, options, found);
+        if (!lane) return lane.failure();
+        lanes.push_back(std::move(lane).value());
+    }
+    const std::size_t piece =
+        options.piece_bytes != 0 ? options.piece_bytes : piece_bytes(found.profile.cost);
+    return std::unique_ptr<FabricPort>(
+        std::make_unique<StripedPort>(std::move(lanes), static_cast<std::size_t>(options.size),
+                                      piece, !found.grant.provider_keys));
+}
+
 base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     auto found = discover(options);
     if (!found) return found.failure();
-    auto port = open_port(memory, options, *found);
-    if (!port) return port.failure();
-    return std::unique_ptr<FabricPort>(std::move(port).value());
+    return open_on_cards(memory, options, *std::move(found));
 }
 
 }  // namespace weft::link

@@ -25,6 +25,7 @@ struct RemotePort {
     RemoteRegion memory;                 ///< PortCard::memory
     RemoteRegion landing;                ///< PortCard::landing
     std::uint64_t seal = 0;              ///< seal of immediates to the peer
+    std::uint64_t section_keys = 0;      ///< offset of the peer's table of keys
     std::uint32_t in_flight = 0;         ///< puts and reads without completion
     std::uint32_t unsignaled = 0;        ///< unsignaled puts since the last signaled one (port.hpp)
     bool known = false;                  ///< the peer's card is stored
@@ -37,6 +38,19 @@ struct RemotePort {
 struct RemoteTarget {
     std::uint64_t address = 0;
     std::uint64_t key = 0;
+};
+
+/// One write, as passed to libfabric.
+struct RdmaWrite {
+    const std::byte* source = nullptr;
+    std::size_t bytes = 0;
+    RemoteTarget target;
+    std::uint64_t flags = 0;
+    std::uint64_t immediate = 0;
+    void* desc = nullptr;         ///< descriptor of the source's registration; may be nullptr
+    std::byte* staged = nullptr;  ///< buffer with a copy of the source; nullptr: none
+    std::size_t registered = Regions::kNoSource;  ///< number of the registered source
+    std::uint32_t* pending = nullptr;             ///< Put::pending, or nullptr
 };
 
 class Peers {
@@ -60,6 +74,7 @@ class Peers {
         peer.memory = card.memory;
         peer.landing = card.landing;
         peer.seal = seal_of(card.landing.key);
+        peer.section_keys = card.section_keys;
         peer.endpoint.assign(card.endpoint.begin(), card.endpoint.end());
         peer.address = FI_ADDR_UNSPEC;
         peer.warm = false;
@@ -105,7 +120,8 @@ class Peers {
         if (peer.sections == nullptr)
             peer.sections = std::make_unique<SectionKeys>(regions_.sections().size());
         SectionKeys& keys = *peer.sections;
-        const RemoteTarget entry{peer.memory.base + regions_.entry_of(number), peer.memory.key};
+        const RemoteTarget entry{
+            peer.memory.base + peer.section_keys + number * sizeof(std::uint64_t), peer.memory.key};
         const auto key = keys.find(number, [&] {
             return post_read(entry, base::Read{.peer = rank,
                                                .into = reinterpret_cast<std::byte*>(&keys.answer),

@@ -41,6 +41,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       writes_empty_(found.profile.writes_empty),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(puts_per_peer(options))),
+      more_flag_(found.profile.batches_posts ? FI_MORE : 0),
       transfers_(options.puts_in_flight,
                  std::max(facts_.copied_bytes + sizeof(base::FlagWord), kCopiedBytesMax)),
       endpoint_(std::move(endpoint)),
@@ -62,8 +63,12 @@ base::Result<void> Port::start(std::size_t receives) {
     facts_.registered_bytes = regions_.registered_bytes();
     const auto name = endpoint_.name();
     if (!name) return name.failure();
-    const PortCard card{provider_hash(facts_.provider), notify_code(facts_.notify),
-                        regions_.memory_view(), regions_.landing_view(), *name};
+    const PortCard card{.provider = provider_hash(facts_.provider),
+                        .notify = notify_code(facts_.notify),
+                        .memory = regions_.memory_view(),
+                        .landing = regions_.landing_view(),
+                        .endpoint = *name,
+                        .section_keys = static_cast<std::uint32_t>(regions_.section_keys())};
     own_seal_ = seal_of(card.landing.key);
     card_ = encode_card(card);
     return {};
@@ -107,10 +112,11 @@ base::Result<void> Port::use_memory(std::uint64_t offset, std::uint64_t bytes) {
     return done;
 }
 
-base::Result<RemoteRegion> Port::expose(std::span<std::byte> memory) {
+base::Result<RemoteRegion> Port::expose_as(std::span<std::byte> memory,
+                                           std::optional<std::uint64_t> key) {
     if (endpoint_.handle == nullptr)
         return base::fail(Status::peer, "the endpoint was closed after a failure");
-    return regions_.expose(memory);
+    return regions_.expose(memory, key);
 }
 
 // --- writes --------------------------------------------------------------------------------------
@@ -134,7 +140,7 @@ base::Post Port::try_put(const base::Put& put) noexcept {
     RdmaWrite write{.source = source.data,
                     .bytes = source.bytes,
                     .target = *target,
-                    .flags = flags_of(put.kind),
+                    .flags = flags_of(put.kind) | (put.more ? more_flag(peer) : 0),
                     .immediate = put.immediate};
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
@@ -192,8 +198,8 @@ base::Post Port::put_flagged(RemotePort& peer, const RemoteTarget& target,
 
 /// Returns a write without data. If the provider requires data, the write sends one byte to the
 /// peer's landing.
-Port::RdmaWrite Port::empty_write(const RemotePort& peer, std::uint64_t flags,
-                                  std::uint64_t immediate) const noexcept {
+RdmaWrite Port::empty_write(const RemotePort& peer, std::uint64_t flags,
+                            std::uint64_t immediate) const noexcept {
     return {.source = regions_.landing(),
             .bytes = writes_empty_ ? 0U : 1U,
             .target = {peer.landing.base, peer.landing.key},
@@ -274,8 +280,15 @@ Transfer* Port::post_message(RemotePort& peer, Rank rank, fi_msg_rma& message, s
     message.context = &transfers_.next()->context;
     const ssize_t code = fi_writemsg(endpoint_.handle.get(), &message, flags | FI_COMPLETION);
     if (posted_as(code, bytes, rank) != base::Post::posted) return nullptr;
+    held_peer_ = (flags & FI_MORE) != 0 ? rank : -1;
     ++peer.in_flight;
     return &transfers_.take(rank, bytes, pending);
+}
+
+/// Makes the network start writes that wait for another one (FI_MORE).
+void Port::release_held() noexcept {
+    RemotePort& peer = peers_[held_peer_];
+    static_cast<void>(post(peer, held_peer_, empty_write(peer, FI_INJECT)));
 }
 
 /// Returns the outcome of a call of libfabric. Counts a posted write, and stores a failure. `bytes`
@@ -355,6 +368,8 @@ std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
         return 0;
     if (receives_.any_missing()) [[unlikely]]
         check_receives(receives_.post_missing(*endpoint_.handle));
+    if (held_peer_ >= 0) [[unlikely]]
+        release_held();
     std::size_t arrived = 0;
     while (arrived < immediates.size()) {
         std::array<fi_cq_data_entry, kBatch> entries;
@@ -397,26 +412,19 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
     return arrived;
 }
 
-/// Stores the failure that fi_cq_read() has reported with `code`.
+/// Stores the failure that fi_cq_read() has reported with `code`, and ends the failed transfer.
 void Port::handle_error(ssize_t code) noexcept {
     if (code != -FI_EAVAIL) return fail(endpoint_.refused("fi_cq_read", static_cast<int>(code)));
-    fi_cq_err_entry entry{};
-    fid_cq* const completions = endpoint_.completions.get();
-    const ssize_t got = fi_cq_readerr(completions, &entry, 0);
-    if (got == -FI_EAGAIN) return;
-    if (got < 0) return fail(endpoint_.refused("fi_cq_readerr", static_cast<int>(got)));
-    std::array<char, 256> detail{};
-    const char* detail_text =
-        fi_cq_strerror(completions, entry.prov_errno, entry.err_data, detail.data(), detail.size());
-    Transfer* transfer = transfers_.of(entry.op_context);
+    const auto failed = endpoint_.read_error();
+    if (!failed) return fail(failed.failure());
+    if (failed->text.empty()) return;
+    Transfer* transfer = transfers_.of(failed->context);
     const std::string what = transfer != nullptr ? fmt::format("put of {} bytes to rank {}",
                                                                transfer->bytes, transfer->peer)
-                             : (entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
+                             : (failed->flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
                                  ? std::string("arrival of a put")
                                  : std::string("connection or operation of the provider");
-    fail(base::fail(Status::peer, "{} failed: {} (provider \"{}\": {})", what,
-                    fi_strerror(entry.err), facts_.provider,
-                    detail_text != nullptr ? detail_text : "no detail"));
+    fail(base::fail(Status::peer, "{} failed: {}", what, failed->text));
     if (transfer != nullptr) finish(*transfer);
 }
 

@@ -14,6 +14,8 @@
 //          otherwise. Only completions limit the number of puts that a provider queues for a target
 //          that does not poll. Also, a layer of libfabric 1.17 crashes on the null context of an
 //          unsignaled put whose peer has died.
+//          If the provider batches posts, a put that another one follows has FI_MORE. The next
+//          poll posts an empty write unless the other put was posted: the network must not wait.
 // Holds    No allocation, lock or wait after start(), except for a peer at its first use, and to
 //          register a source. The pool of transfers limits all puts in flight; a count for each
 //          peer limits the puts to the peer.
@@ -37,12 +39,6 @@
 
 namespace weft::link {
 
-/// Largest number of sources of one write, including its flag.
-inline constexpr std::size_t kSourceParts = 4;
-/// Number of counters at a target for each peer: the largest number of a peer's counted puts in
-/// flight.
-inline constexpr std::uint32_t kCountersOfPeer = 4;
-
 class Port final : public FabricPort {
   public:
     Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
@@ -65,7 +61,12 @@ class Port final : public FabricPort {
         return regions_.room_at(offset);
     }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
-    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
+    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override {
+        return expose_as(memory, {});
+    }
+    /// Registers memory with a key of another port.
+    [[nodiscard]] base::Result<RemoteRegion> expose_as(std::span<std::byte> memory,
+                                                       std::optional<std::uint64_t> key);
     void conceal(const RemoteRegion& region) noexcept override { regions_.conceal(region); }
     [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override {
@@ -81,25 +82,21 @@ class Port final : public FabricPort {
     }
 
   private:
-    /// One write, as passed to libfabric.
-    struct RdmaWrite {
-        const std::byte* source = nullptr;
-        std::size_t bytes = 0;
-        RemoteTarget target;
-        std::uint64_t flags = 0;
-        std::uint64_t immediate = 0;
-        void* desc = nullptr;         ///< descriptor of the source's registration; may be nullptr
-        std::byte* staged = nullptr;  ///< buffer with a copy of the source; nullptr: none
-        std::size_t registered = Regions::kNoSource;  ///< number of the registered source
-        std::uint32_t* pending = nullptr;             ///< Put::pending, or nullptr
-    };
-
     /// Returns true if the peer's address is resolved, if necessary by this call.
     [[nodiscard]] bool ready(RemotePort& peer, Rank rank) noexcept {
         if (endpoint_.handle == nullptr) [[unlikely]]
             return false;
         return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failure_);
     }
+    /// Returns the flag for a put that another one follows. The limits must leave room for the
+    /// other one or for the empty write that releases this one.
+    [[nodiscard]] std::uint64_t more_flag(const RemotePort& peer) const noexcept {
+        const Transfer* const next = transfers_.next();
+        const bool room = next != nullptr && next->next != nullptr &&
+                          peer.in_flight + 1 < in_flight_per_peer_max_;
+        return room ? more_flag_ : 0;
+    }
+    void release_held() noexcept;
     /// Returns true if the limits permit one more transfer with the peer.
     [[nodiscard]] bool has_room(const RemotePort& peer) const noexcept {
         return transfers_.next() != nullptr && peer.in_flight < in_flight_per_peer_max_;
@@ -148,6 +145,8 @@ class Port final : public FabricPort {
     bool writes_empty_;             ///< a put may carry an immediate without data
     std::uint32_t unsignaled_max_;  ///< small puts to a peer between two signaled ones; may be 0
     std::uint32_t in_flight_per_peer_max_;
+    std::uint64_t more_flag_;   ///< FI_MORE if the provider batches posts, else 0
+    Rank held_peer_ = -1;       ///< peer of the last write if that has FI_MORE, else -1
     std::uint64_t writes_ = 0;  ///< see writes()
     Transfers transfers_;
     Receives receives_;
@@ -157,13 +156,6 @@ class Port final : public FabricPort {
     Regions regions_;  ///< after the endpoint: closed before it
     Peers peers_;
 };
-
-/// Returns the largest number of signaled puts in flight to one peer. A rank's completion queue
-/// must have room for the puts of all its peers.
-[[nodiscard]] std::size_t puts_per_peer(const FabricOptions& options);
-/// Number of unsignaled small puts between two signaled ones, if the profile allows unsignaled
-/// puts. This limits the puts in flight to a peer that does not poll.
-inline constexpr std::uint32_t kUnsignaledPuts = 16;
 
 /// Opens a port of the offer `found`.
 [[nodiscard]] base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,

@@ -37,6 +37,8 @@ struct Grant {
     bool fence = false;             ///< FI_FENCE is among the capabilities
     bool counters = false;          ///< FI_RMA_EVENT is among the capabilities
     bool delivery = false;          ///< operations accept FI_DELIVERY_COMPLETE
+
+    bool operator==(const Grant&) const = default;
 };
 
 /// Facts of a job that determine the values of settings. Equal on all ranks.
@@ -165,6 +167,11 @@ struct Profile {
     /// if an error of such a put, after the peer's death, is harmless. One put in kUnsignaledPuts
     /// has a completion anyway, which limits the puts in flight.
     bool unsignaled_small_puts = false;
+    /// Posts with FI_MORE are passed to the network together, which saves an access to it for each.
+    bool batches_posts = false;
+    /// A rank may open an endpoint on each network card of its host. If false, a process can open
+    /// one card only, or the provider itself uses several.
+    bool several_cards = false;
     /// The provider reaches only ranks of the same host.
     bool one_host = false;
     /// Largest number of ranks that the provider can address. 0: no known limit.

@@ -138,15 +138,19 @@ RemoteRegion Regions::remote_view(std::span<const std::byte> memory, fid_mr& han
     return {grant_.virtual_addresses ? base : 0, memory.size(), fi_mr_key(&handle)};
 }
 
-base::Result<RemoteRegion> Regions::expose(std::span<std::byte> memory) {
-    if (free_keys_.empty()) {
+base::Result<RemoteRegion> Regions::expose(std::span<std::byte> memory,
+                                           std::optional<std::uint64_t> key) {
+    if (!key && free_keys_.empty()) {
         if (auto drawn = draw_keys(keys_.size() + 1); !drawn) return drawn.failure();
         free_keys_.push_back(keys_.size() - 1);
     }
-    auto handle = register_region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, free_keys_.back());
+    auto handle = endpoint_.register_memory(memory, FI_REMOTE_READ | FI_REMOTE_WRITE,
+                                            key ? *key : keys_[free_keys_.back()]);
     if (!handle) return handle.failure();
     const RemoteRegion region = remote_view(memory, **handle);
-    exposed_.push_back({std::move(handle).value(), free_keys_.back()});
+    exposed_.push_back({std::move(handle).value(), {}});
+    if (key) return region;
+    exposed_.back().key = free_keys_.back();
     free_keys_.pop_back();
     return region;
 }
@@ -156,7 +160,7 @@ void Regions::conceal(const RemoteRegion& region) noexcept {
         return fi_mr_key(exposed.handle.get()) == region.key;
     });
     if (found == exposed_.end()) return;  // close() has removed it after a failure
-    free_keys_.push_back(found->key);
+    if (found->key) free_keys_.push_back(*found->key);
     exposed_.erase(found);
 }
 

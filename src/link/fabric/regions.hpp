@@ -31,6 +31,10 @@
 
 namespace weft::link {
 
+/// Number of counters at a target for each peer: the largest number of a peer's counted puts in
+/// flight.
+inline constexpr std::uint32_t kCountersOfPeer = 4;
+
 /// A part of the memory with one registration.
 struct Section {
     std::uint64_t offset = 0;  ///< offset of the first byte in the memory
@@ -106,8 +110,10 @@ class Regions {
     [[nodiscard]] std::uint64_t entry_of(std::size_t section) const noexcept {
         return memory_.section_keys + section * sizeof(std::uint64_t);
     }
-    // See FabricPort.
-    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory);
+    [[nodiscard]] std::uint64_t section_keys() const noexcept { return memory_.section_keys; }
+    // See FabricPort. `key`: a key of other regions to use, so that both have equal keys.
+    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory,
+                                                    std::optional<std::uint64_t> key = {});
     void conceal(const RemoteRegion& region) noexcept;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept;
 
@@ -146,7 +152,7 @@ class Regions {
     /// Memory outside the segment that peers may write.
     struct Exposed {
         Fid<fid_mr> handle;
-        std::size_t key = 0;  ///< index in keys_
+        std::optional<std::size_t> key;  ///< index in keys_, if it is a key of this object
     };
     struct Freed {
         void operator()(std::byte* memory) const noexcept { std::free(memory); }

@@ -19,6 +19,15 @@
 
 namespace weft::link {
 
+/// Largest number of sources of one write, including its flag.
+inline constexpr std::size_t kSourceParts = 4;
+/// Returns the largest number of signaled puts in flight to one peer. A rank's completion queue
+/// must have room for the puts of all its peers.
+[[nodiscard]] std::size_t puts_per_peer(const FabricOptions& options);
+/// Number of unsignaled small puts between two signaled ones, if the profile allows unsignaled
+/// puts. This limits the puts in flight to a peer that does not poll.
+inline constexpr std::uint32_t kUnsignaledPuts = 16;
+
 struct Transfer {
     fi_context2 context{};  // first: libfabric returns its address, which is the transfer's
     std::uint32_t* pending = nullptr;         // Put::pending or Read::pending; may be nullptr

@@ -70,6 +70,7 @@ base::Post RemotePuts::put_cell(const base::Put& put) noexcept {
     const std::size_t payload = pack(put, bytes + sizeof put.flag);
     return post_small({.peer = put.peer,
                        .kind = PutKind::with_immediate,
+                       .more = put.more,
                        .target = put.cell + base::kCellDelivered,
                        .immediate = immediate_for(put.cell, Arrival::whole)},
                       {bytes, sizeof put.flag + payload});
@@ -117,8 +118,9 @@ base::Post RemotePuts::put_words(const base::Put& put) noexcept {
     const std::uint32_t tag = word_tag(put.flag, count);
     std::uint64_t words[base::Landing::kWords];
     for (std::size_t i = 0; i < count; ++i) words[i] = tagged_word(data[i], tag);
-    return post_small({.peer = put.peer, .target = put.cell + base::kLandingOffset},
-                      {reinterpret_cast<const std::byte*>(words), count * sizeof words[0]});
+    return post_small(
+        {.peer = put.peer, .more = put.more, .target = put.cell + base::kLandingOffset},
+        {reinterpret_cast<const std::byte*>(words), count * sizeof words[0]});
 }
 
 // --- a separate flag ---------------------------------------------------------------------------
@@ -127,6 +129,7 @@ base::Post RemotePuts::put_words(const base::Put& put) noexcept {
 base::Post RemotePuts::put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept {
     const bool fence = facts_.notify.large == Notify::fence;
     const base::Put piece{.kind = fence ? PutKind::delivered : PutKind::plain,
+                          .more = true,  // the flag follows
                           .pending = put.pending};
     if (post_pieces(put, piece, resume) == base::Post::again) return base::Post::again;
     return post_flag(put.peer, put.cell, put.flag,
@@ -143,7 +146,8 @@ base::Post RemotePuts::put_delivered(const base::Put& put, std::uint64_t& resume
             {.flag = put.flag, .cell = put.cell, .pending = put.pending, .peer = put.peer});
     }
     Deferred& deferred = deferred_[(resume >> kEntryShift) - 1];
-    const base::Put piece{.kind = PutKind::delivered, .pending = &deferred.outstanding};
+    const base::Put piece{
+        .kind = PutKind::delivered, .more = put.more, .pending = &deferred.outstanding};
     const base::Post posted = post_pieces(put, piece, resume);
     deferred.whole = posted == base::Post::posted;
     return posted;

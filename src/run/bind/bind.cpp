@@ -58,6 +58,7 @@ class Binder {
                 out.operands = bound_.program.repeats(step);  // iterations
             if (step.kind == StepKind::reduce) check_and_pack(out);
         }
+        mark_series();
         for (const plan::Lane& lane : bound_.lanes)
             if (bound_.exposes > 0) bound_.tails.push_back(bound_.tail_of(lane, near_));
         measure_scratch();
@@ -128,6 +129,16 @@ class Binder {
 
     [[nodiscard]] bool is_near(Rank rank) const {
         return near_ == nullptr || (*near_)[static_cast<std::size_t>(rank)];
+    }
+
+    /// Marks the puts that the next step of their lane follows with a put to a remote peer.
+    void mark_series() {
+        for (const plan::Lane& lane : bound_.lanes)
+            for (std::uint32_t at = lane.first; at + 1 < lane.first + lane.count; ++at) {
+                const BoundStep& next = bound_.steps[at + 1];
+                bound_.steps[at].more = puts_to_peer(bound_.steps[at].kind) &&
+                                        puts_to_peer(next.kind) && !is_near(next.peer);
+            }
     }
 
     PieceList cut(plan::BlockList list) {

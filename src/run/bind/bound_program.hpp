@@ -51,6 +51,7 @@ struct BoundStep {
     plan::StepKind kind = {};
     std::uint8_t flags = 0;
     bool in_cell = false;  ///< put: the data goes to the cell, not to the bulk bank
+    bool more = false;     ///< put: the next step of the lane puts to a remote peer
     std::uint16_t lag = 0;
     Rank peer = plan::kNoRank;  ///< team rank
     std::uint32_t number = 0;   ///< slot, signal or cell number; loop: steps of the body

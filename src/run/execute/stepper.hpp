@@ -271,6 +271,7 @@ class Stepper {
         put.cell = op.team->setup.region +
                    op.team->setup.shape.cell(op.bank, op.cell_number(step.number, lane.segment));
         put.flag = flag(op, lane.segment, step.salt);
+        put.more = step.more;
         put.pending = &lane.pending;
         return put;
     }

@@ -92,8 +92,12 @@ void log_network(const base::Log& log, const Description& job) {
     if (!job.port) return log.info("network: none, all ranks share memory");
     if (!job.survey) return log.info(fmt::format("network: {}", job.survey_problem));
     const link::FabricSurvey& found = *job.survey;
-    log.info(fmt::format("network: provider {} of libfabric {}, domain {}: {}", found.provider,
-                         found.version, found.domain, found.reason));
+    const std::string cards = job.port->cards == 1
+                                  ? ""
+                                  : fmt::format(" (puts of more than {} bytes use {} cards)",
+                                                job.port->message_bytes_max, job.port->cards);
+    log.info(fmt::format("network: provider {} of libfabric {}, domain {}{}: {}", found.provider,
+                         found.version, found.domain, cards, found.reason));
     if (!job.port->late_settings.empty())
         log.info(
             fmt::format("libfabric was in this process before, so {} may have come too late; "
@@ -136,6 +140,8 @@ Description describe(const Job& job, const base::Settings& settings, bool with_s
     const Rank ranks = job.bootstrap->size();
     auto survey = link::load_survey({.provider = settings.provider,
                                      .address = settings.fabric_address,
+                                     .cards = settings.cards,
+                                     .host = job.rank_processors,
                                      .module = settings.fabric_module,
                                      .rank = 0,
                                      .size = ranks,

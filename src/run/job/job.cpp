@@ -216,6 +216,10 @@ class Joiner {
                 nodes.try_emplace({card.segment.boot, card.segment.host, card.segment.node}, number)
                     .first->second);
             hosts[card.segment.boot].add(card.cpus, card.host.quota);
+            if (card.segment.boot != card_of(me_).segment.boot) continue;
+            auto& [processors, position] = job_.rank_processors;
+            if (&card == &card_of(me_)) position = processors.size();
+            processors.push_back(card.cpus);
         }
         job_.nodes = static_cast<int>(nodes.size());
         job_.hosts = static_cast<int>(hosts.size());
@@ -249,13 +253,8 @@ class Joiner {
 
     /// Moves this rank to its own processor. The scheduler might let waiting ranks share one.
     void move_to_own_processor() {
-        std::vector<cpu_set_t> allowed;  // processors allowed for each rank on this host
-        std::size_t mine = 0;
-        for (const BusinessCard& card : cards_) {
-            if (&card == &card_of(me_)) mine = allowed.size();
-            if (card.segment.boot == card_of(me_).segment.boot) allowed.push_back(card.cpus);
-        }
-        if (const auto processor = processor_for(allowed, mine)) move_to(*processor);
+        const auto& [processors, position] = job_.rank_processors;
+        if (const auto processor = processor_for(processors, position)) move_to(*processor);
     }
 
     base::Result<void> map_node() {
@@ -288,6 +287,9 @@ class Joiner {
         std::function<base::Result<void>()> announce;
         if (job_.nodes > 1)  // then every rank opens the network and publishes
             announce = [this] { return job_.bootstrap->publish("weft.ready", {}); };
+        static_assert(SegmentLayout::kSectionKeys +
+                          link::kCardsMax * link::kSectionsMax * sizeof(std::uint64_t) <=
+                      Mailboxes::kOffset);
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
                                      .sections = layout().sections(),
@@ -295,6 +297,8 @@ class Joiner {
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
                                      .source = own_address(),
+                                     .cards = settings_.cards,
+                                     .host = job_.rank_processors,
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,

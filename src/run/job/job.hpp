@@ -34,12 +34,13 @@ struct Job {
     std::string direct_problem;      ///< reason if not `direct`; empty if the node has one rank
     std::vector<int> node_of_rank;   ///< number of each rank's node, from the cards
     int nodes = 1;
-    int hosts = 1;                  ///< number of running kernels, each with its own clock
-    int host_ranks = 1;             ///< ranks on this host, on any virtual node
-    int host_cpus = 1;              ///< processors that `host_ranks` may use, after quotas
-    bool limited_time = false;      ///< quotas reduced `host_cpus`
-    std::string provider = "none";  ///< network provider; "none" if all ranks share memory
-    std::string notify = "none";    ///< notify strategies, as text; "none" without a network
+    int hosts = 1;                    ///< number of running kernels, each with its own clock
+    int host_ranks = 1;               ///< ranks on this host, on any virtual node
+    link::HostRanks rank_processors;  ///< processors of each of them
+    int host_cpus = 1;                ///< processors that `host_ranks` may use, after quotas
+    bool limited_time = false;        ///< quotas reduced `host_cpus`
+    std::string provider = "none";    ///< network provider; "none" if all ranks share memory
+    std::string notify = "none";      ///< notify strategies, as text; "none" without a network
     /// Ranks and processors of the host with the most ranks for each processor; equal on all ranks.
     int busiest_host_ranks = 1;
     int busiest_host_processors = 1;

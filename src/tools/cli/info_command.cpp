@@ -93,6 +93,18 @@ Json granted_json(const link::FabricSurvey& survey) {
             {"consumes_receives", grant.consumes_receives}};
 }
 
+/// Cards that ranks of this host may use; `ranks`: indices among the ranks of this host.
+Json cards_json(const link::FabricSurvey& survey) {
+    Json cards = Json::array();
+    for (const link::Nic& nic : survey.nics)
+        cards.push_back({{"name", nic.name},
+                         {"bus", nic.bus},
+                         {"distance", nic.distance < 0 ? Json() : Json(nic.distance)},
+                         {"chosen", nic.chosen},
+                         {"ranks", nic.ranks}});
+    return cards;
+}
+
 Json notify_json(const link::FabricSurvey& survey) {
     if (!survey.problem.empty()) return {{"problem", survey.problem}, {"sizes", Json::array()}};
     const auto line = [](std::size_t above, Json up_to, link::Notify way, const std::string& why) {
@@ -130,6 +142,7 @@ void add_network(Json& info, const run::Description& job) {
                              {"reason", finding.why}});
     info["providers"] = std::move(providers);
     if (!usable) return;
+    info["cards"] = cards_json(survey);
     info["granted"] = granted_json(survey);
     info["notify"] = notify_json(survey);
     if (!survey.problem.empty()) return;
@@ -158,6 +171,8 @@ Json provider_json(const run::ProviderDescription& provider) {
     if (survey.problem.empty())
         report["completion"] = {{"kind", base::name_of(survey.completion)},
                                 {"reason", survey.completion_reason}};
+    report["several_cards"] = profile.several_cards;
+    report["batches_posts"] = profile.batches_posts;
     report["target_must_progress"] = profile.target_must_progress;
     report["small_keys"] = profile.small_keys;
     report["known_bugs"] = std::move(bugs);

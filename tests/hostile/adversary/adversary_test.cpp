@@ -3,8 +3,9 @@
 // A port that relies on a guarantee that the fabric does not have is caught, with a message that
 // names the fault.
 // Method: each case runs in a child process that loads the adversary as its libfabric provider.
-// Three ports make random puts of each promised kind. Each put is checked when its data must be
-// delivered. Planted faults change the guarantees that a port assumes, or check earlier.
+// Three ports make random puts of each promised kind, over two cards if the fabric has them. Each
+// put is checked when its data must be delivered. Planted faults change the guarantees that a port
+// assumes, or check earlier.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -18,7 +19,7 @@
 #include <random>
 #include <thread>
 
-#include "link/fabric/port.hpp"
+#include "link/fabric/striped_port.hpp"
 
 namespace weft::test {
 namespace {
@@ -33,6 +34,7 @@ constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
 /// Offset of the sources in a rank's memory.
 constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;
 constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
+constexpr std::size_t kPieceBytes = 20'000;  ///< of puts over several cards
 
 /// A planted error of a port or of its caller.
 struct Fault {
@@ -44,6 +46,7 @@ struct Fault {
     bool assumes_delivery = false;    ///< treats local completion as delivery
     bool assumes_order = false;       ///< expects earlier puts to be delivered first
     bool reuses_sources = false;      ///< overwrites a source as soon as its put is posted
+    const char* universe = nullptr;   ///< value of FI_UNIVERSE_SIZE
 };
 
 struct Fabric {
@@ -98,11 +101,13 @@ class Traffic {
             options.one_host = true;
             options.puts_in_flight = 24;
             options.puts_in_flight_per_peer = 12;
+            options.piece_bytes = kPieceBytes;
             auto found = discover_offer(fabric, options);
             if (!found) throw std::runtime_error(found.failure().text);
             if (fault.change_grant) fault.change_grant(found->grant);
             if (fault.change_profile) fault.change_profile(found->profile);
-            auto port = link::open_port({memory_.back().data(), kMemoryBytes}, options, *found);
+            auto port = link::open_on_cards({memory_.back().data(), kMemoryBytes}, options,
+                                            *std::move(found));
             if (!port) throw std::runtime_error(port.failure().text);
             ports_.push_back(std::move(port).value());
         }
@@ -110,6 +115,11 @@ class Traffic {
             for (Rank peer = 0; peer < kRanks; ++peer)
                 if (peer != rank)
                     ports_[index(rank)]->set_peer(peer, ports_[index(peer)]->address());
+        }
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            const auto region = ports_[index(rank)]->expose(memory_[index(rank)]);
+            if (!region) throw std::runtime_error(region.failure().text);
+            regions_.push_back(*region);
         }
         expose_outside();
     }
@@ -185,6 +195,8 @@ class Traffic {
         message.kind = put.kind;
         message.immediate = static_cast<std::uint32_t>(index(from)) << 24 | which | 0x800000U;
         message.pending = &put.pending;
+        message.more = random_() % 2 == 0;
+        if (random_() % 2 == 0) message.region = &regions_[index(to)];
         if (ports_[index(from)]->try_put(message) != base::Post::posted) return false;
         put.busy = true;
         put.delivered = false;
@@ -252,7 +264,8 @@ class Traffic {
     std::mt19937_64 random_;
     std::vector<std::vector<std::byte>> memory_;
     std::array<Slot, std::size_t{kRanks} * kRanks * kSlots> slots_{};
-    std::vector<std::unique_ptr<link::Port>> ports_;  // declared after the memory that they read
+    std::vector<base::RemoteRegion> regions_;  ///< memory of each rank, registered once more
+    std::vector<std::unique_ptr<link::FabricPort>> ports_;  // after the memory that they read
     int busy_ = 0;
     std::uint64_t posted_ = 0;
     std::string problem_;
@@ -276,6 +289,7 @@ std::string message_of_child(const Fabric& fabric, const Fault& fault, std::uint
         const std::string path = std::string(ADVERSARY_PROFILES) + "/" + fabric.profile + ".txt";
         ::setenv("ADVERSARY_PROFILE", path.c_str(), 1);
         ::setenv("ADVERSARY_SEED", std::to_string(seed).c_str(), 1);
+        if (fault.universe != nullptr) ::setenv("FI_UNIVERSE_SIZE", fault.universe, 1);
         try {
             Traffic traffic(fabric, fault, seed);
             end_with(traffic.run(puts));
@@ -340,6 +354,9 @@ const Fault kWideKeys{.name = "keys_too_wide",
 const Fault kLong{.name = "longer_than_granted",
                   .message = "Message too long",
                   .change_grant = [](link::Grant& grant) { grant.message_bytes_max = 1U << 20; }};
+const Fault kUniverse{.name = "universe_too_small",
+                      .message = "more addresses than FI_UNIVERSE_SIZE, which is 1",
+                      .universe = "1"};
 Fault completion_trusted() {
     return {.name = "completion_trusted", .message = "is not delivered", .kinds = {PutKind::plain}};
 }
@@ -362,7 +379,7 @@ const std::vector<Fabric>& fabrics() {
         {"verbs_ofi_rxm",
          "verbs;ofi_rxm",
          {kImmediate},
-         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_trusted()}},
+         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, kUniverse, delivery_trusted()}},
         {"efa",
          "efa",
          {kImmediate},

@@ -28,8 +28,12 @@ int close_region(fid* handle) {
     return 0;
 }
 int bind_region(fid* handle, fid* other, std::uint64_t) {
-    if (other->fclass == FI_CLASS_EP)
-        reinterpret_cast<Region*>(handle)->bound = reinterpret_cast<Endpoint*>(other);
+    if (other->fclass != FI_CLASS_EP) return 0;
+    auto* region = reinterpret_cast<Region*>(handle);
+    region->bound = reinterpret_cast<Endpoint*>(other);
+    if (&region->bound->domain() != region->domain)
+        violation("a region of domain " + region->domain->name +
+                  " was bound to an endpoint of another domain");
     return 0;
 }
 int control_region(fid* handle, int command, void*) {

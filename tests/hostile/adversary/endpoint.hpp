@@ -45,6 +45,7 @@ struct Operation {
     std::uint64_t checksum = 0;   ///< checksum of the sources at the post
     std::vector<std::byte> copy;  ///< contents of the sources once they are read
     std::vector<Header> pieces;   ///< pieces to send, in reverse order
+    bool held = false;            ///< posted with FI_MORE, and none without it since
     bool sources_read = false;    ///< the sources have been read
     bool lost = false;            ///< its connection is lost
     std::size_t missing = 0;      ///< bytes of a read that are not delivered
@@ -102,6 +103,8 @@ class Endpoint {
     ssize_t post(Operation operation, fi_addr_t to, void** descs, std::uint64_t flags);
     ssize_t post_receive(const iovec* into, std::size_t count, void* context);
     void progress();
+    /// Counts the program's polls while operations are held.
+    void polled();
     /// Removes a region that is being closed from the operations in flight.
     void forget(const Region& region);
     [[nodiscard]] std::uint64_t default_flags() const { return op_flags_; }
@@ -116,6 +119,7 @@ class Endpoint {
     [[nodiscard]] bool must_retry(Peer& peer);
     [[nodiscard]] int check(Operation& operation, void** descs, std::uint64_t flags);
     [[nodiscard]] int check_sources(Operation& operation, void** descs);
+    void hold_or_release(Operation& operation, std::uint64_t flags);
     void acquire_context(const Operation& operation);
     void return_context(const Operation& operation);
 
@@ -165,6 +169,7 @@ class Endpoint {
     std::uint64_t next_id_ = 1;
     std::uint64_t posts_ = 0;
     std::uint64_t lost_after_ = ~std::uint64_t{0};  ///< posts before the connections are lost
+    int polls_held_ = 0;                            ///< polls since an operation with FI_MORE
     int refusals_ = 0;                              ///< posts that are still to be refused
     std::vector<std::unique_ptr<Operation>> outgoing_;
     std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent, but not confirmed

@@ -37,6 +37,7 @@ struct Region;
 struct Domain {
     fid_domain domain;
     Profile profile;
+    std::string name;
     std::uint64_t seed;
     std::recursive_mutex lock;
     std::map<std::uint64_t, Region*> regions;  ///< by key
@@ -110,6 +111,9 @@ int open_region(fid* domain, const void* buffer, std::size_t bytes, std::uint64_
                 void* context);
 int open_region_of(fid* domain, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** out);
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context);
+/// Returns FI_UNIVERSE_SIZE at the first call, or the profile's value without it. Providers read
+/// their variables once.
+std::size_t universe_size();
 /// Returns the profile that ADVERSARY_PROFILE names; nullptr if it names none or prints an error.
 [[nodiscard]] const Profile* chosen_profile();
 

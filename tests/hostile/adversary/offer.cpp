@@ -66,7 +66,46 @@ bool satisfies(const Profile& profile, const fi_info* hints) {
     return true;
 }
 
-void fill(fi_info& info, const Profile& profile, const fi_info* hints) {
+/// A network card, on its own PCI bus.
+struct Card {
+    fid_nic nic{};  ///< first: libfabric's handle
+    fi_bus_attr bus{};
+};
+
+int close_card(fid* handle) {
+    delete reinterpret_cast<Card*>(handle);
+    return 0;
+}
+int copy_card(fid* handle, int command, void* copy);
+fi_ops card_ops{.size = sizeof(fi_ops),
+                .close = close_card,
+                .bind = nullptr,
+                .control = copy_card,
+                .ops_open = nullptr};
+
+fid_nic* new_card(const fi_bus_attr& bus) {
+    auto* card = new Card{};
+    card->bus = bus;
+    card->nic.fid = {FI_CLASS_NIC, nullptr, &card_ops};
+    card->nic.bus_attr = &card->bus;
+    return &card->nic;
+}
+
+/// fi_dupinfo() also copies the card.
+int copy_card(fid* handle, int command, void* copy) {
+    if (command != FI_DUP) return -FI_ENOSYS;
+    *static_cast<fid_nic**>(copy) = new_card(reinterpret_cast<Card*>(handle)->bus);
+    return 0;
+}
+
+fid_nic* card_number(std::size_t number) {
+    fi_bus_attr bus{};
+    bus.bus_type = FI_BUS_PCI;
+    bus.attr.pci.bus_id = static_cast<std::uint8_t>(1 + number * 0x80);
+    return new_card(bus);
+}
+
+void fill(fi_info& info, const Profile& profile, const fi_info* hints, std::size_t number) {
     const bool has_caps = hints != nullptr && hints->caps != 0;
     info.caps = has_caps ? hints->caps | kDirections : kAlways | (profile.caps & FI_MSG);
     info.mode = profile.mode;
@@ -90,7 +129,9 @@ void fill(fi_info& info, const Profile& profile, const fi_info* hints) {
     info.rx_attr->iov_limit = profile.sources;
     info.rx_attr->size = 4096;
     fi_domain_attr& domain = *info.domain_attr;
-    domain.name = ::strdup((core_of(profile.name) + "-adversary").c_str());
+    const std::string suffix = profile.domains > 1 ? std::to_string(number) : "";
+    domain.name = ::strdup((core_of(profile.name) + "-adversary" + suffix).c_str());
+    if (profile.domains > 1) info.nic = card_number(number);
     domain.threading = FI_THREAD_SAFE;
     domain.control_progress = FI_PROGRESS_MANUAL;
     domain.data_progress = profile.auto_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
@@ -121,17 +162,32 @@ int get_info(std::uint32_t, const char*, const char*, std::uint64_t, const fi_in
     const Profile* profile = chosen_profile();
     if (profile == nullptr || names_another(hints, *profile) || !satisfies(*profile, hints))
         return -FI_ENODATA;
-    fi_info* info = fi_allocinfo();
-    if (info == nullptr) return -FI_ENOMEM;
-    fill(*info, *profile, hints);
-    // libfabric adds the layer's name.
-    if (layer_of(profile->name) != profile->name)
-        info->fabric_attr->prov_name = ::strdup(core_of(profile->name).c_str());
-    *out = info;
+    universe_size();
+    fi_info** next = out;
+    for (std::size_t number = 0; number < profile->domains; ++number) {
+        fi_info* info = fi_allocinfo();
+        if (info == nullptr) return -FI_ENOMEM;
+        fill(*info, *profile, hints, number);
+        // libfabric adds the layer's name.
+        if (layer_of(profile->name) != profile->name)
+            info->fabric_attr->prov_name = ::strdup(core_of(profile->name).c_str());
+        *next = info;
+        next = &info->next;
+    }
     return 0;
 }
 
 }  // namespace
+
+std::size_t universe_size() {
+    static const std::size_t kSize = [] {
+        const char* size = std::getenv("FI_UNIVERSE_SIZE");
+        if (size != nullptr) return static_cast<std::size_t>(std::strtoull(size, nullptr, 10));
+        const Profile* profile = chosen_profile();
+        return profile == nullptr ? 0 : profile->universe;
+    }();
+    return kSize;
+}
 
 const Profile* chosen_profile() {
     static Profile profile;

@@ -64,6 +64,7 @@ std::size_t bytes_of(fi_cq_format format) {
 ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
     auto& queue = *reinterpret_cast<Queue*>(handle);
     const std::lock_guard hold(queue.domain->lock);
+    for (Endpoint* endpoint : queue.domain->endpoints) endpoint->polled();
     progress(*queue.domain);
     if (queue.overrun_after == 0) {
         count_trick(Trick::queue_overrun);
@@ -166,6 +167,9 @@ int insert(fid_av* handle, const void* names, std::size_t count, fi_addr_t* out,
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t ranks = addresses.domain->profile.ranks;
         if (ranks != 0 && addresses.known.size() >= ranks) return static_cast<int>(i);
+        if (addresses.domain->profile.universe != 0 && addresses.known.size() >= universe_size())
+            violation("more addresses than FI_UNIVERSE_SIZE, which is " +
+                      std::to_string(universe_size()));
         if (out != nullptr) out[i] = addresses.known.size();
         addresses.known.push_back(static_cast<const Address*>(names)[i]);
     }
@@ -264,6 +268,9 @@ fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric),
 int open_domain(fid_fabric*, fi_info* info, fid_domain** out, void* context) {
     const Profile* profile = chosen_profile();
     if (profile == nullptr) return -FI_ENODATA;
+    const char* broken = std::getenv("ADVERSARY_BREAK");
+    if (broken != nullptr && std::strcmp(broken, info->domain_attr->name) == 0) return -FI_ENODEV;
+    static std::uint64_t opened = 0;
     auto* domain = new Domain{};
     domain->domain.fid = {FI_CLASS_DOMAIN, context, &domain_fid_ops};
     domain->domain.ops = &domain_ops;
@@ -271,8 +278,9 @@ int open_domain(fid_fabric*, fi_info* info, fid_domain** out, void* context) {
     domain->profile = *profile;
     const char* seed = std::getenv("ADVERSARY_SEED");
     domain->seed = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
-    domain->next_key = 0x1F00 + domain->seed % 251;
-    static_cast<void>(info);
+    // Domains choose different keys, so that a key is of no use on another card.
+    domain->next_key = 0x1F00 + domain->seed % 251 + 7919 * opened++;
+    domain->name = info->domain_attr->name;
     *out = &domain->domain;
     return 0;
 }

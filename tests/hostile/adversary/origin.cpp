@@ -26,7 +26,7 @@ std::uint64_t hash_of(std::uint64_t value) {
 std::uint64_t seed_of(const Domain& domain) {
     const char* rank = std::getenv("PMIX_RANK");
     const std::uint64_t process = rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0;
-    return hash_of(hash_of(domain.seed) + process * 64 + domain.endpoints.size());
+    return hash_of(hash_of(domain.seed) + process * 64 + domain.endpoints.size() + domain.next_key);
 }
 
 std::uint64_t checksum(const std::vector<iovec>& sources) {
@@ -94,9 +94,18 @@ void Endpoint::serve() {
 
 int Endpoint::bind(fid* other, std::uint64_t flags) {
     if (enabled_) violation("an object was bound to an endpoint that was enabled before");
-    if (other->fclass == FI_CLASS_AV) addresses_ = reinterpret_cast<Addresses*>(other);
+    const auto require_own = [&](const Domain* domain) {
+        if (domain != &domain_)
+            violation("an object of domain " + domain->name +
+                      " was bound to an endpoint of domain " + domain_.name);
+    };
+    if (other->fclass == FI_CLASS_AV) {
+        addresses_ = reinterpret_cast<Addresses*>(other);
+        require_own(addresses_->domain);
+    }
     if (other->fclass == FI_CLASS_CQ) {
         auto* queue = reinterpret_cast<Queue*>(other);
+        require_own(queue->domain);
         if ((flags & FI_TRANSMIT) != 0) transmitted_ = queue;
         if ((flags & FI_RECV) != 0) received_ = queue;
         if ((flags & FI_TRANSMIT) != 0) selective_ = (flags & FI_SELECTIVE_COMPLETION) != 0;
@@ -243,10 +252,27 @@ ssize_t Endpoint::post(Operation operation, fi_addr_t to, void** descs, std::uin
         prepare(operation);
     else
         operation.checksum = operation.kind == MessageKind::read ? 0 : checksum(operation.sources);
+    hold_or_release(operation, flags);
     if (operation.fenced) peer->fences.insert(operation.id);
     if ((caps_ & FI_FENCE) != 0) peer->pending.insert(operation.id);
     outgoing_.push_back(std::make_unique<Operation>(std::move(operation)));
     return 0;
+}
+
+/// Holds an operation with FI_MORE. One without it releases all earlier ones, as a doorbell does.
+void Endpoint::hold_or_release(Operation& operation, std::uint64_t flags) {
+    operation.held = profile_.batches && (flags & FI_MORE) != 0;
+    if (operation.held) return count_trick(Trick::held_for_more);
+    polls_held_ = 0;
+    for (const auto& earlier : outgoing_) earlier->held = false;
+}
+
+void Endpoint::polled() {
+    constexpr int kPollsMax = 400;
+    const bool holds = std::ranges::any_of(outgoing_, [](const auto& each) { return each->held; });
+    if (holds && ++polls_held_ > kPollsMax)
+        violation("FI_MORE was followed by " + std::to_string(kPollsMax) +
+                  " polls, and by no operation without it");
 }
 
 /// Reads the sources and makes the pieces in the order in which they are sent.
@@ -318,7 +344,7 @@ void Endpoint::send_some() {
         });
         const bool is_first = static_cast<std::size_t>(first - outgoing_.begin()) >= index;
         if (!operation.sources_read) {
-            if (operation.delay-- > 0) continue;
+            if (operation.held || operation.delay-- > 0) continue;
             if (!is_first) continue;
             if (waits_for_fence(operation)) {
                 count_trick(Trick::fence_waited);

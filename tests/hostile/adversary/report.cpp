@@ -29,6 +29,7 @@ constexpr std::array<const char*, kTricks> kNames{
     "source_read_late",
     "context_scribbled",
     "fence_waited",
+    "held_for_more",
     "delivery_ignored",
     "slow_endpoint",
     "connection_lost",

@@ -23,6 +23,7 @@ enum class Trick : std::uint8_t {
     source_read_late,
     context_scribbled,
     fence_waited,
+    held_for_more,
     delivery_ignored,
     slow_endpoint,
     connection_lost,

@@ -106,6 +106,14 @@ class OutsideAJob(InfoTest):
             self.assertTrue(line["reason"], line)
             self.assertLessEqual(line["chosen"], line["offered"])
 
+    def test_cards_are_listed_and_can_be_named(self):
+        used = [card for card in self.plain["cards"] if card["chosen"]]
+        self.assertEqual([(card["name"], card["ranks"]) for card in used], [(self.plain["granted"]["domain"], [0])])
+        again = self.info(WEFT_CARDS=used[0]["name"])
+        self.assertEqual([card["name"] for card in again["cards"]], [used[0]["name"]])
+        none = self.info(WEFT_CARDS="nonesuch")
+        self.assertIn('WEFT_CARDS names "nonesuch"', none["provider_reason"])
+
     def test_a_requested_provider_is_chosen(self):
         other = next(line["provider"] for line in self.plain["providers"]
                      if line["reason"].startswith("usable") and line["provider"] != "net;ofi_rxm")

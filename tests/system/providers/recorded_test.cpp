@@ -258,6 +258,17 @@ TEST(Profiles, SettingsAreComputedFromTheJobAndHaveReasons) {
               psm2.settings.front().value_in({.ranks = 2, .number = 7}));
 }
 
+TEST(Profiles, OnlyTheseUseSeveralCardsAndBatchPosts) {
+    std::string several;
+    std::string batching;
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        if (profile->several_cards) several += std::string(profile->provider) + " ";
+        if (profile->batches_posts) batching += std::string(profile->provider) + " ";
+    }
+    EXPECT_EQ(several, "cxi verbs;ofi_rxm efa tcp net ");
+    EXPECT_EQ(batching, "cxi ");
+}
+
 TEST(Profiles, EachVariableHasOneValueInAllProfiles) {
     std::map<std::string, std::string> values;
     for (const link::Profile* profile : link::preferred_profiles()) {
@@ -281,6 +292,7 @@ TEST(Profiles, AnUnknownProviderGetsConservativeAnswers) {
     for (const Notify notify : {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered})
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     EXPECT_TRUE(profile.target_must_progress);
+    EXPECT_FALSE(profile.several_cards || profile.batches_posts);
     EXPECT_FALSE(profile.writes_empty || profile.unsignaled_small_puts ||
                  profile.asks_write_order || profile.asks_fence || profile.prefers_cells);
 }

@@ -136,6 +136,21 @@ TEST(Card, ACardIsReadBackAndDamageIsDetected) {
     EXPECT_FALSE(link::decode_card(bytes));
 }
 
+TEST(Card, APortOverSeveralNetworkCardsHasOneCardForEach) {
+    const std::byte endpoint[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+    auto bytes = link::encode_card({.notify = 7, .endpoint = endpoint});
+    const auto second = link::encode_card({.notify = 8, .endpoint = std::span(endpoint).first(2)});
+    bytes.insert(bytes.end(), second.begin(), second.end());
+    const auto cards = link::split_cards(bytes);
+    ASSERT_TRUE(cards);
+    ASSERT_EQ(cards->size(), 2U);
+    EXPECT_EQ(link::decode_card(bytes)->notify, 7U)
+        << "a rank with one network card uses the first";
+    EXPECT_EQ(link::decode_card((*cards)[1])->notify, 8U);
+    EXPECT_EQ(link::decode_card((*cards)[1])->endpoint.size(), 2U);
+    EXPECT_FALSE(link::split_cards(std::span(bytes).first(bytes.size() - 1)));
+}
+
 void expect_refusal(const link::FabricOptions& options, std::initializer_list<const char*> words) {
     std::byte memory[64] = {};
     const auto port = link::load_port({memory, sizeof memory}, options);

@@ -71,6 +71,7 @@ TEST(Environment, ValuesReachTheirFields) {
                                            "WEFT_REDUCE_ISA=scalar",
                                            "WEFT_FABRIC_MODULE=/x/y.so",
                                            "WEFT_FABRIC_ADDRESS=127.0.0.1",
+                                           "WEFT_CARDS=mlx5_0,mlx5_1",
                                            "WEFT_LOG=trace",
                                            "WEFT_LOG_FILE=log.%r",
                                            "WEFT_STATS=1",
@@ -95,6 +96,7 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.reduce_isa, "scalar");
     EXPECT_EQ(settings.fabric_module, "/x/y.so");
     EXPECT_EQ(settings.fabric_address, "127.0.0.1");
+    EXPECT_EQ(settings.cards, "mlx5_0,mlx5_1");
     EXPECT_EQ(settings.log, LogLevel::trace);
     EXPECT_EQ(settings.log_file, "log.%r");
     EXPECT_EQ(settings.tuning, "t.json");

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/nics.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "link/fabric/discover.hpp"
+#include "link/fabric/host_addresses.hpp"
+#include "topology/hwloc_reader.hpp"
+
+namespace weft::link {
+namespace {
+
+std::vector<std::vector<int>> processors_of(const HostRanks& host) {
+    std::vector<cpu_set_t> sets = host.processors;
+    if (sets.empty() && sched_getaffinity(0, sizeof(cpu_set_t), &sets.emplace_back()) != 0)
+        CPU_ZERO(&sets.back());
+    std::vector<std::vector<int>> processors(sets.size());
+    for (std::size_t rank = 0; rank < sets.size(); ++rank)
+        for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+            if (CPU_ISSET(processor, &sets[rank])) processors[rank].push_back(processor);
+    return processors;
+}
+
+/// Returns the distances by rank and card; -1 for a card without a known place.
+std::vector<std::vector<int>> distances_of(std::span<const Nic> nics, const HostRanks& host) {
+    const auto processors = processors_of(host);
+    std::vector<std::vector<int>> unknown(processors.size(), std::vector<int>(nics.size(), -1));
+    if (nics.size() < 2) return unknown;
+    std::vector<topology::PciAddress> places;
+    for (const Nic& nic : nics) {
+        topology::PciAddress& at = places.emplace_back();
+        if (std::sscanf(nic.bus.c_str(), "%x:%x:%x.%x", &at.domain, &at.bus, &at.device,
+                        &at.function) != 4)
+            return unknown;
+    }
+    const auto distances = topology::device_distances(places, processors);
+    return distances ? *distances : unknown;
+}
+
+/// Returns the acceptable offers by name of the card, the first one of each card.
+std::map<std::string, AcceptedOffer> offers_by_card(const fi_info* list) {
+    std::map<std::string, AcceptedOffer> offers;
+    for (; list != nullptr; list = list->next)
+        if (auto grant = accept_offer(*list))
+            offers.try_emplace(list->domain_attr->name, AcceptedOffer{list, *grant});
+    return offers;
+}
+
+/// Returns the card's position on the PCI bus as text, or an empty text.
+std::string bus_of(const fi_info& offer) {
+    if (offer.nic == nullptr || offer.nic->bus_attr == nullptr ||
+        offer.nic->bus_attr->bus_type != FI_BUS_PCI)
+        return {};
+    const fi_pci_attr& at = offer.nic->bus_attr->attr.pci;
+    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain_id, at.bus_id, at.device_id,
+                       at.function_id);
+}
+
+/// Returns true if both offers' local addresses are in one internet network of this host.
+bool share_network(const fi_info& one, const fi_info& other) {
+    const auto address_of = [](const fi_info& offer) {
+        const auto* at = static_cast<const sockaddr_in*>(offer.src_addr);
+        const bool known = at != nullptr && at->sin_family == AF_INET;
+        return known ? ntohl(at->sin_addr.s_addr) : 0;
+    };
+    return std::ranges::any_of(host_addresses(), [&](HostAddress own) {
+        return own.address == address_of(one) && own.same_network({address_of(other)});
+    });
+}
+
+bool same_provider(const fi_info& one, const fi_info& other) {
+    return std::strcmp(one.fabric_attr->prov_name, other.fabric_attr->prov_name) == 0;
+}
+
+/// Returns true if ranks over the card of `other` reach the peers of `used`, without a choice of
+/// the user: both are hardware in one fabric. Kernel interfaces have no place on a bus.
+bool serves_like(const AcceptedOffer& used, const AcceptedOffer& other) {
+    const fi_info& own = *used.offer;
+    const fi_info& info = *other.offer;
+    return !bus_of(own).empty() && !bus_of(info).empty() && used.grant == other.grant &&
+           std::strcmp(own.fabric_attr->name, info.fabric_attr->name) == 0 &&
+           own.addr_format == info.addr_format &&
+           (!used.grant.internet_address || share_network(own, info));
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(std::string_view list) {
+    std::vector<std::string> names;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        std::string name(list.substr(0, end));
+        std::erase(name, ' ');
+        if (!name.empty()) names.push_back(std::move(name));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return names;
+}
+
+std::vector<std::size_t> spread_over_nics(std::span<const std::vector<int>> distances) {
+    std::vector<std::size_t> chosen;
+    std::vector<std::size_t> ranks(distances.empty() ? 0 : distances.front().size());
+    for (const std::vector<int>& from_rank : distances) {
+        std::size_t best = 0;
+        // As unsigned numbers, unknown distances are greater than known ones.
+        const auto order = [&](std::size_t nic) {
+            return std::pair(static_cast<unsigned>(from_rank[nic]), ranks[nic]);
+        };
+        for (std::size_t nic = 1; nic < ranks.size(); ++nic)
+            if (order(nic) < order(best)) best = nic;
+        ++ranks[best];
+        chosen.push_back(best);
+    }
+    return chosen;
+}
+
+void assign_nics(std::vector<Nic>& nics, const HostRanks& host) {
+    if (nics.empty()) return;
+    const auto distances = distances_of(nics, host);
+    const auto chosen = spread_over_nics(distances);
+    for (std::size_t nic = 0; nic < nics.size(); ++nic) {
+        nics[nic].distance = distances[host.position][nic];
+        nics[nic].chosen = chosen[host.position] == nic;
+        for (std::size_t rank = 0; rank < chosen.size(); ++rank)
+            if (chosen[rank] == nic) nics[nic].ranks.push_back(rank);
+    }
+}
+
+// --- cards among libfabric's offers ---
+
+bool is_among(std::span<const std::string> cards, const fi_info& offer) {
+    return cards.empty() || std::ranges::find(cards, offer.domain_attr->name) != cards.end();
+}
+
+void choose_card(Found& found, const fi_info* list, const FabricOptions& options,
+                 std::span<const std::string> cards) {
+    std::map<std::string, AcceptedOffer> offers = offers_by_card(list);
+    const AcceptedOffer used{found.info.get(), found.grant};
+    const std::string_view name = found.info->domain_attr->name;
+    std::erase_if(offers, [&](const auto& each) {
+        const fi_info& info = *each.second.offer;
+        if (each.first == name) return false;
+        if (found.source.forced || !same_provider(*used.offer, info)) return true;
+        return cards.empty() ? !serves_like(used, each.second) : !is_among(cards, info);
+    });
+    for (const auto& [card, offer] : offers)
+        found.nics.push_back({.name = card, .bus = bus_of(*offer.offer)});
+    assign_nics(found.nics, options.host);
+    std::vector<const Nic*> nearest;
+    for (const Nic& nic : found.nics) nearest.push_back(&nic);
+    std::ranges::stable_sort(nearest, {}, [](const Nic* nic) {
+        return std::pair(!nic->chosen, static_cast<unsigned>(nic->distance));
+    });
+    if (nearest.front()->name != name) {
+        const AcceptedOffer& offer = offers.at(nearest.front()->name);
+        found.info.reset(fi_dupinfo(offer.offer));
+        found.grant = offer.grant;
+        found.source = {};
+    }
+    for (std::size_t other = 1; other < nearest.size(); ++other)
+        if (const AcceptedOffer& offer = offers.at(nearest[other]->name);
+            offer.grant == found.grant)
+            found.other_cards.emplace_back(fi_dupinfo(offer.offer));
+}
+
+base::Result<void> check_cards(const fi_info* list, std::span<const std::string> cards,
+                               std::string_view provider) {
+    const auto offers = offers_by_card(list);
+    for (const std::string& card : cards) {
+        if (offers.contains(card)) continue;
+        std::vector<std::string> names;
+        for (const auto& [name, offer] : offers) names.push_back(name);
+        return base::fail(
+            Status::environment,
+            "WEFT_CARDS names \"{}\", which is no network card of {} on this host; its "
+            "cards are: {}",
+            card, provider.empty() ? "libfabric" : fmt::format("provider \"{}\"", provider),
+            fmt::join(names, ", "));
+    }
+    return {};
+}
+
+}  // namespace weft::link

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// striped_port.hpp - a port over several network cards, for long puts.
+//
+// Idea     A lane is a port over one card. Short puts use the first lane, whose card is nearest.
+//          The wire cuts longer puts into pieces of facts().message_bytes_max, and each piece uses
+//          the lane with the fewest transfers in flight. So all cards carry pieces of one put.
+// Why      Cards do not order their writes among each other. Therefore lanes only serve strategies
+//          that count pieces at the target (immediates) or await the delivery of all pieces before
+//          the flag (delivery).
+// Holds    A lane sends only to the peer's lane of the same number, so that the queue of a lane has
+//          room for all peers. A peer with fewer cards uses as many lanes as it has.
+// Next     open_port.cpp, which decides; a rank with one card has a Port and none of this code.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "link/fabric/port.hpp"
+
+namespace weft::link {
+
+/// Returns the size of the pieces of a striped put. Sending a piece takes the card at least eight
+/// times as long as posting it takes the processor. Pieces are too long for staging buffers,
+/// because a copy may take as long as the transfer.
+[[nodiscard]] std::size_t piece_bytes(const ProfiledCost& cost);
+
+class StripedPort final : public FabricPort {
+  public:
+    /// `shared_keys`: a key that the first lane chooses can be used on all lanes.
+    StripedPort(std::vector<std::unique_ptr<Port>> lanes, std::size_t ranks,
+                std::size_t piece_bytes, bool shared_keys);
+
+    [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
+    [[nodiscard]] std::span<const std::byte> address() const override { return cards_; }
+    void set_peer(Rank rank, std::span<const std::byte> address) override;
+    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
+    [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const noexcept override {
+        return lanes_.front()->room_at(offset);
+    }
+    [[nodiscard]] bool warm(Rank peer) noexcept override;
+    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
+    void conceal(const RemoteRegion& region) noexcept override;
+    [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
+    [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
+    [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
+    [[nodiscard]] std::uint64_t writes() const noexcept override;
+    void cancel() noexcept override;
+    [[nodiscard]] std::size_t in_flight() const noexcept override;
+    [[nodiscard]] const base::Failure* failure() const noexcept override;
+
+  private:
+    [[nodiscard]] Port& lane_for(Rank peer, std::size_t bytes, const RemoteRegion* region) noexcept;
+
+    std::vector<std::unique_ptr<Port>> lanes_;
+    FabricFacts facts_;
+    bool shared_keys_;
+    std::vector<std::byte> cards_;          ///< see address(): the card of each lane
+    std::vector<std::uint8_t> lanes_of_;    ///< by peer: number of lanes that both ranks have
+    std::size_t next_ = 0;                  ///< lane that the next piece tries first
+    std::optional<base::Failure> failure_;  ///< invalid card of a peer
+};
+
+/// Opens a port on the card of `found`, or over several cards if long puts may use them.
+[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_on_cards(const FabricMemory& memory,
+                                                                      const FabricOptions& options,
+                                                                      Found found);
+
+}  // namespace weft::link

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: on a host with two network cards, each rank uses its nearest card, WEFT_CARDS selects
+// cards, and a card that cannot be opened is named.
+// Method: the adversary offers two cards on the PCI buses of a recorded machine of two packages.
+// libfabric runs in child processes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "link/fabric/striped_port.hpp"
+#include "tests/system/providers/fabric_job.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr const char* kFirst = "cxi-adversary0";
+constexpr const char* kSecond = "cxi-adversary1";
+
+cpu_set_t processors(int first, int second) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(first, &set);
+    CPU_SET(second, &set);
+    return set;
+}
+
+/// Returns options of a rank on a host whose ranks are on the packages 0, 1, 1, 0 and on both.
+link::FabricOptions rank_of_host(std::size_t position) {
+    const cpu_set_t first = processors(0, 1);
+    const cpu_set_t second = processors(2, 3);
+    link::FabricOptions options;
+    options.provider = "cxi";
+    options.size = 5;
+    options.one_host = true;
+    options.host = {{first, second, second, first, processors(0, 2)}, position};
+    return options;
+}
+
+/// Calls a function in a child process with the adversary as provider.
+std::string over_two_cards(const std::function<std::string()>& body) {
+    return in_child([&] {
+        ::setenv("FI_PROVIDER_PATH", ADVERSARY_FOLDER, 1);
+        ::setenv("ADVERSARY_PROFILE", ADVERSARY_PROFILES "/cxi.txt", 1);
+        ::setenv("HWLOC_XMLFILE", TWO_PACKAGES, 1);
+        return body();
+    });
+}
+
+/// Returns the domains of a rank's port, first the chosen one, or its failure.
+std::string opened(const link::FabricOptions& options) {
+    std::vector<std::byte> memory(4096);
+    auto found = link::discover(options);
+    if (!found) return found.failure().text;
+    const auto port =
+        link::open_on_cards({memory.data(), memory.size()}, options, *std::move(found));
+    if (!port) return port.failure().text;
+    return fmt::format("{} of {}", (*port)->facts().domain, (*port)->facts().cards);
+}
+
+TEST(AdversaryCards, EachRankUsesTheNearestCard) {
+    const std::string domains = over_two_cards([] {
+        std::string text;
+        for (std::size_t position = 0; position < 5; ++position)
+            text += opened(rank_of_host(position)) + "\n";
+        return text;
+    });
+    EXPECT_EQ(domains,
+              fmt::format("{0} of 2\n{1} of 2\n{1} of 2\n{0} of 2\n{0} of 2\n", kFirst, kSecond));
+}
+
+TEST(AdversaryCards, ANamedCardIsUsedAlone) {
+    const std::string domain = over_two_cards([] {
+        link::FabricOptions options = rank_of_host(0);
+        options.cards = kSecond;
+        return opened(options);
+    });
+    EXPECT_EQ(domain, fmt::format("{} of 1", kSecond));
+}
+
+TEST(AdversaryCards, AnUnknownCardIsAnErrorThatListsTheCards) {
+    const std::string failure = over_two_cards([] {
+        link::FabricOptions options = rank_of_host(0);
+        options.cards = "mlx5_0";
+        return opened(options);
+    });
+    EXPECT_EQ(failure,
+              fmt::format("WEFT_CARDS names \"mlx5_0\", which is no network card of provider "
+                          "\"cxi\" on this host; its cards are: {}, {}",
+                          kFirst, kSecond));
+}
+
+TEST(AdversaryCards, ACardThatCannotBeOpenedIsNamed) {
+    for (const char* broken : {kFirst, kSecond}) {
+        const std::string failure = over_two_cards([&] {
+            ::setenv("ADVERSARY_BREAK", broken, 1);
+            return opened(rank_of_host(0));
+        });
+        EXPECT_TRUE(failure.starts_with(
+            fmt::format("network card {} (WEFT_CARDS can name others): ", broken)))
+            << failure;
+        EXPECT_NE(failure.find("fi_domain: "), std::string::npos) << failure;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
