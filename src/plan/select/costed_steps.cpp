@@ -58,6 +58,7 @@ CostedStep CostedSteps::costed(const ExecutedStep& step) const {
         costed.busy = model.busy(step.bytes) + costed.memory;
         costed.latency = model.latency;
         costed.hold = far ? models_.far->card.held(step.bytes) : 0;
+        costed.two_way = model.two_way_time(step.bytes);
         costed.taken = model.take_in(step.bytes);
     } else {
         if (step.kind == StepKind::reduce)

@@ -28,6 +28,7 @@ struct CostedStep {
     Time memory = 0;   ///< part of a send's `busy` for bytes that the cache does not hold
     Time latency = 0;  ///< of a message that this rank sends or awaits
     Time hold = 0;     ///< of a message: time on each NIC; 0: it uses none
+    Time two_way = 0;  ///< extra time of a sent message if its receiver has one in flight
     Time taken = 0;    ///< time of the receiver for the bytes; of a wait, at most
 };
 

@@ -58,6 +58,12 @@ struct MessageModel {
     /// Extra time for each byte read or written of buffers, beyond `cache_bytes`.
     std::int64_t cold_byte_fs = 0;
     std::uint64_t cache_bytes = std::numeric_limits<std::uint64_t>::max();
+    /// Extra time of a message whose receiver has a message in flight, too, and for each byte.
+    Time two_way = 0;
+    std::int64_t two_way_byte_fs = 0;
+    std::uint32_t free_messages = 1;  ///< LogfP: messages in a row that no gap delays
+    Time pipeline = 0;                ///< LoP: see burst_time()
+    Time saturation = 0;              ///< LoP: see burst_time()
     Time mapped = 0;  ///< for each local peer's buffer that is read or written in place
     std::int64_t mapped_byte_fs = 0;         ///< for each byte copied from or to it
     std::int64_t mapped_reduce_byte_fs = 0;  ///< extra, for each byte combined there
@@ -65,6 +71,23 @@ struct MessageModel {
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
         return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs) +
                (bytes > cell_bytes ? slot : 0);
+    }
+    [[nodiscard]] bool has_two_way() const { return two_way > 0 || two_way_byte_fs > 0; }
+    /// Returns the extra time of a message if its receiver has a message in flight, too.
+    [[nodiscard]] Time two_way_time(std::uint64_t bytes) const {
+        return two_way + to_time(static_cast<std::int64_t>(bytes) * two_way_byte_fs);
+    }
+    /// Returns true if the cost of a message depends on the messages before it.
+    [[nodiscard]] bool has_bursts() const {
+        return (gap > 0 && free_messages > 1) || pipeline > 0 || saturation > 0;
+    }
+    /// Returns by how much the gap may lag behind the messages of a rank.
+    [[nodiscard]] Time slack() const { return static_cast<Time>(free_messages - 1) * gap; }
+    /// Returns the extra time of the sender for its message number n = 1, 2, ... since its last
+    /// reception: pipeline / n + saturation x (1 - 2^(1 - n)).
+    [[nodiscard]] Time burst_time(std::uint32_t n) const {
+        constexpr std::uint32_t kBits = 62;
+        return pipeline / n + saturation - (saturation >> std::min(n - 1, kBits));
     }
     /// Returns the time of a reduction. `in_place`: operands or results are in buffers
     /// of local peers.

@@ -24,14 +24,20 @@ struct ModelOption {
     const char* help;
 };
 constexpr std::array<ModelOption, ModelArguments::kOptions> kModelOptions{
-    {{"--model", "pipelined-postal", "postal, pipelined-postal, logp or loggp"},
+    {{"--model", "pipelined-postal", "postal, pipelined-postal, logp, loggp, lop or logfp"},
      {"--latency-ns", "0", "time from the end of a send to its arrival"},
      {"--issue-ns", "0", "pipelined-postal: sender time per message"},
      {"--ns-per-byte", "0", "sender time per byte"},
      {"--reduce-ns", "0", "time per received message that is combined"},
      {"--reduce-ns-per-byte", "0", "time per byte that is combined"},
-     {"--overhead-ns", "0", "logp, loggp: time at both ends per message"},
-     {"--gap-ns", "0", "logp, loggp: least time between two sends, or two receptions"}}};
+     {"--overhead-ns", "0", "logp, loggp, lop, logfp: time at both ends per message"},
+     {"--gap-ns", "0",
+      "logp, loggp, logfp: least time between the starts of two sends, or of two receptions"},
+     {"--free-messages", "1", "logfp: messages in a row that no gap delays"},
+     {"--pipeline-ns", "0", "lop: sender time of the first message in a row, 1/k of it for k"},
+     {"--saturation-ns", "0", "lop: sender time that is added to message k, x (1 - 2^(1-k))"},
+     {"--two-way-ns", "0", "extra latency of a message if its receiver has one in flight, too"},
+     {"--two-way-ns-per-byte", "0", "the same for each byte"}}};
 
 /// Converts a JSON file of `weft fit` to lines `key value`; returns other text unchanged.
 base::Result<std::string> lines_of(const std::string& text) {
@@ -56,10 +62,11 @@ Rank node_count(const plan::Machine& machine) {
 /// Sets equal costs of local and remote messages.
 void set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
     const plan::MessageModel model = lab::message_model(wire);
-    if (model.blocking || model.gap > 0)
+    if (model.blocking || model.gap > 0 || model.has_bursts() || model.has_two_way())
         fail(Status::unsupported,
              "ranks share processors only under pipelined-postal, or logp and loggp with "
-             "--gap-ns 0: elsewhere a sender holds its processor while it waits");
+             "--gap-ns 0, without two-way costs: elsewhere a sender holds its processor while it "
+             "waits");
     machine.near = {.latency = model.latency,
                     .issue = model.busy_base,
                     .receive = model.receive,

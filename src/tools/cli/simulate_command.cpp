@@ -133,13 +133,14 @@ Conditions read_conditions(const SimulateArguments& arguments, lab::CostParamete
 void check_range(const plan::MessageModel& model, const plan::VectorSize& size, double chain) {
     const double bytes = static_cast<double>(size.elements) * size.element_bytes;
     const double bytes_fs =
-        bytes *
-        static_cast<double>(model.byte_fs + model.receive_byte_fs + model.reduce_byte_fs +
-                            model.copy_byte_fs + model.unpack_byte_fs + model.mapped_byte_fs +
-                            model.mapped_reduce_byte_fs + 4 * model.cold_byte_fs);
+        bytes * static_cast<double>(model.byte_fs + model.receive_byte_fs + model.reduce_byte_fs +
+                                    model.copy_byte_fs + model.unpack_byte_fs +
+                                    model.mapped_byte_fs + model.mapped_reduce_byte_fs +
+                                    model.two_way_byte_fs + 4 * model.cold_byte_fs);
     const double each =
         static_cast<double>(model.busy_base + model.slot + model.latency + model.receive +
-                            model.gap + model.reduce + model.expose + model.mapped) +
+                            model.gap + model.reduce + model.expose + model.mapped +
+                            model.pipeline + model.saturation + model.two_way) +
         bytes_fs * 1e-3;
     if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return;
     refuse(
@@ -416,10 +417,13 @@ void write_goal(const std::string& path, const ProgramQuestion& question,
 
 /// Refuses a model without costs, because all ranks would end at once.
 void check_costs(const SimulateArguments& arguments, const lab::ModelParameters& model) {
-    const bool costs = (model.latency | model.issue | model.byte_fs | model.reduce |
-                        model.reduce_byte_fs | model.overhead | model.gap | model.turn) != 0;
-    if (costs || !arguments.model.params.empty() || !arguments.noise.empty() ||
-        !arguments.skew.empty() || !arguments.topology.empty() || !arguments.goal.empty())
+    const bool costs =
+        (model.latency | model.issue | model.byte_fs | model.reduce | model.reduce_byte_fs |
+         model.overhead | model.gap | model.turn | model.pipeline | model.saturation |
+         model.two_way | model.two_way_byte_fs) != 0;
+    if (costs || !arguments.model.params.empty() ||
+        !arguments.noise.empty() || !arguments.skew.empty() || !arguments.topology.empty() ||
+        !arguments.goal.empty())
         return;
     refuse(
         "all costs are 0: give --params infiniband-2007 (or another set or file), or "

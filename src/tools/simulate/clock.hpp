@@ -35,23 +35,36 @@ struct Clock {
     Time now = 0;
     Time send_free = 0;     ///< earliest start of the next send
     Time receive_free = 0;  ///< earliest start of the next reception
+    /// Begin and end of the rank's last messages in flight, without a pause between them.
+    Time flights_begin = 0;
+    Time flights_end = 0;
+    std::uint32_t burst = 0;  ///< messages sent since the last reception
 
     friend bool operator==(const Clock&, const Clock&) = default;
 
+    /// Returns the start of the next message.
+    [[nodiscard]] Time next_send(const MessageModel& model) const {
+        return std::max(now, send_free - model.slack());
+    }
     /// Sends one message; returns the time of its arrival.
     Time send(const MessageModel& model, Time busy, Time latency) {
-        const Time start = std::max(now, send_free);
-        send_free = start + model.gap;
-        now = start + busy;
-        if (model.blocking) return now += latency;
-        return now + latency;
+        const Time start = next_send(model);
+        send_free = std::max(send_free, start) + model.gap;
+        now = start + busy + model.burst_time(++burst);
+        const Time arrives = now + latency;
+        if (model.blocking) now = arrives;
+        if (start >= flights_end) flights_begin = start;
+        flights_end = std::max(flights_end, arrives);
+        return arrives;
     }
     /// Receives one message; returns the time at which all of it has arrived. A waiting receiver
     /// takes its bytes as they arrive; a busy one starts when it becomes free.
     Time receive(const MessageModel& model, Arrival arrival) {
-        const Time start = std::max(std::max(now, receive_free) + arrival.work, arrival.time);
-        receive_free = start + model.gap;
+        const Time free = std::max(now, receive_free - model.slack());
+        const Time start = std::max(free + arrival.work, arrival.time);
+        receive_free = std::max(receive_free, start) + model.gap;
         now = start + model.receive;
+        burst = 0;
         return start;
     }
     Time receive(const MessageModel& model, Time arrival) {

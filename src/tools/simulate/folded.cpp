@@ -420,7 +420,8 @@ base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& si
     if (surroundings.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
         return base::fail(
             Status::unsupported,
-            "stages contain neither copies nor segments in flight; use --engine generic");
+            "stages contain no copies, segments in flight, two-way costs or bursts; use --engine "
+            "generic");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology need another engine, such as structured");

@@ -402,8 +402,8 @@ class GoalRun {
         if (operation.kind == GoalKind::calc) return amount;
         const double bytes_fs = amount * static_cast<double>(model_.byte_fs);
         if (bytes_fs > plan::kFemtosecondsMax) return kTimeMax;
-        return static_cast<double>(model_.busy_base + model_.latency + model_.receive +
-                                   model_.gap) +
+        return static_cast<double>(model_.busy_base + model_.latency + model_.receive + model_.gap +
+                                   model_.pipeline + model_.saturation) +
                bytes_fs * 1e-3 + 1;
     }
 

@@ -54,7 +54,7 @@ base::Result<void> ImagePart::add(const Program& program) {
             const auto key = static_cast<std::uint32_t>(step.key);
             const auto busy = [&] {
                 return index_of(step.busy - step.memory, step.latency - models_.model.latency,
-                                step.hold, step.taken);
+                                step.hold, step.taken, step.two_way);
             };
             if (step.kind == Kind::wait && step.published) {
                 pieces_.await_cell(key, step.peer);
@@ -83,10 +83,10 @@ std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const
     return plan::elements_in(partition_, block, first) * size_.element_bytes;
 }
 
-std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
+std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work, Time two_way) {
     const auto is_at = [&](std::size_t index) {
         return times_[index] == time && delays_[index] == delay && holds_[index] == hold &&
-               works_[index] == work;
+               works_[index] == work && two_ways_[index] == two_way;
     };
     const auto mixed = static_cast<std::uint64_t>(time + 3 * delay) * 0x9e3779b97f4a7c15U;
     std::uint32_t& found = found_[mixed >> (64 - kFoundBits)];
@@ -98,6 +98,7 @@ std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
         delays_.push_back(delay);
         holds_.push_back(hold);
         works_.push_back(work);
+        two_ways_.push_back(two_way);
         has_cards_ = has_cards_ || hold > 0;
         has_works_ = has_works_ || work > 0;
     }

@@ -52,6 +52,8 @@ class ImagePart {
     [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
     /// Returns the time of the receiver for the bytes of a message, by the same index.
     [[nodiscard]] const std::vector<Time>& works() const { return works_; }
+    /// Returns the extra time of a message that crosses one of its receiver, by the same index.
+    [[nodiscard]] const std::vector<Time>& two_ways() const { return two_ways_; }
     [[nodiscard]] bool has_works() const { return has_works_; }
     /// Returns true if messages use NICs, so their order in time matters.
     [[nodiscard]] bool has_cards() const { return has_cards_; }
@@ -73,7 +75,8 @@ class ImagePart {
         lanes_.push_back({rank, lane, pieces_.rows().size()});
         pieces_.begin_lane(rank, size);
     }
-    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0);
+    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0,
+                                         Time two_way = 0);
     /// Returns the bytes of a block that starts at unit `first`.
     [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
     [[nodiscard]] const MessageModel& model() const { return models_.model; }
@@ -90,6 +93,7 @@ class ImagePart {
     std::vector<Time> delays_;
     std::vector<Time> holds_;
     std::vector<Time> works_;
+    std::vector<Time> two_ways_;
     static constexpr int kFoundBits = 6;
     /// Cache of the last indices found, by some bits of the requested values.
     std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};

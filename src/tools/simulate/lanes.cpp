@@ -26,13 +26,16 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
       ranks_(ranks),
       arrivals_(ranks_, keys_of(parts)),
       plain_(!surroundings.model.blocking && surroundings.takes_no_time_to_receive() &&
+             !surroundings.model.has_bursts() && !surroundings.model.has_two_way() &&
              surroundings.uniform() && !trace && arrivals_.dense()) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
     WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);
     places_.resize(lanes);
     now_.resize(lanes);
-    if (surroundings.model.gap > 0) free_.resize(lanes);
+    const bool two_way = surroundings.model.has_two_way();
+    if (surroundings.model.gap > 0 || two_way) clocks_.resize(lanes);
+    if (two_way) crossings_.emplace(ranks_, keys_of(parts), false);
     std::uint32_t index = 0;
     for (const ImagePart& part : parts) {
         if (part.lanes().empty()) continue;
@@ -42,7 +45,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
         waits_ += part.waits();
         views_.push_back({index, part.lanes().data(), part.pieces().rows().data(),
                           part.pieces().words().data(), part.times().data(), part.delays().data(),
-                          part.works().data()});
+                          part.works().data(), part.two_ways().data()});
         if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts));
         index += static_cast<std::uint32_t>(part.lanes().size());
     }
@@ -55,8 +58,8 @@ void Lanes::compute(Rank rank, Time time, Clock& clock) const {
     clock.now += time;
 }
 
-bool Lanes::collect(std::uint32_t index, Rank rank, const std::uint32_t* at) {
-    if (static_cast<Word>(*at & 7) == Word::receive_any) return collect_any(index, rank, at);
+bool Lanes::collect(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock) {
+    if (static_cast<Word>(*at & 7) == Word::receive_any) return collect_any(index, rank, at, clock);
     received_.clear();
     const std::uint32_t* const last = at + (*at >> 3);
     while (at < last) {
@@ -66,12 +69,13 @@ bool Lanes::collect(std::uint32_t index, Rank rank, const std::uint32_t* at) {
             if (!missing_.empty()) missing_[index] = key;
             return false;
         }
-        received_.push_back({arrival, work_of(rank, key)});
+        add_received(rank, key, arrival, clock);
     }
     return true;
 }
 
-bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at) {
+bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
+                        const Clock& clock) {
     received_.clear();
     const std::uint32_t count = *at >> 3;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -82,7 +86,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at)
                 if (!missing_.empty()) missing_[index] = key;
                 return false;
             }
-            received_.push_back({arrival, work_of(rank, key)});
+            add_received(rank, key, arrival, clock);
             continue;
         }
         const Rank owner = ahead(rank, *++at);
@@ -113,7 +117,7 @@ void Lanes::receive_shown(Rank rank, Clock& clock) {
 
 bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                     const std::uint32_t* at, Clock& clock) {
-    if (!collect(index, lane.rank, at)) return false;
+    if (!collect(index, lane.rank, at, clock)) return false;
     if (trace_)
         receive_shown(lane.rank, clock);
     else
@@ -127,7 +131,7 @@ bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wa
 
 /// Publishes a cell, which takes the time of one message. Readers see it one latency later.
 void Lanes::publish(Rank rank, std::uint32_t key, Time busy, Clock& clock) {
-    const Time begin = std::max(clock.now, clock.send_free);
+    const Time begin = clock.next_send(around_.model);
     clock.send(around_.model, busy, 0);
     if (trace_) trace_({Span::Kind::send, rank, kNoRank, begin, clock.now});
     cells_[cell(rank, key)] = clock.now;

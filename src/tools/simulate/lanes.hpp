@@ -24,6 +24,29 @@
 
 namespace weft::lab {
 
+/// Starts of messages, and their extra times if the receiver has a message in flight, too.
+class Crossings {
+  public:
+    Crossings(Rank ranks, std::uint32_t keys, bool by_rank)
+        : begins_(ranks, keys, by_rank), extras_(ranks, keys, by_rank) {}
+
+    void set(Rank target, std::uint32_t key, Time begin, Time extra) {
+        begins_.set(target, key, begin);
+        extras_.set(target, key, extra);
+    }
+    /// Returns the time at which a message that arrives alone at `time` arrives at this clock.
+    [[nodiscard]] Time arrival(const Clock& clock, Rank target, std::uint32_t key,
+                               Time time) const {
+        const bool crosses =
+            clock.flights_begin < time && begins_.find(target, key) < clock.flights_end;
+        return crosses ? time + extras_.find(target, key) : time;
+    }
+
+  private:
+    Board begins_;
+    Board extras_;
+};
+
 /// A message that leaves its sender.
 struct Departure {
     Rank source = 0;
@@ -89,6 +112,7 @@ class Lanes {
         const Time* times = nullptr;
         const Time* delays = nullptr;
         const Time* works = nullptr;
+        const Time* two_ways = nullptr;
 
         [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane, std::uint32_t place) const {
             return words + rows[lane.first + (place >> 1)];
@@ -102,12 +126,13 @@ class Lanes {
         return views_[part];
     }
     [[nodiscard]] Clock clock_of(std::uint32_t index) const {
-        if (free_.empty()) return {now_[index], 0, 0};
-        return {now_[index], free_[index].first, free_[index].second};
+        Clock clock = clocks_.empty() ? Clock{} : clocks_[index];
+        clock.now = now_[index];
+        return clock;
     }
     void set_clock(std::uint32_t index, const Clock& clock) {
         now_[index] = clock.now;
-        if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
+        if (!clocks_.empty()) clocks_[index] = clock;
     }
     /// Executes the words of a piece before its reception.
     template <class Send>
@@ -117,8 +142,13 @@ class Lanes {
     /// Receives all messages of a reception, or none if one is missing.
     bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                  const std::uint32_t* at, Clock& clock);
-    bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at);
-    bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at);
+    bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
+    bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
+    /// Adds a message to `received_`.
+    void add_received(Rank rank, std::uint32_t key, Time arrival, const Clock& clock) {
+        if (crossings_) arrival = crossings_->arrival(clock, rank, key, arrival);
+        received_.push_back({arrival, work_of(rank, key)});
+    }
     void publish(Rank rank, std::uint32_t key, Time busy, Clock& clock);
     [[nodiscard]] Time work_of(Rank rank, std::uint32_t key) const {
         return works_ ? std::max<Time>(0, works_->find(rank, key)) : 0;
@@ -144,8 +174,7 @@ class Lanes {
     std::vector<View> views_;
     std::vector<std::uint32_t> places_;  ///< by lane: twice the number of its piece, + kSent
     std::vector<Time> now_;
-    std::vector<std::pair<Time, Time>>
-        free_;  ///< by lane: when it may send and receive; empty without gaps
+    std::vector<Clock> clocks_;  ///< by lane; empty if `now_` is all that the model needs
     /// By lane: the missing key. A table of its own, because every delivery reads it.
     /// Empty before watch().
     std::vector<std::uint32_t> missing_;
@@ -157,7 +186,8 @@ class Lanes {
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<std::uint32_t> woken_;
-    std::optional<Board> works_;  ///< time of the receiver for the bytes of an arrival
+    std::optional<Board> works_;          ///< time of the receiver for the bytes of an arrival
+    std::optional<Crossings> crossings_;  ///< set for models with two-way costs
     std::vector<Arrival> received_;
 };
 
@@ -183,7 +213,7 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
         const std::uint32_t* const last = at + 3 + at[2];
         for (at += 3; at < last; ++at) {
             const Rank peer = ahead(rank, *at);
-            const Time begin = std::max(clock.now, clock.send_free);
+            const Time begin = clock.next_send(around_.model);
             const Time arrives =
                 clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
             if (trace_) {
@@ -191,6 +221,7 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
                 trace_({Span::Kind::flight, rank, peer, clock.now, arrives});
             }
             if (works_) works_->set(peer, argument, view.works[busy_index]);
+            if (crossings_) crossings_->set(peer, argument, begin, view.two_ways[busy_index]);
             send(Departure{rank, peer, argument, clock.now, arrives, busy - busy_base_});
         }
     }

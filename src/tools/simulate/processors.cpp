@@ -25,6 +25,7 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
       waiting_(ranks_, keys_of(parts), true) {
     for (const auto& [rank, start] : surroundings.starts)
         clocks_[static_cast<std::size_t>(rank)].now = start;
+    if (surroundings.model.has_two_way()) crossings_.emplace(ranks_, keys_of(parts), true);
     for (const ImagePart& part : parts) {
         if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts), true);
         raises_ += part.raises();
@@ -137,7 +138,11 @@ void Processors::take(const Possible& message, LaneState& state) {
     const Time begin = std::max(clock.now, message.time);
     const bool works = works_ && message.key != kNoKey;
     const Time work = works ? std::max<Time>(0, works_->find(rank, message.key)) : 0;
-    const Time start = clock.receive(around_.model, Arrival{message.time, work});
+    Time arrival = message.time;
+    if (crossings_ && message.key != kNoKey)
+        arrival = std::max(arrival, crossings_->arrival(clock, rank, message.key,
+                                                        arrivals_.find(rank, message.key)));
+    const Time start = clock.receive(around_.model, Arrival{arrival, work});
     show(Span::Kind::wait, rank, kNoRank, begin, start);
     show(Span::Kind::receive, rank, kNoRank, start, clock.now);
     if (--state.left > 0) return;
@@ -161,7 +166,7 @@ void Processors::publish(LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
     const std::uint64_t place = cell(rank, *state.at >> 3);
-    const Time begin = std::max(clock.now, clock.send_free);
+    const Time begin = clock.next_send(around_.model);
     const Time busy = state.part->times()[state.at[1]];
     clock.send(around_.model, busy, 0);
     state.at += 2;
@@ -182,12 +187,13 @@ Departure Processors::send_next(LaneState& state) {
     const Rank peer = ahead(rank, *state.run);
     const Time busy = state.part->times()[state.at[1]];
     const std::uint32_t key = *state.at >> 3;
-    const Time begin = std::max(clock.now, clock.send_free);
+    const Time begin = clock.next_send(around_.model);
     const Time delay = state.part->delays()[state.at[1]];
     const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
     show(Span::Kind::send, rank, peer, begin, clock.now);
     show(Span::Kind::flight, rank, peer, clock.now, arrives);
     if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
+    if (crossings_) crossings_->set(peer, key, begin, state.part->two_ways()[state.at[1]]);
     ++state.run;
     if (--state.left == 0) {
         state.at = state.run;

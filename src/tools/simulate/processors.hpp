@@ -136,6 +136,7 @@ class Processors {
     Board waiting_;  ///< lane that waits for an arrival
     /// Time of the receiver for the bytes of an arrival.
     std::optional<Board> works_;
+    std::optional<Crossings> crossings_;  ///< set for models with two-way costs
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<Flight> flights_;

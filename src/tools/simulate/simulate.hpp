@@ -43,7 +43,7 @@ struct Surroundings {
     /// Returns true if the model has costs that stages do not show.
     [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
         return model.copy_byte_fs > 0 || model.unpacks(vector_bytes) || model.receive_byte_fs > 0 ||
-               model.is_cold(vector_bytes);
+               model.is_cold(vector_bytes) || model.has_two_way() || model.has_bursts();
     }
     [[nodiscard]] Time latency(Rank source, Rank target) const {
         return uniform() ? model.latency : network->latency(source, target);

@@ -77,7 +77,9 @@ class ImageSteps {
         busy_ = kUnknown;
     }
     [[nodiscard]] std::uint32_t busy() {
-        if (busy_ == kUnknown) busy_ = part_->index_of(part_->model().busy(busy_bytes_));
+        if (busy_ == kUnknown)
+            busy_ = part_->index_of(part_->model().busy(busy_bytes_), 0, 0, 0,
+                                    part_->model().two_way_time(busy_bytes_));
         return busy_;
     }
     [[nodiscard]] std::uint32_t combine_for(std::uint64_t bytes, std::uint32_t operands) {

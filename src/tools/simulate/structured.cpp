@@ -258,7 +258,8 @@ base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize
     if (surroundings.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
         return base::fail(
             Status::unsupported,
-            "stages contain neither copies nor segments in flight; use --engine generic");
+            "stages contain no copies, segments in flight, two-way costs or bursts; use --engine "
+            "generic");
     if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");

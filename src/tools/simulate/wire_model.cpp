@@ -13,10 +13,9 @@ struct Name {
     std::string_view text;
 };
 constexpr std::array kNames = {
-    Name{WireModel::postal, "postal"},
-    Name{WireModel::pipelined_postal, "pipelined-postal"},
-    Name{WireModel::logp, "logp"},
-    Name{WireModel::loggp, "loggp"},
+    Name{WireModel::postal, "postal"}, Name{WireModel::pipelined_postal, "pipelined-postal"},
+    Name{WireModel::logp, "logp"},     Name{WireModel::loggp, "loggp"},
+    Name{WireModel::lop, "lop"},       Name{WireModel::logfp, "logfp"},
 };
 
 }  // namespace
@@ -24,8 +23,9 @@ constexpr std::array kNames = {
 base::Result<WireModel> parse_wire_model(std::string_view text) {
     const auto found = std::ranges::find(kNames, text, &Name::text);
     if (found != kNames.end()) return found->model;
-    return base::fail(Status::argument,
-                      "unknown model '{}'; expected postal, pipelined-postal, logp or loggp", text);
+    return base::fail(
+        Status::argument,
+        "unknown model '{}'; expected postal, pipelined-postal, logp, loggp, lop or logfp", text);
 }
 
 std::string_view name_of(WireModel model) {
@@ -35,7 +35,9 @@ std::string_view name_of(WireModel model) {
 plan::MessageModel message_model(const ModelParameters& parameters) {
     plan::MessageModel model{.latency = parameters.latency,
                              .reduce = parameters.reduce,
-                             .reduce_byte_fs = parameters.reduce_byte_fs};
+                             .reduce_byte_fs = parameters.reduce_byte_fs,
+                             .two_way = parameters.two_way,
+                             .two_way_byte_fs = parameters.two_way_byte_fs};
     switch (parameters.model) {
         case WireModel::postal:
             model.byte_fs = parameters.byte_fs;
@@ -49,9 +51,18 @@ plan::MessageModel message_model(const ModelParameters& parameters) {
             model.byte_fs = parameters.byte_fs;
             [[fallthrough]];
         case WireModel::logp:
+        case WireModel::logfp:
+        case WireModel::lop:
             model.busy_base = parameters.overhead;
             model.receive = parameters.overhead;
+            if (parameters.model == WireModel::lop) {
+                model.pipeline = parameters.pipeline;
+                model.saturation = parameters.saturation;
+                break;
+            }
             model.gap = parameters.gap;
+            if (parameters.model == WireModel::logfp)
+                model.free_messages = static_cast<std::uint32_t>(parameters.free_messages);
             break;
     }
     return model;

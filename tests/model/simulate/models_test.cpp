@@ -76,6 +76,80 @@ TEST(Models, LogPAppliesTheGapAtBothEnds) {
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
+/// Returns the time of a broadcast to ranks 1 .. size - 1, in order.
+Time flat(const ModelParameters& parameters, Rank size) {
+    return generic({.collective = "broadcast",
+                    .spec = "flat",
+                    .request = {.size = size, .root = 0, .elements = 100}},
+                   with(parameters))
+        .makespan;
+}
+Time central(const ModelParameters& parameters, Rank size) {
+    return generic({.collective = "barrier", .spec = "central", .request = {.size = size}},
+                   with(parameters))
+        .makespan;
+}
+
+TEST(Models, LogfPSendsSomeMessagesWithoutAGap) {
+    ModelParameters parameters{.model = WireModel::logfp,
+                               .latency = 6'000,
+                               .overhead = 2'000,
+                               .gap = 4'000,
+                               .free_messages = 3};
+    // n messages: L + 2o + max((n - 1) o, (n - f) g).
+    EXPECT_EQ(flat(parameters, 4), 6'000 + 2 * 2'000 + 2 * 2'000);
+    EXPECT_EQ(flat(parameters, 6), 6'000 + 2 * 2'000 + 4 * 2'000);
+    EXPECT_EQ(flat(parameters, 8), 6'000 + 2 * 2'000 + (7 - 3) * 4'000);
+    parameters.free_messages = 1;
+    const Time as_logfp = flat(parameters, 8);
+    parameters.model = WireModel::logp;
+    EXPECT_EQ(as_logfp, flat(parameters, 8));
+}
+
+TEST(Models, LoPChargesPipeliningProcessingAndSaturation) {
+    const ModelParameters parameters{.model = WireModel::lop,
+                                     .latency = 6'000,
+                                     .overhead = 2'000,
+                                     .pipeline = 3'000,
+                                     .saturation = 800};
+    // Message k: 2000 + 3000 / k + 800 (1 - 2^(1 - k)).
+    const Time three = 5'000 + 3'900 + 3'600;
+    EXPECT_EQ(flat(parameters, 4), three + 6'000 + 2'000);
+    EXPECT_EQ(flat(parameters, 8), three + 3'450 + 3'350 + 3'275 + 3'216 + 6'000 + 2'000);
+    // Rank 0 receives three messages, and then sends three as if they were its first.
+    EXPECT_EQ(central(parameters, 4), (5'000 + 6'000 + 3 * 2'000) + three + 6'000 + 2'000);
+}
+
+TEST(Models, AMessageThatCrossesAnotherOneTakesLonger) {
+    // 100 elements: 1.8 us in one direction, 2.7 us if the receiver has a message in flight.
+    const Surroundings around = with({.model = WireModel::postal,
+                                      .latency = 1'000'000,
+                                      .two_way = 500'000,
+                                      .byte_fs = 1'000'000,
+                                      .two_way_byte_fs = 500'000});
+    const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
+        const Question question{
+            .collective = collective,
+            .spec = spec,
+            .request = {.size = size, .root = root, .elements = 100, .element_bytes = 8}};
+        const Outcome outcome = generic(question, around);
+        expect_equal(events(question, around), outcome, spec);
+        return outcome.makespan;
+    };
+    const Time one = 1'800'000;
+    const Time both = 2'700'000;
+    EXPECT_EQ(time("broadcast", "binomial", 8, 0), 3 * one);
+    EXPECT_EQ(time("reduce", "binomial", 8, 0), 3 * one);
+    EXPECT_EQ(time("allreduce", "reduce-broadcast", 8, kNoRank), 6 * one);
+    EXPECT_EQ(time("allreduce", "a2,a2,a2", 8, kNoRank), 3 * both);
+    EXPECT_EQ(time("allgather", "ring", 4, kNoRank), 3 * (1'200'000 + 600'000));
+    // Rank 2 sends before rank 1 has received from rank 0, so that no messages cross.
+    EXPECT_EQ(time("allreduce", "c2m2,a2,e2m2", 3, kNoRank), 3 * one);
+    const Stages stages = stages_of({.spec = "a2", .request = {.size = 2, .elements = 1}});
+    EXPECT_FALSE(simulate_structured(stages, {}, around).ok());
+    EXPECT_FALSE(simulate_folded(stages, {}, around).ok());
+}
+
 /// A waiting receiver handles bytes as they arrive; a rank that is sending handles them afterwards.
 TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
     Surroundings setup;

@@ -180,6 +180,30 @@ class Simulate(unittest.TestCase):
                                 "--bytes", "1K")["makespan_ns"]
         self.assertLess(makespan("a24,a4"), makespan("a4,a24"))
 
+    def test_messages_that_cross_take_longer(self):
+        postal = ("--model", "postal", "--latency-ns", "1000", "--ns-per-byte", "1", "--two-way-ns", "500",
+                  "--two-way-ns-per-byte", "0.5", "--bytes", "800")
+        for spec, makespan in (("reduce-broadcast", 6 * 1800), ("a2,a2,a2", 3 * 2700)):
+            found = self.outcome("allreduce", "--algorithm", spec, "--ranks", "8", *postal)
+            self.assertEqual((found["makespan_ns"], found["engine"]), (makespan, "generic"))
+            with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+                file.write("model postal\nlatency_ns 1000\nns_per_byte 1\ntwo_way_ns 500\ntwo_way_ns_per_byte 0.5\n")
+                file.flush()
+                cost = answer(self, "cost", "allreduce", "--algorithm", spec, "--ranks", "8", "--bytes", "800",
+                              "--params", file.name)
+                self.assertAlmostEqual(cost["time_us"], makespan / 1000, places=9)
+        check_refusals(self, ((("--engine", "folded"), "two-way costs"),), "simulate", "allreduce", "--algorithm",
+                       "a2", "--ranks", "2", *postal)
+
+    def test_models_of_infiniband_charge_runs_of_messages(self):
+        call = ("broadcast", "--algorithm", "flat", "--latency-ns", "6", "--overhead-ns", "2")
+        for ranks, logfp, lop in ((4, 14, 20.5), (8, 26, 33.791)):
+            for more, makespan in ((("logfp", "--gap-ns", "4", "--free-messages", "3"), logfp),
+                                   (("lop", "--pipeline-ns", "3", "--saturation-ns", "0.8"), lop)):
+                found = self.outcome(*call, "--ranks", str(ranks), "--model", *more)
+                self.assertEqual((found["makespan_ns"], found["model"]), (makespan, more[0]), ranks)
+        check_refusals(self, ((("--free-messages", "0"), "--free-messages"),), "simulate", *call, "--ranks", "4")
+
     def test_timelines_are_written(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("line.svg", "line.json"):

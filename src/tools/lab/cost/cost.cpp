@@ -119,7 +119,8 @@ base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
         return cost;
     }
     around.model = message_model(parameters.wire);
-    if (programs.stages != nullptr && !programs.stages->interleaves)
+    if (programs.stages != nullptr && !programs.stages->interleaves &&
+        !around.needs_steps(size.elements * size.element_bytes))
         return count(*programs.stages, size, around);
     return count(programs, size, around);
 }

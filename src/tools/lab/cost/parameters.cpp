@@ -45,11 +45,18 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                       {"issue_ns", &wire.issue},
                                       {"overhead_ns", &wire.overhead},
                                       {"gap_ns", &wire.gap},
+                                      {"pipeline_ns", &wire.pipeline},
+                                      {"saturation_ns", &wire.saturation},
+                                      {"two_way_ns", &wire.two_way},
                                       {"turn_ns", &wire.turn},
                                       {"reduce_ns", &wire.reduce}})
         if (key == name) return keep(base::parse_nanoseconds(value), *field);
     if (key == "model") return keep(parse_wire_model(value), wire.model);
     if (key == "ns_per_byte") return keep(base::parse_nanoseconds_per_byte(value), wire.byte_fs);
+    if (key == "two_way_ns_per_byte")
+        return keep(base::parse_nanoseconds_per_byte(value), wire.two_way_byte_fs);
+    if (key == "free_messages")
+        return keep(base::parse_count(value, {.min = 1, .max = 1'000'000}), wire.free_messages);
     if (key == "reduce_ns_per_byte")
         return keep(base::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
     if (key == "message_pj") return keep(parse_amount(value), parameters.message_pj);

@@ -39,10 +39,8 @@ struct CostParameters {
 [[nodiscard]] base::Result<void> set_parameter(CostParameters& parameters, std::string_view key,
                                                std::string_view value);
 
-/// Parses lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns,
-/// gap_ns, turn_ns, ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w,
-/// descriptor_bytes, and for machines with local and remote costs those of
-/// plan/select/measured_costs.cpp. A failure names the line.
+/// Parses lines `key value`; # starts a comment. Keys: those of set_parameter() and, for machines
+/// with local and remote costs, those of plan/select/measured_costs.cpp. A failure names the line.
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 
