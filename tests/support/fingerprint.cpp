@@ -202,6 +202,8 @@ class Run {
                 return check(fail("publishes a cell: programs must not be localized"));
             case StepKind::flush:
             case StepKind::loop:
+            case StepKind::sleep:
+            case StepKind::compute:
                 break;
         }
         return Outcome::done;

@@ -34,6 +34,10 @@ enum class StepKind : std::uint8_t {
     copy,  ///< `target` = `source`
     /// Run the next `signal` steps once for each segment 0 .. segments-1, or `operands` times.
     loop,
+    // The rank sleeps or computes for `signal` nanoseconds. Only programs written by hand have
+    // these steps. The simulator gives them time; the engine and the verifier pass over them.
+    sleep,
+    compute,
 };
 
 struct Step {
@@ -43,7 +47,8 @@ struct Step {
     /// and nothing if s < L. A signal with lag L raises nothing in the last L segments.
     std::uint16_t lag = 0;
     Rank peer = kNoRank;       ///< put, signal, expose: target; wait: sender
-    std::uint32_t signal = 0;  ///< number of slot and signal; loop: number of steps in the body
+    std::uint32_t signal = 0;  ///< number of slot and signal; loop: number of steps in the body;
+                               ///< sleep, compute: nanoseconds
     /// `reduce`: number of operands, each with source.count / operands blocks. `loop`: iterations
     /// (0: one for each segment).
     std::uint32_t operands = 0;

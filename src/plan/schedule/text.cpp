@@ -100,6 +100,11 @@ void print_step(Out out, const Program& program, const Step& step) {
             fmt::format_to(out, "loop");
             if (step.operands != 0) fmt::format_to(out, " {}", step.operands);
             break;
+        case StepKind::sleep:
+        case StepKind::compute:
+            fmt::format_to(out, "{} {} ns", step.kind == StepKind::sleep ? "sleep" : "compute",
+                           step.signal);
+            break;
     }
     if ((step.flags & kWritten) != 0) fmt::format_to(out, " for writing");
     if ((step.flags & kShared) != 0) fmt::format_to(out, " shared");

@@ -26,6 +26,7 @@
 //          - `expose to P slot K from BLOCK [for writing]`, `publish slot K [from BLOCKS]`.
 //          - `wait from P slot K`, `flush`.
 //          - `reduce BLOCKS, .. = BLOCKS, BLOCKS, ..` (targets = operands), `copy BLOCKS = BLOCKS`.
+//          - `sleep 700 ns`, `compute 700 ns`: the rank does nothing else (simulator only).
 //          - `loop` or `loop 5` (iterations) .. `end`.
 //          - `lane` starts another lane.
 //          - Options after a step: `shared`, `published`, `lag L`.

@@ -316,10 +316,15 @@ class Parser {
         } else if (word == "reduce" || word == "copy") {
             step.kind = word == "reduce" ? StepKind::reduce : StepKind::copy;
             if (!targets(step) || !expect("=") || !operands(step)) return false;
+        } else if (word == "sleep" || word == "compute") {
+            step.kind = word == "sleep" ? StepKind::sleep : StepKind::compute;
+            if (!number(step.signal, "a number of nanoseconds") || !expect("ns")) return false;
         } else {
             --next_;
             return expected(
-                "put, signal, expose, publish, wait, flush, reduce, copy, loop, end, lane or rank");
+                "put, signal, expose, publish, wait, flush, reduce, copy, sleep, compute, loop, "
+                "end, "
+                "lane or rank");
         }
         if (!step_options(step)) return false;
         program_.steps.push_back(step);

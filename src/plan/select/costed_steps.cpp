@@ -63,7 +63,7 @@ CostedStep CostedSteps::costed(const ExecutedStep& step) const {
     } else {
         if (step.kind == StepKind::reduce)
             costed.busy = local.combine(step.bytes, step.operands, step.mapped_vectors > 0);
-        costed.busy += memory + local.touch(step.mapped_vectors, step.mapped_bytes) +
+        costed.busy += step.pause + memory + local.touch(step.mapped_vectors, step.mapped_bytes) +
                        local.copy(step.own_bytes) + remote().unpack(step.unpacked_bytes);
     }
     return costed;

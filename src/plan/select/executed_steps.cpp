@@ -162,6 +162,7 @@ ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const 
     const std::uint32_t raised =
         waits ? segment - std::min<std::uint32_t>(segment, step.lag) : segment;
     executed.key = std::uint64_t{step.signal} * program_.segments + raised;
+    if (step.kind > StepKind::loop) executed.pause = step.signal * kPicosecondsPerNanosecond;
     // An exposed block is named, not sent.
     if ((executed.message && step.kind != StepKind::expose) || reduces)
         executed.bytes = element_bytes_ * elements_of(program_, partition_, step.source, segment,

@@ -31,6 +31,7 @@ struct ExecutedStep {
     bool lagged = false;         ///< wait for a credit of an earlier iteration
     std::uint32_t segment = 0;   ///< iteration of a loop
     bool shared = false;         ///< message that may be published instead (StepFlags)
+    Time pause = 0;              ///< of a step that sleeps or computes
     std::uint64_t bytes = 0;     ///< of a message, or of one operand
     std::uint64_t room = 0;      ///< of a wait: most bytes that the message can carry
     std::uint32_t operands = 0;  ///< operands of a reduction

@@ -88,6 +88,8 @@ StepOutcome Execution::step(std::uint32_t lane, const Step& step) {
         case StepKind::copy:
             return check(reduce(site, step));
         case StepKind::loop:
+        case StepKind::sleep:
+        case StepKind::compute:
             break;
     }
     return StepOutcome::done;

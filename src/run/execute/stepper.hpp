@@ -172,6 +172,9 @@ class Stepper {
             case plan::StepKind::loop:
                 lane.open_loop(step.number, step.operands);
                 break;
+            case plan::StepKind::sleep:
+            case plan::StepKind::compute:
+                break;
         }
         if (progress == Progress::advanced) lane.next(op.program->segments);
         return progress;
@@ -196,7 +199,7 @@ class Stepper {
                 std::uint64_t begin_ns) {
         const BoundStep& step = op.program->steps[lane.at];
         const bool waits = step.kind == plan::StepKind::wait;
-        if (step.kind == plan::StepKind::loop) return;
+        if (step.kind >= plan::StepKind::loop) return;
         if (waits ? lane.skips_wait(step.lag) : lane.skips_signal(step.lag)) return;
         const TeamState& team = *op.team;
         RecordedEvent event{.begin_ns = begin_ns,

@@ -10,9 +10,12 @@
 #include <numeric>
 
 #include "base/element_types.hpp"
+#include "base/read_file.hpp"
 #include "base/suggestion.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/step.hpp"
+#include "plan/schedule/text.hpp"
+#include "plan/verify/form.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {
@@ -328,6 +331,40 @@ ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max)
     return ProgramQuestion{collective, std::move(spec), request, std::move(counted)};
 }
 
+std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
+                                         const std::string& file) {
+    if (!arguments.algorithm.empty()) refuse("--program and --algorithm exclude each other");
+    const auto text = need(base::read_file(file, kTextBytesMax), "--program");
+    auto programs = need(plan::parse_programs(text), file);
+    if (programs.empty()) refuse("--program: {} holds no program", file);
+    const auto found = static_cast<Rank>(programs.size());
+    if (const Rank stated = programs.front().size; stated != found)
+        refuse("--program: {} says 'ranks {}', but holds the programs of {}", file, stated, found);
+    const std::string& collective = programs.front().collective;
+    const auto& traits = known_collective(arguments.collective);
+    if (!collective.empty() && collective != traits.name &&
+        collective != collectives::traits_of(traits.even).name)
+        refuse("{} asked for, but {} holds programs of {}", arguments.collective, file, collective);
+    if (arguments.ranks && *arguments.ranks != found)
+        refuse("--ranks: {} given, but {} holds the programs of {}", *arguments.ranks, file, found);
+    return programs;
+}
+
+ProgramQuestion read_given(const ProgramArguments& arguments, const std::string& file) {
+    auto programs = read_programs(arguments, file);
+    if (const auto wrong = plan::malformed(programs); !wrong.empty())
+        refuse("--program: {}: {}", file, wrong);
+    auto request = read_request(arguments, static_cast<Rank>(programs.size()));
+    const auto& traits = known_collective(arguments.collective);
+    const std::string collective(collectives::traits_of(traits.even).name);
+    request.elements =
+        collectives::contract(collective).vector_elements(request.size, request.elements);
+    const std::string& name = programs.front().algorithm;
+    ProgramQuestion question{collective, {.name = name.empty() ? file : name}, request};
+    question.given = std::make_shared<const std::vector<plan::Program>>(std::move(programs));
+    return question;
+}
+
 ProgramQuestion for_models(ProgramQuestion question) {
     if (!question.is_pairwise()) return question;
     const CountedCall& call = *question.counted;
@@ -345,12 +382,15 @@ ProgramQuestion for_models(ProgramQuestion question) {
 }
 
 base::Result<plan::Stages> stages_of(const ProgramQuestion& question) {
+    if (question.given != nullptr)
+        return base::fail(Status::unsupported, "programs of a file have no stages");
     if (question.counted != nullptr || question.neighbors != nullptr)
         return base::fail(Status::unsupported, "only calls with equal blocks have stages");
     return collectives::generate_stages(question.collective, question.spec, question.request);
 }
 
 base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank) {
+    if (question.given != nullptr) return question.given->at(static_cast<std::size_t>(rank));
     if (question.is_pairwise()) return question.counted->program(rank);
     if (question.neighbors != nullptr)
         return collectives::generate_neighbors({.stencil = &question.neighbors->stencil,

@@ -98,6 +98,8 @@ struct ProgramQuestion {
     std::shared_ptr<const CountedCall> counted = nullptr;  ///< only for a v-collective
     /// Only for a neighborhood collective; `spec` is then not used.
     std::shared_ptr<const NeighborCall> neighbors = nullptr;
+    /// Programs of a file, which replace generated ones.
+    std::shared_ptr<const std::vector<plan::Program>> given = nullptr;
 
     /// Returns true if only sender and receiver have a message's count.
     [[nodiscard]] bool is_pairwise() const {
@@ -119,6 +121,13 @@ struct ProgramQuestion {
 /// ranks_max: limit of --ranks. With --layout or a v-collective it is kListedRanksMax.
 [[nodiscard]] ProgramQuestion read_question(const ProgramArguments& arguments,
                                             Rank ranks_max = kListedRanksMax);
+
+/// Reads the programs of all ranks in text form. They must be of the collective and of --ranks.
+[[nodiscard]] std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
+                                                       const std::string& file);
+/// Returns a question whose programs are those of the file.
+[[nodiscard]] ProgramQuestion read_given(const ProgramArguments& arguments,
+                                         const std::string& file);
 
 [[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
 /// Throws an Error if the programs have too many steps to keep.

@@ -35,10 +35,10 @@ struct ShowArguments {
 constexpr Rank kPictureRanksMax = 1024;
 
 // Names and colours of steps, by plan::StepKind.
-constexpr std::array kKinds{"put",   "signal", "expose", "publish", "wait",
-                            "flush", "reduce", "copy",   "loop"};
-constexpr std::array kFills{"#cfe0f2", "#cfe0f2", "#cfe0f2", "#cfe0f2", "#eeeeee",
-                            "#ffffff", "#f6dcc0", "#f6dcc0", "#ffffff"};
+constexpr std::array kKinds{"put",    "signal", "expose", "publish", "wait",   "flush",
+                            "reduce", "copy",   "loop",   "sleep",   "compute"};
+constexpr std::array kFills{"#cfe0f2", "#cfe0f2", "#cfe0f2", "#cfe0f2", "#eeeeee", "#ffffff",
+                            "#f6dcc0", "#f6dcc0", "#ffffff", "#eeeeee", "#f6dcc0"};
 
 std::size_t index_of(plan::StepKind kind) {
     return static_cast<std::size_t>(kind);

@@ -41,6 +41,7 @@ struct SimulateArguments {
     ProgramArguments programs;
     ModelArguments model;
     MachineArguments machine;
+    std::string program;
     std::string noise;
     std::uint64_t seed = 1;
     std::string skew;
@@ -421,7 +422,7 @@ void check_costs(const SimulateArguments& arguments, const lab::ModelParameters&
         (model.latency | model.issue | model.byte_fs | model.reduce | model.reduce_byte_fs |
          model.overhead | model.gap | model.turn | model.pipeline | model.saturation |
          model.two_way | model.two_way_byte_fs) != 0;
-    if (costs || !arguments.model.params.empty() ||
+    if (costs || !arguments.program.empty() || !arguments.model.params.empty() ||
         !arguments.noise.empty() || !arguments.skew.empty() || !arguments.topology.empty() ||
         !arguments.goal.empty())
         return;
@@ -436,7 +437,9 @@ int simulate(const SimulateArguments& arguments) {
         refuse("--timeline: {} must end in .svg or .json", arguments.timeline);
     // The folded engine keeps no data for single ranks.
     const ProgramQuestion question =
-        for_models(read_question(arguments.programs, std::numeric_limits<Rank>::max()));
+        arguments.program.empty()
+            ? for_models(read_question(arguments.programs, std::numeric_limits<Rank>::max()))
+            : read_given(arguments.programs, arguments.program);
     const lab::CostParameters parameters = read_model(arguments.model);
     const lab::ModelParameters& model = parameters.wire;
     check_costs(arguments, model);
@@ -462,6 +465,8 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
     const auto add = [&](const char* name, std::string& value, const char* help) {
         add_option(*command, name, value, help);
     };
+    add("--program", arguments->program,
+        "programs of all ranks in text form, such as `weft show` prints, instead of --algorithm");
     add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
     add_option(*command, "--seed", arguments->seed, "seed of the noise");
     add("--skew", arguments->skew, "RANK:NS,...: ranks that start late, and by how much");

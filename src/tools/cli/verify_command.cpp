@@ -46,36 +46,17 @@ void set_root(const VerifyArguments& arguments, std::vector<plan::Program>& prog
     for (plan::Program& program : programs) program.root = given.value_or(0);
 }
 
-std::vector<plan::Program> read_programs(const VerifyArguments& arguments) {
-    if (!arguments.programs.algorithm.empty())
-        refuse("--program and --algorithm exclude each other");
-    const auto text = need(base::read_file(arguments.file, kTextBytesMax), "--program");
-    auto programs = need(plan::parse_programs(text), arguments.file);
-    if (programs.empty()) refuse("--program: {} holds no program", arguments.file);
-    const auto found = static_cast<Rank>(programs.size());
-    if (const Rank stated = programs.front().size; stated != found)
-        refuse("--program: {} says 'ranks {}', but holds the programs of {}", arguments.file,
-               stated, found);
-    const std::string& collective = programs.front().collective;
-    const auto& traits = *collectives::find_collective(arguments.programs.collective);
-    if (!collective.empty() && collective != traits.name &&
-        collective != collectives::traits_of(traits.even).name)
-        refuse("{} asked for, but {} holds programs of {}", arguments.programs.collective,
-               arguments.file, collective);
-    set_root(arguments, programs);
-    if (arguments.programs.ranks && *arguments.programs.ranks != found)
-        refuse("--ranks: {} given, but {} holds the programs of {}", *arguments.programs.ranks,
-               arguments.file, found);
-    return programs;
-}
-
 std::vector<plan::Program> programs_of(const VerifyArguments& arguments) {
     const ProgramArguments& programs = arguments.programs;
     if (is_neighborhood(programs.collective)) {
         if (!arguments.file.empty())
             refuse("--program is not valid with {}, expected --grid", programs.collective);
     } else {
-        if (!arguments.file.empty()) return read_programs(arguments);
+        if (!arguments.file.empty()) {
+            auto given = read_programs(programs, arguments.file);
+            set_root(arguments, given);
+            return given;
+        }
         const auto& traits = *collectives::find_collective(programs.collective);
         if (programs.algorithm.empty() && !traits.has_pairwise_counts())
             refuse("--algorithm or --program is missing; weft list has the algorithms");

@@ -86,6 +86,8 @@ class RankWriter {
             write_message("send", "to", step, step.bytes);
         else if (step.kind == plan::StepKind::reduce)
             write_calc(model_.combine(step.bytes, step.operands));
+        else
+            write_calc(step.pause);
     }
 
     void write_message(std::string_view verb, std::string_view word, const plan::ExecutedStep& step,

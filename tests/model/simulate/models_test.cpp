@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units.hpp"
+#include "plan/schedule/text.hpp"
 #include "simulated_call.hpp"
 
 namespace weft::lab::test {
@@ -148,6 +149,22 @@ TEST(Models, AMessageThatCrossesAnotherOneTakesLonger) {
     const Stages stages = stages_of({.spec = "a2", .request = {.size = 2, .elements = 1}});
     EXPECT_FALSE(simulate_structured(stages, {}, around).ok());
     EXPECT_FALSE(simulate_folded(stages, {}, around).ok());
+}
+
+TEST(Models, RanksSleepAndComputeForTheStatedTime) {
+    const auto programs = parse_programs(
+        "rank 0\n sleep 700 ns\n put to 1 slot 0 from input\n"
+        "rank 1\n compute 10 ns\n wait from 0 slot 0\n compute 20 ns\n");
+    ASSERT_TRUE(programs.ok()) << programs.failure().text;
+    const Surroundings setup = paper();
+    const SimulatedCall call{.request = {.elements = 1, .element_bytes = 8}};
+    const ImagePart part = image_of(*programs, call, setup);
+    for (const auto& outcome :
+         {simulate_generic({&part, 1}, setup), simulate_events({&part, 1}, setup)}) {
+        ASSERT_TRUE(outcome.ok()) << outcome.failure().text;
+        EXPECT_EQ(outcome->earliest_finish, 700'000 + 103'200);
+        EXPECT_EQ(outcome->makespan, 700'000 + 103'200 + 500'000 + 20'000);
+    }
 }
 
 /// A waiting receiver handles bytes as they arrive; a rank that is sending handles them afterwards.

@@ -204,6 +204,38 @@ class Simulate(unittest.TestCase):
                 self.assertEqual((found["makespan_ns"], found["model"]), (makespan, more[0]), ranks)
         check_refusals(self, ((("--free-messages", "0"), "--free-messages"),), "simulate", *call, "--ranks", "4")
 
+    def test_programs_of_a_file_sleep_and_compute(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "programs.txt")
+            call = ("allreduce", "--algorithm", "m1g2a3,n1g3a2", "--ranks", "7")
+            shown = weft("show", *call).stdout
+            with open(path, "w") as file:
+                file.write(shown)
+            given = ("allreduce", "--program", path, *MODEL)
+            same = self.outcome(*given)
+            self.assertEqual((same["algorithm"], same["makespan_ns"]),
+                             (call[2], self.outcome(*call, *MODEL)["makespan_ns"]))
+            self.assertEqual(answer(self, "verify", *given[:3])["valid"], True)
+            for word in ("sleep", "compute"):
+                with open(path, "w") as file:
+                    file.write(shown.replace("\nrank 3\n", f"\nrank 3\n  {word} 5000 ns\n"))
+                for engine in ("generic", "events"):
+                    slow = self.outcome(*given, "--engine", engine)
+                    self.assertEqual(slow["makespan_ns"],
+                                     self.outcome(*call, *MODEL, "--skew", "3:5000")["makespan_ns"])
+                goal = os.path.join(folder, "program.goal")
+                self.outcome(*given, "--goal", goal)
+                self.assertEqual(answer(self, "goal", goal, *MODEL)["makespan_ns"], slow["makespan_ns"])
+                self.assertEqual(answer(self, "verify", *given[:3])["valid"], True)
+                shown_again = answer(self, "show", *call)["programs"][3]["steps"][0]["text"]
+                self.assertNotIn(word, shown_again)
+            check_refusals(self, ((("--engine", "folded"), "programs of a file have no stages"),
+                                  (("--algorithm", "a7"), "exclude each other"),
+                                  (("--ranks", "8"), "--ranks: 8 given")), "simulate", *given)
+            with open(path, "w") as file:
+                file.write("rank 0\n  put to 5 slot 0 from input\n")
+            check_refusals(self, (((), "rank 5 of 1"),), "simulate", *given)
+
     def test_timelines_are_written(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("line.svg", "line.json"):

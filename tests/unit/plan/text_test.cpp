@@ -109,6 +109,16 @@ TEST(Text, PairwiseProgramsAreReadBackEqual) {
     expect_round_trip({canonical(std::move(build).finish())});
 }
 
+TEST(Text, StepsThatTakeTimeAreReadBackEqual) {
+    const auto programs = parse_programs("rank 0\n sleep 700 ns\n compute 4294967295 ns\n");
+    ASSERT_TRUE(programs.ok()) << programs.failure().text;
+    EXPECT_EQ(programs->front().steps[0], (Step{.kind = StepKind::sleep, .signal = 700}));
+    EXPECT_EQ(programs->front().steps[1], (Step{.kind = StepKind::compute, .signal = ~0U}));
+    expect_round_trip(*programs);
+    EXPECT_FALSE(parse_programs("rank 0\n sleep 4294967296 ns\n").ok());
+    EXPECT_FALSE(parse_programs("rank 0\n sleep 7\n").ok());
+}
+
 TEST(Text, LanesMayBeEmptyAndHeadersMayDiffer) {
     std::vector<Program> programs = test::dissemination_barrier(3);
     programs[1].lanes.push_back({static_cast<std::uint32_t>(programs[1].steps.size()), 0});
@@ -201,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'70000'"},
         Mistake{"rank 0\n  locale",
                 "line 2, column 3: expected put, signal, expose, publish, wait, flush, reduce, "
-                "copy, loop, end, lane or rank, found 'locale'"},
+                "copy, sleep, compute, loop, end, lane or rank, found 'locale'"},
         Mistake{"rank 0\n  loop\n  loop",
                 "line 3, column 3: expected a step or 'end' (loops do not nest), found 'loop'"},
         Mistake{"rank 0\n  loop\n  local\nrank 1",
