@@ -64,7 +64,7 @@ def over_sizes(weft, quick):
     for size in lengths:
         steps = simulated(weft, [(name, 127, size) for name in generalized(127)])
         r = min(range(8), key=lambda number, steps=steps: steps[number])
-        by_formula = int(weft("formula", "cyclic", "p=127", f"bytes={size}")["r_best"])
+        by_formula = min(max(round(weft("formula", "cyclic", "p=127", f"bytes={size}")["r_optimal"]), 0), 6)
         rows.append((size, r, steps[r], by_formula, steps[by_formula], steps[0], steps[-1],
                      *simulated(weft, [(name, 127, size) for name in OTHERS.values()])))
     names = ("proposed, best r", "proposed, r by equation 37", "bandwidth-optimal (r = 0)", "latency-optimal",

@@ -66,6 +66,22 @@ class Formulas(unittest.TestCase):
         self.check(found["time_bandwidth_optimal"], "160.12")
         self.check(found["time_latency_optimal"], "156.63")
 
+    def test_the_best_number_of_omitted_steps_has_the_least_time_of_the_algorithm(self):
+        # ranks, bytes: r_best, time with this r, and with one less
+        for ranks, size, best, least, before in ((67, 17688, 4, "154.38", "156.36"), (113, 18080, 4, "156.90", "158.16"),
+                                                 (97, 31040, 3, "192.18", "194.88"), (130, 31200, 4, "204.62", "206.37")):
+            found = formula("cyclic", p=ranks, bytes=size, r=best - 1)
+            self.assertEqual(found["r_best"], best)
+            self.check(found["time_best"], least)
+            self.check(found["time"], before)
+            simulated = weft("simulate", "allreduce", "--algorithm", f"generalized:r={best}", "--ranks", str(ranks),
+                             "--bytes", str(size), "--model", "postal", "--latency-ns", "10000", "--ns-per-byte", "1",
+                             "--reduce-ns-per-byte", "0.2", "--json")
+            self.check(json.loads(simulated.stdout)["makespan_ns"] / 1000, least)
+        found = formula("cyclic", p=67, bytes=17688, r=6)
+        self.check(found["time"], "184.54")
+        self.check(found["time_bound"], "258.04")
+
     # ranks; us of a butterfly, of two k-ary trees by the table and exactly, and of two binomial trees; dynamic uJ of
     # the butterfly and the binomial trees; total uJ of all three; descriptor bytes of all three
     FIGURE_5 = ((8, "46.218", "92.470", "120.670", "92.435", "1.5556", "0.9074", "24.664", "61.242", "47.125",

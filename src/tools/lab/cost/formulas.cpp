@@ -99,8 +99,8 @@ FormulaResults halving(Values v) {
 // Kolmakov and Zhang, the generalised schedule over a cyclic group. L = ceil(log2 p) halving steps,
 // N_0 = p, N_{i+1} = ceil(N_i / 2), and the same number of steps back. Omitting the last r steps
 // back costs vectors that must be reduced R times, with R = N_{L-r}. a, b, g as above; vectors have
-// bytes / p bytes. The numbers of vectors are exact for every p and r. Times for r > 0 are upper
-// bounds, which are reached for p = 2^L - 1. The equations' right-hand sides are reconstructed.
+// bytes / p bytes. The numbers of vectors are exact for every p and r, and give `time`. Equation 36
+// is an upper bound, reached for p = 2^L - 1. The equations' right-hand sides are reconstructed.
 
 constexpr FormulaArgument kCyclic[] = {{"p", 127, 1}, {"bytes", 9216}, {"a", 10},
                                        {"b", 0.001},  {"g", 0.0002},   {"r", 0}};
@@ -136,19 +136,22 @@ FormulaResults cyclic(Values v) {
     const double steps = log2_up(p);
     const double r = std::min(v[5], steps);
     const auto time = [&](double left_out) {
-        const double more = std::exp2(left_out) - 1;
-        return (2 * steps - left_out) * a + (2 * (p - 1) + more * (steps - 1)) * unit * b +
-               (p - 1 + more * (2 * steps - 2)) * unit * g;
+        const VectorCounts counts = counts_of(p, left_out);
+        return counts.steps * a + (counts.sent * b + counts.reduced * g) * unit;
     };
+    const double more = std::exp2(r) - 1;
+    const double bound = (2 * steps - r) * a + (2 * (p - 1) + more * (steps - 1)) * unit * b +
+                         (p - 1 + more * (2 * steps - 2)) * unit * g;
     const double latency = steps * a + steps * bytes * b + (2 * steps - 2) * bytes * g;
     double best = 0;
-    for (double left_out = 1; left_out < steps; ++left_out)
+    for (double left_out = 1; left_out <= steps; ++left_out)
         if (time(left_out) < time(best)) best = left_out;
     const double optimum = steps > 1 && bytes > 0 ? std::log2(a / (bytes * (b + 2 * g))) +
                                                         std::log2(p / ((steps - 1) * std::log(2.0)))
                                                   : 0;
     const VectorCounts counts = counts_of(p, r);
-    return {{"time", r < steps ? time(r) : latency},
+    return {{"time", time(r)},
+            {"time_bound", r < steps ? bound : latency},
             {"steps", counts.steps},
             {"vectors_sent", counts.sent},
             {"vectors_reduced", counts.reduced},
