@@ -290,7 +290,9 @@ class Question {
             descriptor_bytes_max_ =
                 need(base::parse_bytes(*arguments_.descriptor_bytes_max), "--max-descriptor-bytes");
         ProgramArguments programs = arguments_.programs;
-        if (asks_all()) {
+        if (asks_all() && is_neighborhood(programs.collective)) {
+            programs.algorithm = kNeighborAlgorithms.front();
+        } else if (asks_all()) {
             const auto& traits = known_collective(programs.collective);
             programs.algorithm = traits.has_pairwise_counts()
                                      ? std::string(collectives::kPairwiseAlgorithm)
@@ -312,6 +314,14 @@ class Question {
         std::vector<Candidate> candidates;
         if (!asks_all()) {
             candidates.push_back(need(cost_of(*question_, parameters_)));
+            return candidates;
+        }
+        if (question_->neighbors != nullptr) {
+            ProgramArguments programs = arguments_.programs;
+            for (const char* const algorithm : kNeighborAlgorithms) {
+                programs.algorithm = algorithm;
+                candidates.push_back(need(cost_of(read_question(programs), parameters_)));
+            }
             return candidates;
         }
         const auto add = [&](const collectives::AlgorithmSpec& spec) {

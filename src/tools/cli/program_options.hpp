@@ -3,6 +3,7 @@
 // sizes, layout, and the grid of a neighborhood collective.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -75,6 +76,7 @@ struct ProgramArguments {
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
 [[nodiscard]] bool is_neighborhood(std::string_view collective);
+inline constexpr std::array kNeighborAlgorithms{"direct", "combined"};
 
 // Functions that read arguments throw an Error if an argument is unusable.
 

@@ -215,6 +215,17 @@ class Cost(unittest.TestCase):
         self.assertIsNone(found["formula"])
         self.assertEqual(found["messages"], 24)
 
+    def test_neighborhood_collectives_need_no_algorithm(self):
+        call = ("neighbor_alltoall", "--grid", "3x3", "--bytes", "8")
+        found = {name: self.cost(*call, "--algorithm", name) for name in ("direct", "combined")}
+        # A rank has 3 neighbors in corners of the grid, 5 on its edges, 8 inside. Combined messages go along dimensions.
+        self.assertEqual({name: one["messages"] for name, one in found.items()}, {"direct": 40, "combined": 24})
+        for objective, field in (("time", "time_us"), ("energy", "total_energy_uj"), ("memory", "descriptor_bytes")):
+            best = self.cost(*call, "--objective", objective)
+            self.assertEqual(best[field], min(one[field] for one in found.values()), objective)
+        front = self.cost(*call, "--pareto")["front"]
+        self.assertLessEqual({one["algorithm"] for one in front}, set(found))
+
     def test_objectives_limits_and_fronts_choose_schedules(self):
         call = ("allreduce", "--ranks", "16")
         fastest = self.cost(*call, "--objective", "time")
