@@ -44,6 +44,12 @@ class Papers(unittest.TestCase):
         self.assertEqual([row[7] for row in rows[::2]],
                          [29.8, 54.8, 19.8, 47.9, 29.8, 46.4, 27.6, 42.5, 26.2, 39.7, 28.2])
 
+    def test_the_least_cost_is_at_four_messages_for_any_number_of_ranks(self):
+        rows = self.make("ruefenacht-fig4").rows
+        for column in range(1, 6):
+            self.assertEqual(min(rows, key=lambda row, column=column: row[column])[0], 4)
+        self.assertAlmostEqual(min(row[1] for row in rows), 2, places=9)  # 4.97068 x 0.25 x ln 5
+
     def test_timelines_end_at_the_published_times(self):
         found = {row[2]: row[3] for row in self.make("ruefenacht-fig18-23").rows}
         for _, _, schedule, makespan in run.ruefenacht.TIMELINES:
@@ -104,13 +110,19 @@ class Papers(unittest.TestCase):
 
     def test_the_map_has_the_fastest_protocols(self):
         for ranks, size, fastest in self.quick("rabenseifner-fig4").rows:
-            if size <= 32:
-                self.assertEqual(fastest, "recursive doubling", ranks)
+            if size <= 32:  # one direction costs 0.6 of both
+                self.assertEqual(fastest, "binary tree" if ranks == 7 else "recursive doubling", ranks)
             self.assertNotEqual((fastest, ranks), ("binary blocks", 64), "64 is a power of two")
 
     def test_the_best_number_of_omitted_steps_is_never_worse(self):
         for row in self.quick("kolmakov-fig7-10").rows:
             self.assertLessEqual(row[2], min(row[4:]), row)
+
+    def test_the_proposed_algorithm_is_never_slower_than_the_best_of_three(self):
+        ratios = {row[:2]: row[3] for row in self.quick("kolmakov-fig1").rows}
+        self.assertEqual(len(ratios), 6)
+        self.assertGreaterEqual(min(ratios.values()), 1)
+        self.assertAlmostEqual(ratios[7, 262144], 1.10833, places=5)
 
     def test_an_unknown_figure_is_refused(self):
         done = subprocess.run([RUN, "nonesuch"], capture_output=True, text=True, timeout=60, check=False)
