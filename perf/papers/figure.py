@@ -5,6 +5,7 @@ import io
 import json
 import os
 import subprocess
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,10 @@ def published(name):
             return text
 
     return [{key: value(text) for key, text in row.items()} for row in csv.DictReader(lines)]
+
+
+def wrapped(text):
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def csv_text(made):

@@ -30,6 +30,7 @@ class Series:
     points: list  # pairs (x, y)
     line: bool = True  # connect the points
     mark: bool = True  # draw a mark at each point
+    spread: list = ()  # deviation of each point, drawn up and down
 
 
 @dataclass
@@ -152,6 +153,9 @@ def draw_lines(canvas, panel, x0, y0):
         if series.line and len(places) > 1:
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
             canvas.add(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.6"/>')
+        for (x, y), deviation in zip(series.points, series.spread):
+            low, high = max(y - deviation, y_low), min(y + deviation, y_high)
+            canvas.line(place_x(x), place_y(low), place_x(x), place_y(high), color)
         if series.mark:
             for x, y in places:
                 canvas.mark(MARKS[number % len(MARKS)], x, y, color, 2.6)
