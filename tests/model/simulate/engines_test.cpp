@@ -98,21 +98,21 @@ TEST(Engines, AgreeOnTwoWayCostsAndBursts) {
     const Random seeds(17);
     for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        Question question = some_question(random, {.ranks_max = 40, .one_segmented_in = 4});
+        SimulatedCall call = random_call(random, {.ranks_max = 40, .one_segmented_in = 4});
         if (random.chance(1, 3))
-            question = {
+            call = {
                 .collective = "broadcast",
                 .spec = "double-tree:segments=4",
                 .request = {
                     .size = 2 + static_cast<Rank>(random.below(30)), .root = 0, .elements = 40}};
-        Surroundings around = some_surroundings(random, question.request.size);
-        around.model.two_way = some_time(random, 300'000);
-        around.model.two_way_byte_fs = some_time(random, 300'000);
-        around.model.free_messages = 1 + static_cast<std::uint32_t>(random.below(4));
-        around.model.pipeline = some_time(random, 200'000);
-        around.model.saturation = some_time(random, 200'000);
-        expect_equal(events(question, around), generic(question, around),
-                     fmt::format("trial {}: {}", trial, question.spec));
+        Surroundings setup = random_surroundings(random, call.request.size);
+        setup.model.two_way = random_time(random, 300'000);
+        setup.model.two_way_byte_fs = random_time(random, 300'000);
+        setup.model.free_messages = 1 + static_cast<std::uint32_t>(random.below(4));
+        setup.model.pipeline = random_time(random, 200'000);
+        setup.model.saturation = random_time(random, 200'000);
+        expect_equal(events(call, setup), generic(call, setup),
+                     fmt::format("trial {}: {}", trial, call.spec));
     }
 }
 

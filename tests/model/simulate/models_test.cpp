@@ -123,18 +123,18 @@ TEST(Models, LoPChargesPipeliningProcessingAndSaturation) {
 
 TEST(Models, AMessageThatCrossesAnotherOneTakesLonger) {
     // 100 elements: 1.8 us in one direction, 2.7 us if the receiver has a message in flight.
-    const Surroundings around = with({.model = WireModel::postal,
-                                      .latency = 1'000'000,
-                                      .two_way = 500'000,
-                                      .byte_fs = 1'000'000,
-                                      .two_way_byte_fs = 500'000});
+    const Surroundings setup = with({.model = WireModel::postal,
+                                     .latency = 1'000'000,
+                                     .two_way = 500'000,
+                                     .byte_fs = 1'000'000,
+                                     .two_way_byte_fs = 500'000});
     const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
-        const Question question{
+        const SimulatedCall call{
             .collective = collective,
             .spec = spec,
             .request = {.size = size, .root = root, .elements = 100, .element_bytes = 8}};
-        const Outcome outcome = generic(question, around);
-        expect_equal(events(question, around), outcome, spec);
+        const Outcome outcome = generic(call, setup);
+        expect_equal(events(call, setup), outcome, spec);
         return outcome.makespan;
     };
     const Time one = 1'800'000;
@@ -147,8 +147,8 @@ TEST(Models, AMessageThatCrossesAnotherOneTakesLonger) {
     // Rank 2 sends before rank 1 has received from rank 0, so that no messages cross.
     EXPECT_EQ(time("allreduce", "c2m2,a2,e2m2", 3, kNoRank), 3 * one);
     const Stages stages = stages_of({.spec = "a2", .request = {.size = 2, .elements = 1}});
-    EXPECT_FALSE(simulate_structured(stages, {}, around).ok());
-    EXPECT_FALSE(simulate_folded(stages, {}, around).ok());
+    EXPECT_FALSE(simulate_structured(stages, {}, setup).ok());
+    EXPECT_FALSE(simulate_folded(stages, {}, setup).ok());
 }
 
 TEST(Models, RanksSleepAndComputeForTheStatedTime) {
