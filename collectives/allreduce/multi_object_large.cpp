@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multi_object_large.cpp - allreduce of long vectors in which all ranks of a node use the network.
 //
-// Idea     The vector has one part for each port, and each part has one block for each node. On the
-//          node every rank puts to each port its part, and the port combines these. Then ports l of
-//          all nodes communicate: each puts block m of its part to node m, which combines that
-//          block of all nodes. Finally, finished blocks go around the ring of nodes. A port shares
-//          a received block with its local peers at once. Parts and blocks of long vectors are
-//          exposed to local peers instead of put. A port combines its part directly from the peers'
-//          inputs. Peers copy finished blocks from the port's output and slots.
-// Source   Huang et al., PiP-MColl, section III-B2. In the paper, the number of blocks is the
-//          number of nodes, and a port puts whole blocks to every P-th node (P ports). Here each
-//          port puts a P-th of every block, so the numbers of nodes, ports and elements need not
-//          divide each other.
-// Rounds   Over the network N for N nodes: one to combine, N-1 around the ring.
-// Bytes    Over the network a node sends (N-1)/N of the vector to combine and (N-1)/N around the
-//          ring, every port a P-th of it. On the node a rank sends its vector once, and a port
-//          sends its finished blocks to each local peer.
-// Memory   Slots for a part from each local peer, for a block from each node, and for the vector.
+// Idea     The vector has a chunk for each node. Port l of P serves the nodes l, l + P, ...: it
+//          combines their chunks from the inputs of its local peers, and puts each whole chunk to
+//          port l of the chunk's node. That port combines the chunk of all nodes and shares it with
+//          its local peers. Then finished chunks go around the ring of nodes. Each port passes on a
+//          P-th of every chunk, its block, and shares arriving blocks with its local peers at once.
+//          Long inputs, chunks and blocks are exposed to local peers instead of put. A port
+//          combines chunks directly from the peers' inputs, and peers copy finished chunks and
+//          blocks from the port's output and slots.
+//          A longer chunk has several parts, each served by another port.
+// Source   Huang et al., PiP-MColl, section III-B2, with one part. Here the numbers of nodes, ports
+//          and elements need not divide each other.
+// Why      With one part, a single rank of the node combines the chunk of all nodes. With a part
+//          for each port, the ranks share this work, but send P times the messages. One part for
+//          each kPartBytes of the chunk is near the best number in between. If there are fewer
+//          nodes than ports, the messages are few, and a part for each port is best.
+// Rounds   Over the network N: one to combine, N-1 around the ring.
+// Bytes    Over the network a node sends (N-1)/N of the vector to combine, in N-1 messages for each
+//          part. It sends as much around the ring, every port a P-th of it in N-1 messages. On the
+//          node a rank sends its vector once, and a port sends its finished parts and blocks to
+//          each local peer.
+// Memory   Slots for the chunks that a port serves from each local peer, for a part from each node,
+//          and for the vector.
 // Good for Long vectors on nodes with several ranks, if one rank cannot saturate the network.
-// Holds    Rank order if nodes hold consecutive ranks. One rank combines each block, so results are
+// Holds    Rank order if nodes hold consecutive ranks. One rank combines each part, so results are
 //          bit-identical. Synchronizing: in a pipeline a slot is reused only after every rank has
-//          entered the piece before the last. A finished block has the same number on the whole
-//          path (kShared). Put numbers: one for each local rank (parts), one for each node (blocks
-//          to combine), one for each finished block, done signals. In place, a rank overwrites its
-//          input only after the port that combined it has exposed the result.
+//          entered the piece before the last. A block has the same number on its whole path around
+//          the ring (kShared). Put numbers: one for each local rank (inputs), one for each node
+//          (parts to combine), one for each port (finished parts), one for each block, done
+//          signals. In place, a rank overwrites its input only after the port that combined it has
+//          exposed the result.
 // Next     ../generate/node_position.hpp for ports; ../transfer.hpp; ../generate/blocks.hpp.
 #include <algorithm>
 
@@ -34,151 +41,283 @@ namespace weft::collectives {
 
 namespace {
 
-class NodePartsAllreduce {
+/// Bytes that take about as long to combine as a message to send.
+constexpr std::uint64_t kPartBytes = 256;
+
+/// A part of the chunk of a node.
+struct Part {
+    Rank port;             ///< the port that serves it
+    std::uint32_t node;    ///< the node of the chunk
+    std::uint32_t count;   ///< number of its blocks
+    std::uint32_t others;  ///< its first block belongs to `port`, the next ones to ports from here
+    std::uint32_t first = 0;  ///< its first block
+};
+
+/// The blocks of the vector, one for each chunk and port. A port serves consecutive blocks.
+class Chunks {
   public:
-    NodePartsAllreduce(BlockWriter& writer, const GenerateRequest& request, LocalTransfer transfer)
+    Chunks(std::uint32_t nodes, std::uint32_t ports, std::uint32_t parts)
+        : ports_(ports), blocks_(std::size_t{nodes} * ports) {
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            for (std::uint32_t part = 0; part < parts; ++part) {
+                const std::uint32_t begin = part * ports / parts;
+                parts_.push_back({.port = static_cast<Rank>((node * parts + part) % ports),
+                                  .node = node,
+                                  .count = (part + 1) * ports / parts - begin,
+                                  .others = node * parts + parts + begin - part});
+            }
+        }
+        std::ranges::stable_sort(parts_, {}, &Part::port);
+        std::uint32_t next = 0;
+        for (Part& part : parts_) {
+            part.first = next;
+            largest_part_ = std::max(largest_part_, part.count);
+            blocks_[index(part.node, as_u32(part.port))] = next++;
+            for (std::uint32_t i = 0; i + 1 < part.count; ++i)
+                blocks_[index(part.node, (part.others + i) % ports)] = next++;
+        }
+    }
+
+    /// Returns the parts that a port serves, in the order of nodes.
+    [[nodiscard]] std::span<const Part> served_by(Rank port) const {
+        const auto range = std::ranges::equal_range(parts_, port, {}, &Part::port);
+        return {range.begin(), range.end()};
+    }
+    /// Returns the part of a chunk that a port serves, or null.
+    [[nodiscard]] const Part* part_of(std::uint32_t node, Rank port) const {
+        const std::span<const Part> served = served_by(port);
+        const auto found = std::ranges::lower_bound(served, node, {}, &Part::node);
+        return found == served.end() || found->node != node ? nullptr : &*found;
+    }
+    /// Returns the first of the blocks that a port serves, and their number.
+    [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range_of(Rank port) const {
+        const std::span<const Part> served = served_by(port);
+        if (served.empty()) return {0, 0};
+        return {served.front().first, served.back().first + served.back().count - served[0].first};
+    }
+    [[nodiscard]] std::uint32_t largest_part() const { return largest_part_; }
+
+    /// Returns the block of a chunk that a port passes around the ring.
+    [[nodiscard]] std::uint32_t block(std::uint32_t node, Rank port) const {
+        return blocks_[index(node, as_u32(port))];
+    }
+    /// Returns the port that serves a block.
+    [[nodiscard]] Rank server_of(std::uint32_t block) const {
+        return std::prev(std::ranges::upper_bound(parts_, block, {}, &Part::first))->port;
+    }
+
+  private:
+    [[nodiscard]] std::size_t index(std::uint32_t node, std::uint32_t port) const {
+        return std::size_t{node} * ports_ + port;
+    }
+
+    std::uint32_t ports_;
+    std::vector<Part> parts_;            ///< in the order of their blocks
+    std::vector<std::uint32_t> blocks_;  ///< block of each chunk and port
+    std::uint32_t largest_part_ = 0;     ///< blocks of the largest part
+};
+
+class NodeChunksAllreduce {
+  public:
+    /// `inputs` and `results` say how local peers get a rank's input, and finished data.
+    NodeChunksAllreduce(BlockWriter& writer, const GenerateRequest& request, const Chunks& chunks,
+                        LocalTransfer inputs, LocalTransfer results)
         : writer_(writer),
           here_(request),
-          in_place_(transfer == LocalTransfer::in_place),
+          chunks_(chunks),
+          exposes_input_(inputs == LocalTransfer::in_place),
+          in_place_(results == LocalTransfer::in_place),
           nodes_(as_u32(here_.nodes)),
           node_(as_u32(here_.node)),
           ports_(as_u32(here_.ports)),
           most_(as_u32(here_.layout.most())),
-          ring_(writer, here_, transfer, most_ + nodes_),
-          first_done_(most_ + nodes_ + ports_ * nodes_),
-          peers_(writer.builder(), here_, transfer, first_done_) {}
+          first_block_(most_ + nodes_ + ports_),
+          first_done_(first_block_ + ports_ * nodes_),
+          ring_(writer, here_, results, first_block_),
+          peers_(writer.builder(), here_, results, first_done_) {}
 
     void write() {
         // A second lane of a port copies the blocks of other ports while its ring continues.
-        const std::uint32_t own_lane = first_done_ + most_;  // number of the signal between lanes
         const bool two_lanes = in_place_ && here_.is_port() && here_.ports > 1;
-        share_parts();
+        share_input();
         if (here_.is_port()) {
-            combine_part();
-            combine_block();
-            send_around();
+            combine_inputs();
+            combine_nodes();
+            start_ring();
+            writer_->flush();  // before received blocks replace sent data
+            if (two_lanes && ordered_lanes()) writer_->signal(here_.rank, sent_signal());
+            for (std::uint32_t k = 1; k < nodes_; ++k)
+                ring_.pass(chunks_.block(node_before(k), here_.local), k + 1 < nodes_);
             if (in_place_) {
                 writer_->flush();
                 peers_.await_done();
             }
         }
         if (two_lanes) {
-            writer_->wait(here_.rank, own_lane);
+            writer_->wait(here_.rank, lanes_signal());
             writer_.begin_lane();
+            if (ordered_lanes()) writer_->wait(here_.rank, sent_signal());
         }
         for (Rank port = 0; port < here_.ports; ++port)
-            if (port != here_.local) receive_part(port);
-        if (two_lanes) writer_->signal(here_.rank, own_lane);
-        reserve(own_lane + 1);
+            if (port != here_.local) receive_from(port);
+        if (two_lanes) writer_->signal(here_.rank, lanes_signal());
+        reserve();
     }
 
   private:
-    /// Puts to each port its part of this rank's input, or exposes the input.
-    void share_parts() {
+    /// Puts to each port the blocks that it serves of this rank's input, or exposes the input.
+    void share_input() {
         for (Rank k = 1; k <= here_.ports; ++k) {
             const Rank port = (here_.local + k) % here_.ports;
-            if (port == here_.local) continue;
+            const auto [first, count] = chunks_.range_of(port);
+            if (port == here_.local || count == 0) continue;
             const auto number = as_u32(here_.local);
-            if (in_place_)
+            if (exposes_input_)
                 writer_->expose(here_.node_rank(port), number, writer_.input(0, ports_ * nodes_));
             else
-                writer_->put(here_.node_rank(port), number, writer_.input(first_of(port), nodes_));
+                writer_->put(here_.node_rank(port), number, writer_.input(first, count));
         }
     }
 
-    /// Combines this port's part of all inputs.
-    void combine_part() {
-        const std::uint32_t first = first_of(here_.local);
+    /// Combines the blocks that this port serves of all inputs of the node.
+    void combine_inputs() {
+        const auto [first, count] = chunks_.range_of(here_.local);
+        if (count == 0) return;
         std::vector<plan::Block> operands;
         for (Rank peer = 0; peer < here_.count; ++peer) {
             const auto number = as_u32(peer);
             if (peer != here_.local) writer_->wait(here_.node_rank(peer), number);
-            plan::Block part = writer_.input(first, nodes_);
-            if (peer != here_.local && in_place_) {
+            plan::Block part = writer_.input(first, count);
+            if (peer != here_.local && exposes_input_) {
                 part = at_peer(here_.node_rank(peer), part);
                 part.index = number;
             } else if (peer != here_.local) {
-                part = writer_.slot(number, first, nodes_);
+                part = writer_.slot(number, first, count);
             }
             operands.push_back(part);
         }
-        writer_.combine(writer_.output(first, nodes_), operands);
+        writer_.combine(writer_.output(first, count), operands);
     }
 
-    /// Puts block m to node m, and combines this node's block of all nodes.
-    void combine_block() {
+    /// Puts each part to the node of its chunk. Combines this node's part of all nodes.
+    void combine_nodes() {
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t node = (node_ + k) % nodes_;
-            writer_->put(here_.partner(node), most_ + node_, writer_.output(own(node)));
+            if (const Part* part = chunks_.part_of(node, here_.local); part != nullptr)
+                writer_->put(here_.partner(node), most_ + node_, output(*part));
         }
+        const Part* own = chunks_.part_of(node_, here_.local);
+        if (own == nullptr) return;
         std::vector<plan::Block> operands;
         for (std::uint32_t node = 0; node < nodes_; ++node) {
             if (node == node_) {
-                operands.push_back(writer_.output(own(node_)));
+                operands.push_back(output(*own));
                 continue;
             }
             writer_->wait(here_.partner(node), most_ + node);
-            operands.push_back(writer_.slot(most_ + node, own(node_)));
+            operands.push_back(writer_.slot(most_ + node, own->first, own->count));
         }
-        if (nodes_ > 1) writer_->reduce(writer_.output(own(node_)), operands);
+        if (nodes_ > 1) writer_->reduce(output(*own), operands);
     }
 
-    /// Sends finished blocks around the ring. Local peers copy exposed blocks in place: the own
-    /// block from the output, other blocks from slots.
-    void send_around() {
-        ring_.start(own(node_), writer_.output(own(node_)));
-        writer_->flush();  // before received blocks replace sent data
-        for (std::uint32_t k = 1; k < nodes_; ++k)
-            ring_.pass(own((node_ + nodes_ - k) % nodes_), k + 1 < nodes_);
+    /// Shares this port's finished part, and puts its block of the node's chunk to the next node.
+    void start_ring() {
+        const std::uint32_t block = chunks_.block(node_, here_.local);
+        const Rank server = chunks_.server_of(block);
+        if (server != here_.local) {
+            if (!exposes_input_) writer_->flush();  // in place, the part replaces put data
+            take_part(server);
+        }
+        if (nodes_ > 1) ring_.put_to_next_node(block, writer_.output(block));
+        if (const Part* own = chunks_.part_of(node_, here_.local); own != nullptr)
+            peers_.share(part_number(here_.local), output(*own));
     }
 
-    /// Receives the finished blocks of a port, in the order in which the port receives them.
-    void receive_part(Rank port) {
-        // In place, results replace the parts that share_parts() has put.
-        if (!in_place_ && !here_.is_port() && port == 0) writer_->flush();
+    /// Copies the finished part of the node's chunk that a port has shared.
+    void take_part(Rank port) {
+        const Part& part = *chunks_.part_of(node_, port);
+        const std::uint32_t number = part_number(port);
         const Rank from = here_.node_rank(port);
-        for (std::uint32_t k = 0; k < nodes_; ++k)
-            ring_.take(from, first_of(port) + (node_ + nodes_ - k) % nodes_);
+        peers_.wait(from, number);
+        writer_->copy(output(part),
+                      peers_.shared(from, writer_.slot(number, part.first, part.count)));
+    }
+
+    /// Receives the finished part and blocks of a port, in the order in which the port has them.
+    void receive_from(Rank port) {
+        // In place, results replace the blocks that share_input() has put.
+        if (!exposes_input_ && !here_.is_port() && port == 0) writer_->flush();
+        const Rank from = here_.node_rank(port);
+        const bool is_taken =
+            here_.is_port() && port == chunks_.server_of(chunks_.block(node_, here_.local));
+        if (!is_taken && chunks_.part_of(node_, port) != nullptr) take_part(port);
+        for (std::uint32_t k = 1; k < nodes_; ++k)
+            ring_.take(from, chunks_.block(node_before(k), port));
         if (in_place_) peers_.signal_done(from);
     }
 
-    void reserve(std::uint32_t numbers) {
+    void reserve() {
         if (here_.layout.size() == 1) return;
-        writer_->reserve_capacities(0, most_, most_ > 1 && !in_place_ ? nodes_ : 0);
-        writer_->reserve_capacities(most_, nodes_, nodes_ > 1 ? 1 : 0);
-        writer_->reserve_capacities(most_ + nodes_, ports_ * nodes_,
-                                    !in_place_ || nodes_ > 1 ? 1 : 0);
-        if (in_place_) writer_->reserve_slots(numbers);
+        const std::uint32_t part = chunks_.largest_part();
+        std::uint32_t served = 0;
+        for (Rank port = 0; port < here_.ports; ++port)
+            served = std::max(served, chunks_.range_of(port).second);
+        writer_->reserve_capacities(0, most_, most_ > 1 && !exposes_input_ ? served : 0);
+        writer_->reserve_capacities(most_, nodes_, nodes_ > 1 ? part : 0);
+        writer_->reserve_capacities(most_ + nodes_, ports_, most_ > 1 && !in_place_ ? part : 0);
+        writer_->reserve_capacities(first_block_, ports_ * nodes_, nodes_ > 1 ? 1 : 0);
+        if (in_place_) writer_->reserve_slots(sent_signal() + 1);
     }
 
-    /// Returns the first block of a port's part.
-    [[nodiscard]] std::uint32_t first_of(Rank port) const { return as_u32(port) * nodes_; }
-    /// Returns the block of a node in this port's part.
-    [[nodiscard]] std::uint32_t own(std::uint32_t node) const {
-        return first_of(here_.local) + node;
+    [[nodiscard]] plan::Block output(const Part& part) const {
+        return writer_.output(part.first, part.count);
     }
+    /// Returns the node `k` before this one in the ring.
+    [[nodiscard]] std::uint32_t node_before(std::uint32_t k) const {
+        return (node_ + nodes_ - k) % nodes_;
+    }
+    /// Returns the number under which a port shares its finished part.
+    [[nodiscard]] std::uint32_t part_number(Rank port) const {
+        return most_ + nodes_ + as_u32(port);
+    }
+    /// Returns true if the second lane replaces data that the first has put or copied.
+    [[nodiscard]] bool ordered_lanes() const { return chunks_.largest_part() > 1; }
+    // Numbers of signals between the lanes of a port: the second has ended, the first has sent the
+    // parts and the first block.
+    [[nodiscard]] std::uint32_t lanes_signal() const { return first_done_ + most_; }
+    [[nodiscard]] std::uint32_t sent_signal() const { return lanes_signal() + 1; }
 
     BlockWriter& writer_;
     NodePosition here_;
-    bool in_place_;
+    const Chunks& chunks_;
+    bool exposes_input_;
+    bool in_place_;  ///< finished data is exposed
     std::uint32_t nodes_;
     std::uint32_t node_;
     std::uint32_t ports_;
-    std::uint32_t most_;  ///< ranks of the largest node
+    std::uint32_t most_;         ///< ranks of the largest node
+    std::uint32_t first_block_;  ///< put number of block 0 in the ring
+    std::uint32_t first_done_;   ///< first number of done signals
     NodeRing ring_;
-    std::uint32_t first_done_;  ///< first number of done signals
     LocalPeers peers_;
 };
 
-/// Returns the bytes of the largest port's part of the vector.
-std::uint64_t part_bytes(const GenerateRequest& request, const plan::Layout& layout) {
-    const auto nodes = as_u32(layout.nodes());
-    const auto ports = as_u32(layout.least());
-    const plan::Partition blocks(request.elements, nodes * ports);
-    std::uint64_t elements = 0;
-    for (std::uint32_t port = 0; port < ports; ++port)
-        elements = std::max(elements, blocks.size(port * nodes, nodes));
-    return elements * request.element_bytes;
+/// Returns the methods by which local peers get inputs and finished data.
+base::Result<std::pair<LocalTransfer, LocalTransfer>> transfers(const AlgorithmSpec& spec,
+                                                                const GenerateRequest& request,
+                                                                const Chunks& chunks,
+                                                                const plan::Layout& layout) {
+    const plan::Partition blocks(request.elements, as_u32(layout.nodes() * layout.least()));
+    std::uint64_t served = 0;
+    for (Rank port = 0; port < layout.least(); ++port) {
+        const auto [first, count] = chunks.range_of(port);
+        served = std::max(served, blocks.size(first, count));
+    }
+    const std::uint64_t part = chunks.largest_part() * blocks.unit_max();
+    const auto inputs = local_transfer(spec, served * request.element_bytes);
+    const auto results = local_transfer(spec, part * request.element_bytes);
+    if (!inputs || !results) return (!inputs ? inputs : results).failure();
+    return std::pair{*inputs, *results};
 }
 
 base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
@@ -188,15 +327,28 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
         return base::fail(Status::argument,
                           "allreduce multi-object-large keeps rank order where nodes hold "
                           "consecutive ranks, and the operation does not commute");
-    const auto transfer = local_transfer(spec, part_bytes(request, layout));
+    const std::int64_t ports = layout.least();
+    const std::int64_t fewest = layout.nodes() < ports ? ports : 1;
+    const std::uint64_t chunk_bytes =
+        request.elements / as_u32(layout.nodes()) * request.element_bytes;
+    const auto fitting = static_cast<std::int64_t>(chunk_bytes / kPartBytes);
+    const auto given = number_parameter(spec, "parts",
+                                        {.fallback = std::clamp(fitting, fewest, ports),
+                                         .least = 1,
+                                         .most = std::numeric_limits<Rank>::max()});
+    if (!given) return given.failure();
+    const auto parts = std::min(*given, ports);
+    const Chunks chunks(as_u32(layout.nodes()), as_u32(ports), as_u32(parts));
+    const auto transfer = transfers(spec, request, chunks, layout);
     if (!transfer) return transfer.failure();
-    return program_by_blocks({.collective = "allreduce",
-                              .blocks = as_u32(layout.nodes() * layout.least()),
-                              .lane_depth = 1,
-                              .synchronizing = true},
-                             spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
-                                 NodePartsAllreduce(writer, request, *transfer).write();
-                             });
+    return program_by_blocks(
+        {.collective = "allreduce",
+         .blocks = as_u32(layout.nodes() * layout.least()),
+         .lane_depth = 1,
+         .synchronizing = true},
+        spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
+            NodeChunksAllreduce(writer, request, chunks, transfer->first, transfer->second).write();
+        });
 }
 
 }  // namespace
@@ -205,9 +357,14 @@ Algorithm allreduce_multi_object_large() {
     return {
         .collective = "allreduce",
         .name = "multi-object-large",
-        .summary = "every rank of a node combines and passes on its part over the network",
+        .summary = "every rank of a node combines and sends the chunks of some other nodes",
         .source = "Huang et al., PiP-MColl, section III-B2",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kNearParameter},
+        .parameters = {{"parts", "by size",
+                        "parts of a node's chunk, each served by another rank of the node; "
+                        "default: one for each 256 bytes, or for each rank if the nodes are fewer",
+                        "2"},
+                       {"segments", "1", kSegmentsHelp, "3"},
+                       kNearParameter},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,

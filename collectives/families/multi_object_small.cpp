@@ -10,13 +10,14 @@
 //          of it is added to b and a part of it to a, so that the invariant holds for
 //          c = ceil(n/B) in place of n. The sum a is the result when n = 1. Long vectors are not
 //          put to local peers: the owner exposes its input, or the slot with data from another
-//          node, and local peers reduce from there. The barrier has signals in place of the data:
-//          a rank with signals from all nodes knows that all ranks have entered.
+//          node, and local peers reduce from there. With node=binomial, a binomial tree of puts
+//          computes the node's sum, and its root shares it. The barrier has signals in place of the
+//          data: a rank with signals from all nodes knows that all ranks have entered.
 // Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. For B*B+B+1 nodes
 //          and more their rounds omit some nodes. The rounds here are Bar-Noy, Kipnis and
 //          Schieber's census functions in any radix.
-// Rounds   Over the network: ceil(log_B N), with B at most ports + 1. On the node: one at the
-//          start, and one after each round over the network.
+// Rounds   Over the network: ceil(log_B N), with B at most ports + 1. On the node: one at the start
+//          (with the tree 1 + log2 of the node's ranks), and one after each round over the network.
 // Bytes    A port sends the vector once in each round over the network.
 // Memory   A slot for each rank of the node. For each round over the network, a slot for the data
 //          from another node and, for each port, a slot for the data that the port shares. A
@@ -33,6 +34,7 @@
 
 #include "collectives/entries.hpp"
 #include "collectives/generate/node_position.hpp"
+#include "collectives/notation/cursor.hpp"
 #include "plan/schedule/splice.hpp"
 
 namespace weft::collectives {
@@ -71,15 +73,19 @@ class Exchange {
   public:
     /// Done signals use numbers from `first_done` on, two for each rank of a node.
     Exchange(BlockWriter& writer, const GenerateRequest& request, LocalTransfer transfer,
-             std::uint32_t first_done)
+             bool binomial, std::uint32_t first_done)
         : writer_(writer),
           here_(request),
           transfer_(transfer),
-          inputs_(writer.builder(), here_, transfer, first_done),
+          binomial_(binomial),
+          inputs_(writer.builder(), here_, binomial ? LocalTransfer::put : transfer, first_done),
           slots_(writer.builder(), here_, transfer, first_done + as_u32(here_.layout.most())) {}
 
     void write(const std::vector<Round>& rounds) {
-        on_node();
+        if (binomial_)
+            up_the_tree();
+        else
+            on_node();
         auto number = as_u32(here_.layout.most());
         for (const Round& round : rounds) {
             exchange(round, number);
@@ -113,6 +119,30 @@ class Exchange {
         writer_->reduce(a_, operands);
         inputs_.signal_done();
         inputs_.await_done();
+    }
+
+    /// Combines the inputs of the node's ranks in a binomial tree, whose root shares the sum.
+    void up_the_tree() {
+        a_ = b_ = writer_.input(0);
+        if (here_.count == 1) return;
+        Rank step = 1;
+        for (; step < here_.count && (here_.local & step) == 0; step *= 2) {
+            const Rank child = here_.local + step;
+            if (child >= here_.count) continue;
+            writer_->wait(here_.node_rank(child), as_u32(child));
+            writer_->reduce(writer_.output(0), {a_, writer_.slot(as_u32(child), 0)});
+            a_ = writer_.output(0);
+        }
+        if (here_.local == 0) {
+            inputs_.share(0, a_);
+            writer_->flush();
+        } else {
+            writer_->put(here_.node_rank(here_.local - step), as_u32(here_.local), a_);
+            writer_->flush();
+            inputs_.wait(here_.node_rank(0), 0);
+            writer_->copy(writer_.output(0), writer_.slot(0, 0));
+        }
+        a_ = b_ = writer_.output(0);
     }
 
     /// Returns the data that a local peer has shared under `number`.
@@ -191,6 +221,7 @@ class Exchange {
     BlockWriter& writer_;
     NodePosition here_;
     LocalTransfer transfer_;
+    bool binomial_;
     LocalPeers inputs_;  ///< shares inputs
     LocalPeers slots_;   ///< shares data from other nodes
     plan::Block a_;      ///< buffer of sum a
@@ -208,21 +239,25 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
                           "the operation does not commute, and allreduce multi-object-small with "
                           "radix {0} keeps rank order only on up to {0} nodes of consecutive ranks",
                           radix);
+    const SpecParameter* const node = spec.find("node");
+    const bool binomial = node != nullptr && node->value == "binomial";
+    if (node != nullptr && !binomial && node->value != "direct")
+        return fail_at(node->position, "node is '{}', expected direct or binomial", node->value);
     const std::vector<Round> rounds = census(layout.nodes(), radix);
     const auto transfer = local_transfer(spec, request.elements * request.element_bytes);
     if (!transfer) return transfer.failure();
     const auto largest_node = as_u32(layout.most());
     const auto ports = as_u32(layout.least());
     const auto slots = largest_node + as_u32(rounds.size()) * (1 + ports);
-    return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
-                             request, [&](BlockWriter& writer, const GenerateRequest&) {
-                                 Exchange(writer, request, *transfer, slots).write(rounds);
-                                 if (request.size == 1) return;
-                                 writer->reserve_slots(*transfer == LocalTransfer::put
-                                                           ? slots
-                                                           : slots + 2 * largest_node);
-                                 writer->reserve_slot_units(1);
-                             });
+    return program_by_blocks(
+        {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) {
+            Exchange(writer, request, *transfer, binomial, slots).write(rounds);
+            if (request.size == 1) return;
+            writer->reserve_slots(*transfer == LocalTransfer::put ? slots
+                                                                  : slots + 2 * largest_node);
+            writer->reserve_slot_units(1);
+        });
 }
 
 /// Returns true if one round combines all nodes. It combines them in the order of nodes.
@@ -264,7 +299,13 @@ Algorithm allreduce_multi_object_small() {
         .name = "multi-object-small",
         .summary = "every rank of a node exchanges the node's sum with another node, in few rounds",
         .source = "Huang et al., PiP-MColl, section III-A3, with a census",
-        .parameters = {kRadix, {"segments", "1", kSegmentsHelp}, kNearParameter},
+        .parameters = {kRadix,
+                       {"node", "direct",
+                        "how a node's ranks combine their vectors: direct (each combines all) or "
+                        "binomial (a tree, whose root shares the sum)",
+                        "binomial"},
+                       {"segments", "1", kSegmentsHelp},
+                       kNearParameter},
         .properties = {.ordered = true, .synchronizing = true, .for_nodes = true},
         .generate = &generate_small,
         .variants =

@@ -4,6 +4,8 @@
 // results on nodes of every shape.
 // Method: counts of network messages are compared with the paper's figures.
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "collectives/generate/node_tree.hpp"
 #include "collectives/transfer.hpp"
@@ -104,14 +106,89 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceInTheExpectedRounds) {
 TEST(MultiObject, LongAllreducesSendTheBufferTwiceOverTheNetwork) {
     for (Rank nodes = 2; nodes <= 8; ++nodes) {
         for (Rank each = 1; each <= 4; ++each) {
-            // A unit is a block; the buffer has nodes * each blocks.
-            const NetworkTraffic traffic =
-                traffic_of({nodes * each, each}, "allreduce", "multi-object-large");
-            EXPECT_EQ(traffic.rounds, static_cast<std::uint64_t>(nodes));
-            for (const std::uint64_t units : traffic.units)
-                EXPECT_EQ(units, 2 * static_cast<std::uint64_t>(nodes - 1));
+            for (const Rank parts : {1, 2, 4}) {
+                // A unit is a block; the buffer has nodes * each blocks.
+                const NetworkTraffic traffic =
+                    traffic_of({nodes * each, each}, "allreduce",
+                               fmt::format("multi-object-large:parts={}", parts));
+                EXPECT_EQ(traffic.rounds, static_cast<std::uint64_t>(nodes));
+                const std::uint64_t all =
+                    std::accumulate(traffic.units.begin(), traffic.units.end(), std::uint64_t{0});
+                EXPECT_EQ(all, static_cast<std::uint64_t>(2 * nodes * (nodes - 1) * each));
+            }
         }
     }
+}
+
+/// Puts to other nodes in a program of a long allreduce: by number of blocks.
+std::map<std::uint32_t, Rank> network_puts(const plan::Layout& layout,
+                                           const plan::Program& program) {
+    std::map<std::uint32_t, Rank> puts;
+    for (const plan::Step& step : program.steps)
+        if (step.kind == plan::StepKind::put && !layout.near(step.peer, program.rank))
+            ++puts[program.blocks[step.source.start].count];
+    return puts;
+}
+
+/// Rank l of a node sends whole chunks to the nodes l, l + P, ..., except its own, and a P-th of
+/// every chunk but one around the ring.
+TEST(MultiObject, LongAllreducesSendTheMessagesOfThePaper) {
+    for (Rank nodes = 2; nodes <= 40; ++nodes) {
+        for (Rank each = 1; each <= 18; ++each) {
+            const plan::Layout layout(nodes * each, each);
+            const std::string spec =
+                nodes < each ? "multi-object-large:parts=1" : "multi-object-large";
+            for (const Rank rank : {0, each / 2, each - 1, nodes * each - 1}) {
+                const auto program =
+                    *generate("allreduce", *parse_spec(spec),
+                              {.rank = rank,
+                               .size = layout.size(),
+                               .elements = static_cast<std::uint64_t>(layout.size()),
+                               .layout = layout});
+                Rank chunks = 0;
+                for (Rank node = rank % each; node < nodes; node += each)
+                    chunks += node == rank / each ? 0 : 1;
+                const auto puts = network_puts(layout, program);
+                const auto count = [&](Rank blocks) {
+                    const auto found = puts.find(static_cast<std::uint32_t>(blocks));
+                    return found == puts.end() ? 0 : found->second;
+                };
+                const std::string call = fmt::format("rank {} of {} x {}", rank, nodes, each);
+                EXPECT_EQ(count(1), nodes - 1 + (each == 1 ? chunks : 0)) << call;
+                EXPECT_EQ(count(each), each > 1 ? chunks : count(1)) << call;
+                EXPECT_LE(puts.size(), 2U) << call;
+                EXPECT_TRUE(chunks == nodes / each || chunks + 1 == nodes / each ||
+                            chunks == nodes / each + 1)
+                    << call;
+            }
+        }
+    }
+}
+
+/// The default lets every rank combine a part, however few the nodes.
+TEST(MultiObject, AllRanksCombineInLongAllreducesOfFewNodes) {
+    for (Rank nodes = 1; nodes <= 6; ++nodes) {
+        for (Rank each = 1; each <= 18; ++each) {
+            const plan::Layout layout(nodes * each, each);
+            for (const plan::Program& program :
+                 programs_on(layout, "allreduce", "multi-object-large",
+                             {.elements = static_cast<std::uint64_t>(layout.size())}))
+                EXPECT_TRUE(each == 1 || std::ranges::count(program.steps, plan::StepKind::reduce,
+                                                            &plan::Step::kind) > 0)
+                    << nodes << " x " << each;
+        }
+    }
+}
+
+TEST(MultiObject, LongAllreducesInPartsAreRightOnUnevenNodes) {
+    std::vector<plan::Layout> layouts = uneven_layouts();
+    for (Rank size = 1; size <= 5; ++size)
+        std::ranges::copy(every_layout(size), std::back_inserter(layouts));
+    for (const plan::Layout& layout : layouts)
+        for (const char* parameters :
+             {"parts=1", "parts=2,near=mapped", "parts=3,segments=3", "near=mapped,segments=2"})
+            proves("allreduce", fmt::format("multi-object-large:{}", parameters), layout,
+                   {.elements = 40});
 }
 
 TEST(MultiObject, EachRankOfANodeCombinesOneChunk) {

@@ -3,6 +3,7 @@
 // right for all numbers of nodes and ranks, with the network's rounds and bytes of their paper.
 // Method: the verifier; counts of network messages.
 #include <algorithm>
+#include <map>
 
 #include "tests/model/collectives/figures.hpp"
 #include "tests/model/collectives/node_proof.hpp"
@@ -72,6 +73,57 @@ TEST(MultiObjectSmall, AnyRadixUpToThePortsIsRight) {
         EXPECT_FALSE(generate("allreduce", *parse_spec(spec),
                               {.size = 9, .elements = 1, .layout = plan::Layout(9, 3)})
                          .ok());
+}
+
+/// Each rank but the root of a node's tree puts one sum, to the rank without its lowest bit.
+TEST(MultiObjectSmall, ABinomialTreeCombinesTheVectorsOfANode) {
+    for (Rank each = 1; each <= 18; ++each) {
+        const plan::Layout layout(2 * each, each);
+        for (const plan::Program& program : programs_on(
+                 layout, "allreduce", "multi-object-small:node=binomial", {.elements = 1})) {
+            const Rank local = program.rank % each;
+            std::vector<Rank> parents;
+            for (const plan::Step& step : program.steps)
+                if (step.kind == plan::StepKind::put && (step.flags & plan::kShared) == 0 &&
+                    layout.near(step.peer, program.rank))
+                    parents.push_back(step.peer % each);
+            EXPECT_EQ(parents, local == 0 ? std::vector<Rank>{} : std::vector{local & (local - 1)});
+        }
+        const auto programs =
+            programs_on(layout, "allreduce", "multi-object-small:node=binomial", {.elements = 1});
+        const auto reduces =
+            std::ranges::count(programs[0].steps, plan::StepKind::reduce, &plan::Step::kind);
+        EXPECT_EQ(static_cast<Count>(reduces), log2_ceil(static_cast<Count>(each)) + 1);
+    }
+    for (const plan::Layout& layout : uneven_layouts())
+        for (const char* more : {"", ",segments=3", ",near=mapped", ",radix=2"})
+            proves("allreduce", fmt::format("multi-object-small:node=binomial{}", more), layout,
+                   {.elements = 7});
+}
+
+/// On a node, the root of a flat broadcast copies a short vector to a published cell once and does
+/// not wait. Each other rank copies it from there.
+TEST(MultiObjectSmall, AShortBroadcastOnANodeIsPublishedOnce) {
+    for (Rank size = 2; size <= 18; ++size) {
+        const plan::Layout layout(size, size);
+        const Rank root = size / 2;
+        const auto programs = localized(
+            layout, programs_on(layout, "broadcast", "flat", {.root = root, .elements = 1}));
+        for (const plan::Program& program : programs) {
+            std::map<plan::StepKind, int> steps;
+            for (const plan::Step& step : program.steps) ++steps[step.kind];
+            steps.erase(plan::StepKind::flush);
+            if (program.rank == root) {
+                EXPECT_EQ(steps[plan::StepKind::publish], 1) << size;
+                EXPECT_EQ(steps[plan::StepKind::wait], 0) << size;
+                EXPECT_EQ(steps[plan::StepKind::put], 0) << size;
+            } else {
+                EXPECT_EQ(steps, (std::map<plan::StepKind, int>{{plan::StepKind::wait, 1},
+                                                                {plan::StepKind::copy, 1}}))
+                    << size;
+            }
+        }
+    }
 }
 
 TEST(MultiObjectSmall, TheBarrierHasTheSameRounds) {

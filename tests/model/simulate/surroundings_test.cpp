@@ -385,16 +385,16 @@ struct Overlap {
     Time added = 0;  ///< time that copies from peers add to the call
 };
 
-Surroundings nodes_of_two(Time copy) {
+Surroundings nodes_of_two(Rank ranks, Time copy) {
     Surroundings setup;
     setup.model = {.busy_base = 10'000, .latency = 1'000'000, .mapped = copy};
-    setup.network =
-        std::make_shared<Topology>(topology("two-level:ranks=2,near=20", setup.model.latency, 8));
+    setup.network = std::make_shared<Topology>(
+        topology("two-level:ranks=2,near=20", setup.model.latency, ranks));
     return setup;
 }
 
 std::vector<Span> spans_of(const SimulatedCall& call, Time copy, Time& makespan) {
-    const Surroundings setup = nodes_of_two(copy);
+    const Surroundings setup = nodes_of_two(call.request.size, copy);
     const ImagePart part = image_of(programs_of(call), call, setup);
     std::vector<Span> spans;
     const auto outcome =
@@ -404,6 +404,20 @@ std::vector<Span> spans_of(const SimulatedCall& call, Time copy, Time& makespan)
     return spans;
 }
 
+/// Returns the number of copies, of this time, that take place while a message from another node to
+/// the node of the copying rank (or, with `sent`, from this node) is in flight.
+std::int64_t hidden_copies(const std::vector<Span>& spans, Time copy, bool sent) {
+    return std::ranges::count_if(spans, [&](const Span& work) {
+        if (work.kind != Span::Kind::compute || work.end - work.begin != copy) return false;
+        return std::ranges::any_of(spans, [&](const Span& flight) {
+            const bool fits = sent ? flight.rank / 2 == work.rank / 2 : flight.peer == work.rank;
+            return flight.kind == Span::Kind::flight && fits &&
+                   flight.rank / 2 != flight.peer / 2 && flight.begin <= work.begin &&
+                   work.end <= flight.end;
+        });
+    });
+}
+
 /// Each rank copies four blocks of its local peer. The call waits for the last block, and in an
 /// allreduce for the reduction in place. Ranks copy the other blocks while messages of the ring are
 /// in flight.
@@ -411,7 +425,7 @@ TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
     constexpr Time kCopy = 400'000;
     for (const Overlap& overlap :
          {Overlap{"allgather", "multi-object-ring:near=mapped", kCopy},
-          Overlap{"allreduce", "multi-object-large:near=mapped", 2 * kCopy}}) {
+          Overlap{"allreduce", "multi-object-large:near=mapped,parts=2", 2 * kCopy}}) {
         SCOPED_TRACE(overlap.spec);
         const SimulatedCall call{
             .collective = overlap.collective,
@@ -423,17 +437,28 @@ TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
         static_cast<void>(spans_of(call, 0, free_copies));
         const std::vector<Span> spans = spans_of(call, kCopy, makespan);
         EXPECT_EQ(makespan - free_copies, overlap.added);
-        std::int64_t hidden = 0;
-        for (const Span& work : spans) {
-            if (work.kind != Span::Kind::compute || work.end - work.begin != kCopy) continue;
-            hidden += std::ranges::any_of(spans, [&](const Span& flight) {
-                return flight.kind == Span::Kind::flight && flight.peer == work.rank &&
-                       flight.rank / 2 != work.rank / 2 && flight.begin <= work.begin &&
-                       work.end <= flight.end;
-            });
-        }
-        EXPECT_EQ(hidden, 8 * 3);
+        EXPECT_EQ(hidden_copies(spans, kCopy, false), 8 * 3);
     }
+}
+
+/// On nine nodes of two ranks, a scatter takes two rounds. The nodes that pass on blocks copy their
+/// own while these are in flight, so only the copies of the last nodes add time.
+TEST(Timeline, CopiesOfAScatterOverlapWithNetworkTransfers) {
+    constexpr Time kCopy = 400'000;
+    const SimulatedCall call{.collective = "scatter",
+                             .spec = "multi-object:near=mapped",
+                             .request = {.size = 18,
+                                         .root = 0,
+                                         .elements = 18,
+                                         .element_bytes = 8,
+                                         .layout = plan::Layout(18, 2)}};
+    Time free_copies = 0;
+    Time makespan = 0;
+    static_cast<void>(spans_of(call, 0, free_copies));
+    const std::vector<Span> spans = spans_of(call, kCopy, makespan);
+    EXPECT_EQ(free_copies, 2'150'000) << "two messages between nodes, and work on them";
+    EXPECT_EQ(makespan - free_copies, kCopy);
+    EXPECT_EQ(hidden_copies(spans, kCopy, true), 3);
 }
 
 }  // namespace
