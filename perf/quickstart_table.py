@@ -15,7 +15,7 @@ import types
 sys.dont_write_bytecode = True
 
 from comparing.jobs import (  # noqa: E402
-    Broken,
+    CannotRun,
     OtherLoad,
     OpenMpi,
     processors,
@@ -49,7 +49,7 @@ def verify(weft, spec, ranks, nodes):
     facts = run([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
                  "--layout", layout_of(ranks, nodes), "--bytes", str(BYTES), "--json"])
     if not facts["valid"]:
-        raise Broken(f"{spec} on {ranks} ranks: {facts['error']}")
+        raise CannotRun(f"{spec} on {ranks} ranks: {facts['error']}")
     return facts
 
 
@@ -61,9 +61,9 @@ def measure(weft, specs, ranks, nodes):
     results = {result["algorithm"]: result for result in answer["results"]}
     for spec in specs:
         if spec not in results:
-            raise Broken(f"no result for {spec} on {ranks} ranks, {nodes} node(s)")
+            raise CannotRun(f"no result for {spec} on {ranks} ranks, {nodes} node(s)")
         if not results[spec]["checked"]:
-            raise Broken(f"wrong result of {spec} on {ranks} ranks, {nodes} node(s)")
+            raise CannotRun(f"wrong result of {spec} on {ranks} ranks, {nodes} node(s)")
     return results, answer["calibrator_ns"]
 
 
@@ -89,12 +89,12 @@ def measure_open_mpi(folder, ranks, nodes):
     cell = Cell(ranks=ranks, nodes=0 if nodes == 1 else nodes, collective="allreduce", bytes=BYTES)
     try:
         return run_json(peer.command(cell), SECONDS_PER_LAUNCH)["results"][0]
-    except (Broken, KeyError, IndexError):
+    except (CannotRun, KeyError, IndexError):
         return None
 
 
-def print_row(ranks, nodes, name, counted, result, mark):
-    print(ROW.format(ranks, nodes, name, *counted, f"{result['min_us']:.2f}", f"{result['median_us']:.2f}",
+def print_row(ranks, nodes, name, counts, result, mark):
+    print(ROW.format(ranks, nodes, name, *counts, f"{result['min_us']:.2f}", f"{result['median_us']:.2f}",
                      mark).rstrip())
 
 

@@ -24,10 +24,10 @@ SECONDS_MIN = 0.03  # minimum default time for one size
 
 # Defaults. All sizes of a launch share `seconds`. FULL takes about ten minutes on two idle processors: 189 launches of
 # each side.
-USUAL = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
+DEFAULTS = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
          "minutes": 24 * 60.0}
-QUICK = {**USUAL, "ranks": "2,4", "seconds": 0.05}
-FULL = {**USUAL, "collectives": "barrier,broadcast,allreduce", "ranks": "2,4,8,16,4/4,8/4,8/8",
+QUICK = {**DEFAULTS, "ranks": "2,4", "seconds": 0.05}
+FULL = {**DEFAULTS, "collectives": "barrier,broadcast,allreduce", "ranks": "2,4,8,16,4/4,8/4,8/8",
         "bytes": "8,64,512,4K,32K,256K,1M", "timeout": 30.0, "minutes": 15.0}
 
 
@@ -51,8 +51,8 @@ def read_counts(name, text, minimum):
 
 def read_shapes(ranks, nodes):
     """Returns pairs of ranks and nodes. 8/4 gives both; 8 is combined with each value of --nodes."""
-    plain = [part for part in ranks.split(",") if "/" not in part]
-    counts = read_counts("--ranks", ",".join(plain), 1) if plain else []
+    without_nodes = [part for part in ranks.split(",") if "/" not in part]
+    counts = read_counts("--ranks", ",".join(without_nodes), 1) if without_nodes else []
     shapes = [(count, node_count) for node_count in read_counts("--nodes", nodes, 0) for count in counts]
     for part in ranks.split(","):
         if "/" in part:
@@ -74,10 +74,10 @@ def declare_cells(parser):
                         help=f"the cells of docs/performance.md: {FULL['collectives']} of {FULL['bytes']} bytes, "
                              f"{FULL['ranks']} ranks (10 to {FULL['minutes']:g} minutes)")
     parser.add_argument("--collectives", metavar="LIST",
-                        help=f"some of {', '.join(COLLECTIVES)} (default {USUAL['collectives']})")
+                        help=f"some of {', '.join(COLLECTIVES)} (default {DEFAULTS['collectives']})")
     parser.add_argument("--ranks", metavar="LIST",
-                        help=f"default {USUAL['ranks']}; with --quick {QUICK['ranks']}; 8/4 means 8 ranks on 4 virtual nodes")
-    parser.add_argument("--bytes", metavar="LIST", help=f"such as 8,64K,1M (default {USUAL['bytes']})")
+                        help=f"default {DEFAULTS['ranks']}; with --quick {QUICK['ranks']}; 8/4 means 8 ranks on 4 virtual nodes")
+    parser.add_argument("--bytes", metavar="LIST", help=f"such as 8,64K,1M (default {DEFAULTS['bytes']})")
     parser.add_argument("--nodes", default="0", metavar="LIST",
                         help="virtual nodes; 0 (the default): one real node")
     parser.add_argument("--peers", default=",".join(PEERS), metavar="LIST",
@@ -94,13 +94,13 @@ def declare_measuring(parser):
                         help="one buffer for all calls, or a new one for each call")
     parser.add_argument("--seconds", type=float, metavar="S",
                         help="seconds for which a side measures each size "
-                             f"(default {USUAL['seconds']}, with --quick {QUICK['seconds']}, divided by the number of sizes, "
+                             f"(default {DEFAULTS['seconds']}, with --quick {QUICK['seconds']}, divided by the number of sizes, "
                              f"at least {SECONDS_MIN})")
     parser.add_argument("--minutes", type=float, metavar="M",
                         help="minutes after which disturbed rounds are not repeated "
                              f"(default: no limit; with --full {FULL['minutes']:g})")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
-                        help=f"limit for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
+                        help=f"limit for one launch (default {DEFAULTS['timeout']:g}; with --full {FULL['timeout']:g})")
     parser.add_argument("--repeat", type=int, default=1, metavar="N",
                         help="runs, one after the other; prints the differences of their ratios")
     parser.add_argument("--self-test", action="store_true", help="compares the peer with itself")
@@ -126,13 +126,13 @@ def declare_results(parser):
 def fill_in(options):
     """Sets the options that were not given from the chosen set of cells."""
     require(not (options.quick and options.full), "--quick and --full exclude each other")
-    usual = FULL if options.full else QUICK if options.quick else USUAL
+    defaults = FULL if options.full else QUICK if options.quick else DEFAULTS
     for name in ("collectives", "ranks", "bytes", "timeout", "minutes"):
         if getattr(options, name) is None:
-            setattr(options, name, usual[name])
+            setattr(options, name, defaults[name])
     options.bytes = [read_size(part) for part in options.bytes.split(",")]
     if options.seconds is None:
-        options.seconds = max(SECONDS_MIN, round(usual["seconds"] / len(options.bytes), 3))
+        options.seconds = max(SECONDS_MIN, round(defaults["seconds"] / len(options.bytes), 3))
 
 
 def check(options):

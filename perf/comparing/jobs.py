@@ -22,18 +22,18 @@ BIN = str(pathlib.Path(__file__).resolve().parent.parent.parent / "build/release
 GRACE_S = 5  # seconds in which a launcher must end its ranks after SIGTERM
 
 
-class Unusable(Exception):
+class InvalidArguments(Exception):
     """Invalid arguments: exit status 2."""
 
 
-class Broken(Exception):
+class CannotRun(Exception):
     """A side could not run: exit status 3."""
 
 
 def require(condition, message):
-    """Raises Unusable with the message unless the condition is true."""
+    """Raises InvalidArguments with the message unless the condition is true."""
     if not condition:
-        raise Unusable(message)
+        raise InvalidArguments(message)
 
 
 def report(text):
@@ -41,14 +41,14 @@ def report(text):
 
 
 def run_script(name, work):
-    """Returns the exit status that work() returns. Prints Unusable and Broken, and returns 2 or 3 for them."""
+    """Returns the exit status that work() returns. Prints InvalidArguments and CannotRun, and returns 2 or 3 for them."""
     # SIGTERM becomes an exception, so that run_program() ends a running job.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return work()
-    except (Unusable, Broken) as error:
+    except (InvalidArguments, CannotRun) as error:
         report(f"{name}: {error}")
-        return 2 if isinstance(error, Unusable) else 3
+        return 2 if isinstance(error, InvalidArguments) else 3
 
 
 def processors():
@@ -87,12 +87,12 @@ def run_program(command, timeout, environment=(), **options):
         out, err = process.communicate(timeout=timeout)
         return out, err or "", process.returncode
     except OSError as error:
-        raise Broken(f"cannot start {command[0]}: {error.strerror}") from error
+        raise CannotRun(f"cannot start {command[0]}: {error.strerror}") from error
     except BaseException as error:
         if process is not None:
             end_group(process)
         if isinstance(error, subprocess.TimeoutExpired):
-            raise Broken(f"no end within {timeout:g} s: {' '.join(command)}") from None
+            raise CannotRun(f"no end within {timeout:g} s: {' '.join(command)}") from None
         raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
@@ -104,11 +104,11 @@ def run_json(command, timeout, environment=(), stderr=subprocess.PIPE):
     out, err, status = run_program(command, timeout, environment, stderr=stderr)
     # Status 1 means that a result was wrong; the object shows which result.
     if status not in (0, 1):
-        raise Broken(f"status {status}: {shown}\n{err.strip() or out.strip()}")
+        raise CannotRun(f"status {status}: {shown}\n{err.strip() or out.strip()}")
     try:
         return json.loads(out)
     except json.JSONDecodeError as error:
-        raise Broken(f"no JSON object ({error}): {shown}\n{(out + err).strip()}") from None
+        raise CannotRun(f"no JSON object ({error}): {shown}\n{(out + err).strip()}") from None
 
 
 class Calibrator:

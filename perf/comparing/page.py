@@ -9,7 +9,7 @@ Holds    Matplotlib draws the plots (Debian: python3-matplotlib); only --results
 import json
 import pathlib
 
-from comparing.jobs import Broken
+from comparing.jobs import CannotRun
 
 SIDES = (("weft_us", "weft", "#0b5fa5", "o"), ("openmpi_us", "Open MPI", "#c05000", "s"),
          ("mpich_us", "MPICH", "#5a8f29", "^"))
@@ -20,7 +20,7 @@ def import_pyplot():
     try:
         import matplotlib
     except ImportError:
-        raise Broken("plots are drawn with Matplotlib, which is not installed (Debian: python3-matplotlib)") from None
+        raise CannotRun("plots are drawn with Matplotlib, which is not installed (Debian: python3-matplotlib)") from None
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "weft", "svg.fonttype": "none", "font.size": 9,
                                 "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 9,

@@ -9,9 +9,9 @@ import statistics
 from comparing.page import BYTES, draw, format_bytes, scale_log, scale_powers
 
 PLACES = (("puts_node", "one node"), ("puts_network", "two virtual nodes"))
-OURS, BARE = "#0b5fa5", "#808080"
+WEFT_COLOR, BARE_COLOR = "#0b5fa5", "#808080"
 # Colors for the summary's many lines: a dark and a light color of six hues.
-DISTINCT = ("#1f77b4", "#7fb8e6", "#d95f02", "#f7b267", "#2a7f3b", "#8fcf8a", "#a81e2c", "#ef8a8a", "#5e3c99", "#b9a3d9",
+LINE_COLORS = ("#1f77b4", "#7fb8e6", "#d95f02", "#f7b267", "#2a7f3b", "#8fcf8a", "#a81e2c", "#ef8a8a", "#5e3c99", "#b9a3d9",
             "#404040", "#a0a0a0")
 
 
@@ -23,8 +23,8 @@ def draw_puts(pyplot, results):
     for (latency, bandwidth), (found, words) in zip(grid, shown):
         rows = found["rows"]
         sizes = [row["bytes"] for row in rows]
-        for fields, label, color, marker in ((("put_us", "window_us"), "weft", OURS, "o"),
-                                             (("bare_put_us", "bare_window_us"), found["against"], BARE, "s")):
+        for fields, label, color, marker in ((("put_us", "window_us"), "weft", WEFT_COLOR, "o"),
+                                             (("bare_put_us", "bare_window_us"), found["against"], BARE_COLOR, "s")):
             style = {"label": label, "color": color, "marker": marker}
             latency.plot(sizes, [row[fields[0]] for row in rows], **style)
             bandwidth.plot(sizes, [row["bytes"] / row[fields[1]] / 1000 for row in rows], **style)
@@ -40,7 +40,7 @@ def draw_puts(pyplot, results):
 
 def draw_startup(pyplot, results):
     shown = [(results[name], words, color) for name, words, color in
-             (("startup", "one node", OURS), ("startup_nodes", "two virtual nodes", "#c05000")) if results.get(name)]
+             (("startup", "one node", WEFT_COLOR), ("startup_nodes", "two virtual nodes", "#c05000")) if results.get(name)]
     if not shown:
         return None
     figure, (seconds, memory) = pyplot.subplots(1, 2, figsize=(7.2, 2.5))
@@ -51,9 +51,9 @@ def draw_startup(pyplot, results):
         memory.plot(ranks, [row["pss_bytes"] / 2**20 for row in found["rows"]], **style)
     scale_log(seconds, [row["total_s"] for found, _, _ in shown for row in found["rows"]])
     memory.set_ylim(bottom=0)
-    every = sorted({row["ranks"] for found, _, _ in shown for row in found["rows"]})
+    all_ranks = sorted({row["ranks"] for found, _, _ in shown for row in found["rows"]})
     for axes, title, label in ((seconds, "start to end of a job", "seconds"), (memory, "memory of a rank", "MiB")):
-        scale_powers(axes, every, str)
+        scale_powers(axes, all_ranks, str)
         axes.set_title(title)
         axes.set_xlabel("ranks")
         axes.set_ylabel(label)
@@ -83,7 +83,7 @@ def draw_summary(pyplot, rows):
         for number, name in enumerate(names):
             points = mean_ratios(part, name)
             if points:
-                color, marker = DISTINCT[number % len(DISTINCT)], "os^vD"[number // 2 % 5]
+                color, marker = LINE_COLORS[number % len(LINE_COLORS)], "os^vD"[number // 2 % 5]
                 axes.plot(*zip(*points), label=name, color=color, marker=marker)
         axes.axhline(1, color="#404040", linewidth=1)
         ticks = sorted({max(row["bytes"], 1) for row in part})

@@ -10,7 +10,7 @@ Next     docs/performance.md, "perf/compare".
 import statistics
 import time
 
-from comparing.jobs import Broken, OtherLoad, Unusable, report, run_json
+from comparing.jobs import CannotRun, InvalidArguments, OtherLoad, report, run_json
 
 WITHOUT_BYTES = ("barrier",)
 CALIBRATOR_FACTOR = 1.5  # a larger ratio of a round's calibrators flags the round
@@ -44,7 +44,7 @@ def make_cells(options):
         if nodes > ranks:
             report(f"skipped: {ranks} ranks cannot have {nodes} nodes")
     if not shapes:
-        raise Unusable("--nodes: no number of ranks is large enough")
+        raise InvalidArguments("--nodes: no number of ranks is large enough")
     return [Cell(collective, ranks, nodes, options.bytes)
             for collective in options.collectives for ranks, nodes in shapes]
 
@@ -64,7 +64,7 @@ class Allowance:
         self.share_end = now + max(0.0, self.end - now) / self.cells
         self.cells -= 1
 
-    def lasts(self):
+    def has_time(self):
         return time.monotonic() < self.share_end
 
 
@@ -74,11 +74,11 @@ def times_by_size(side, cell, timeout):
     times = {result["bytes"]: (result["median_us"], result["checked"]) for result in found["results"]}
     for size in cell.sizes:
         if size not in times:
-            raise Broken(f"{side.name} printed no result for {cell} at {size} bytes")
+            raise CannotRun(f"{side.name} printed no result for {cell} at {size} bytes")
     return times
 
 
-def why_flagged(before_ns, after_ns, foreign):
+def reasons_of_flag(before_ns, after_ns, foreign):
     """Returns the reasons for flagging a round: calibrator, load, both or none. foreign: load of other programs."""
     reasons = []
     if max(before_ns, after_ns) > CALIBRATOR_FACTOR * min(before_ns, after_ns):
@@ -92,10 +92,10 @@ def undisturbed(rounds):
     return [entry for entry in rounds if not entry["flagged"]]
 
 
-def counted(rounds, wanted):
+def counted_rounds(rounds, minimum):
     """Returns the undisturbed rounds if there are enough of them, else all rounds."""
-    quiet = undisturbed(rounds)
-    return quiet if len(quiet) >= wanted else rounds
+    undisturbed_rounds = undisturbed(rounds)
+    return undisturbed_rounds if len(undisturbed_rounds) >= minimum else rounds
 
 
 def launch(side, cell, options, failures, tries):
@@ -103,7 +103,7 @@ def launch(side, cell, options, failures, tries):
     for _ in range(tries):
         try:
             return times_by_size(side, cell, options.timeout)
-        except Broken as error:
+        except CannotRun as error:
             failures.append(f"{side.name}: {error}")
             report(f"{cell}: a launch has failed: {side.name}: {error}")
     report(f"{cell}: {side.name} is left out")
@@ -142,7 +142,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
     rounds, left_out, failures = [], set(), []
     before_ns = calibrator.measure_ns()
     while len(undisturbed(rounds)) < options.rounds and len(rounds) < 2 * options.rounds:
-        if len(rounds) >= options.rounds and not allowance.lasts():
+        if len(rounds) >= options.rounds and not allowance.has_time():
             report(f"{cell}: no time left for disturbed rounds")
             break
         other_load = OtherLoad()
@@ -150,7 +150,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
         foreign = other_load.processors()
         after_ns = calibrator.measure_ns()
         rounds.append({"before_ns": before_ns, "after_ns": after_ns, "foreign": foreign, "times": times,
-                       "flagged": why_flagged(before_ns, after_ns, foreign)})
+                       "flagged": reasons_of_flag(before_ns, after_ns, foreign)})
         report(f"{cell}: round {len(rounds)} ({options.rounds} wanted): "
                + describe_progress(cell, sides, rounds[-1]))
         if not any(times):
@@ -172,7 +172,7 @@ def spread(values):
     return (high - low) / 2 / statistics.median(values)
 
 
-def middle(values):
+def median_or_none(values):
     return statistics.median(values) if values else None
 
 
@@ -188,31 +188,31 @@ def times_of(rounds, side, size):
     return [found[size][0] for found in times] if times and all(times) else []
 
 
-def compare_sides(ours, theirs):
+def compare_sides(weft_times, peer_times):
     """Returns the ratio of the medians, and the median and quartiles of the ratios of single rounds."""
-    if not ours or not theirs:
+    if not weft_times or not peer_times:
         return dict.fromkeys(("ratio", "ratio_paired", "ratio_low", "ratio_high"))
-    paired = [one / other for one, other in zip(ours, theirs)]
+    paired = [weft_us / peer_us for weft_us, peer_us in zip(weft_times, peer_times)]
     low, high = quartiles(paired)
-    return {"ratio": statistics.median(ours) / statistics.median(theirs),
+    return {"ratio": statistics.median(weft_times) / statistics.median(peer_times),
             "ratio_paired": statistics.median(paired), "ratio_low": low, "ratio_high": high}
 
 
 def make_row(cell, size, rounds, peers, options, failures=()):
     """Returns a row of the results, for one size. In a round, weft's times precede those of `peers`."""
-    used = counted(rounds, options.rounds)
-    ours = times_of(used, 0, size)
+    used = counted_rounds(rounds, options.rounds)
+    weft_times = times_of(used, 0, size)
     by_peer = {peer: times_of(used, 1 + place, size) for place, peer in enumerate(peers)}
-    medians = {peer: middle(times) for peer, times in by_peer.items()}
+    medians = {peer: median_or_none(times) for peer, times in by_peer.items()}
     best = min((peer for peer in peers if by_peer[peer]), key=medians.get, default=None)
-    theirs = by_peer.get(best, [])
-    compared = compare_sides(ours, theirs)
+    peer_times = by_peer.get(best, [])
+    compared = compare_sides(weft_times, peer_times)
     return {
         "collective": cell.collective,
         "ranks": cell.ranks,
         "nodes": max(cell.nodes, 1),
         "bytes": size,
-        "weft_us": middle(ours),
+        "weft_us": median_or_none(weft_times),
         "openmpi_us": medians.get("openmpi"),
         "mpich_us": medians.get("mpich"),
         "copy_us": medians.get("copy"),
@@ -221,10 +221,10 @@ def make_row(cell, size, rounds, peers, options, failures=()):
         "buffers": options.buffers,
         "best_peer": best,
         **compared,
-        "weft_spread": spread(ours),
-        "peer_spread": spread(theirs),
+        "weft_spread": spread(weft_times),
+        "peer_spread": spread(peer_times),
         "checked": all(side[size][1] for entry in rounds for side in entry["times"] if side),
-        "calibrator_ns": middle([value for entry in used for value in (entry["before_ns"], entry["after_ns"])]),
+        "calibrator_ns": median_or_none([value for entry in used for value in (entry["before_ns"], entry["after_ns"])]),
         "flagged_rounds": len(rounds) - len(undisturbed(rounds)),
         "flagged_counted": any(entry["flagged"] for entry in used),
         "failures": list(failures),

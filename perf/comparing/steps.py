@@ -18,19 +18,19 @@ class Step:
         self.name = name
         self.command = command
         self.needs = needs
-        self.added = {"full": "", "quick": quick, "short": short}
+        self.extra_options = {"full": "", "quick": quick, "short": short}
         self.minutes = minutes
 
     def words(self, folder, extent):
         """Returns the words of the command, to run in the repository's root. `extent` is full, short or quick."""
-        words = shlex.split(self.command) + shlex.split(self.added[extent])
+        words = shlex.split(self.command) + shlex.split(self.extra_options[extent])
         if words[0].startswith("perf/"):
             words.insert(0, sys.executable)  # the interpreter that has the required modules
         return words + (["--results", os.path.join(folder, self.name)] if self.name.startswith("compare") else [])
 
     def shown(self, extent):
         """Returns the command as a reader would type it."""
-        return " ".join(filter(None, (self.command, self.added[extent])))
+        return " ".join(filter(None, (self.command, self.extra_options[extent])))
 
     def build(self):
         """Returns the command that builds the programs of this step."""

@@ -99,9 +99,9 @@ class BareEndpoint {
     }
 
     void open_all(fi_info& info) {
-        const auto open = [](auto& handle, const char* call, auto opens) {
+        const auto open = [](auto& handle, const char* call, auto open_call) {
             auto* opened = handle.get();
-            require(opens(&opened), call);
+            require(open_call(&opened), call);
             handle.reset(opened);
         };
         open(fabric_, "fi_fabric",

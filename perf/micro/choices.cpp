@@ -43,10 +43,10 @@ class Numbers {
   public:
     explicit Numbers(std::uint64_t seed) : state_(seed) {}
     std::uint64_t below(std::uint64_t end) {
-        std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15U;
-        mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9U;
-        mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebU;
-        return (mixed ^ mixed >> 31) % end;
+        std::uint64_t hash = state_ += 0x9e3779b97f4a7c15U;
+        hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
+        hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
+        return (hash ^ hash >> 31) % end;
     }
 
   private:
@@ -78,9 +78,9 @@ struct CostSet {
 
 /// The usual provider, ranks of one node, a slow network, and a network whose NICs are shared.
 std::vector<CostSet> cost_sets() {
-    const plan::PutCost usual = run::machine_over("").far;
-    return {{"provider", usual},
-            {"memory", usual},
+    const plan::PutCost provider_cost = run::machine_over("").far;
+    return {{"provider", provider_cost},
+            {"memory", provider_cost},
             {"slow",
              {.latency = 30'000'000,
               .issue = 2'000'000,
@@ -100,7 +100,7 @@ std::vector<CostSet> cost_sets() {
 /// Sets ranks and nodes.
 Rank draw_team(Numbers& numbers, const CostSet& set, std::uint64_t large_percent,
                DrawnCall& drawn) {
-    constexpr std::array<Rank, 4> kOdd{65, 97, 127, 130};
+    constexpr std::array<Rank, 4> kOddRanks{65, 97, 127, 130};
     constexpr std::uint64_t kOddPercent = 10;
     const std::uint64_t kind = numbers.below(100);
     if (kind < large_percent) {
@@ -108,11 +108,11 @@ Rank draw_team(Numbers& numbers, const CostSet& set, std::uint64_t large_percent
         drawn.ranks = largest ? 2304 : 1000;
         return largest ? 128 : 7;
     }
-    drawn.ranks = kind < large_percent + kOddPercent ? kOdd[numbers.below(kOdd.size())]
+    drawn.ranks = kind < large_percent + kOddPercent ? kOddRanks[numbers.below(kOddRanks.size())]
                                                      : static_cast<Rank>(2 + numbers.below(63));
-    const auto few = std::min<std::uint64_t>(8, static_cast<std::uint64_t>(drawn.ranks) - 1);
-    const bool each = numbers.below(3) == 0;
-    const Rank nodes = each ? drawn.ranks : static_cast<Rank>(2 + numbers.below(few));
+    const auto nodes_max = std::min<std::uint64_t>(8, static_cast<std::uint64_t>(drawn.ranks) - 1);
+    const bool alone = numbers.below(3) == 0;
+    const Rank nodes = alone ? drawn.ranks : static_cast<Rank>(2 + numbers.below(nodes_max));
     return set.name == std::string_view("memory") ? 1 : nodes;
 }
 
@@ -243,16 +243,17 @@ class Values {
         if (all_.empty()) return;
         std::ranges::sort(all_);
         fmt::print("{:24} {:5} calls: median {:.3f}, 95 % {:.3f}, 99 % {:.3f}, largest {:.3f}\n",
-                   name, all_.size(), part(0.5), part(0.95), part(0.99), all_.back().first);
+                   name, all_.size(), quantile(0.5), quantile(0.95), quantile(0.99),
+                   all_.back().first);
     }
     /// Prints the calls with the largest values above `least`.
-    void print_worst(std::size_t count, double least) const {
+    void print_largest(std::size_t count, double least) const {
         for (std::size_t i = all_.size(); i-- > 0 && i + count >= all_.size();)
             if (all_[i].first > least) fmt::print("  {:.3f} {}\n", all_[i].first, all_[i].second);
     }
 
   private:
-    [[nodiscard]] double part(double share) const {
+    [[nodiscard]] double quantile(double share) const {
         return all_[static_cast<std::size_t>(share * static_cast<double>(all_.size() - 1))].first;
     }
 
@@ -298,8 +299,8 @@ int main(int argument_count, char** arguments) {
     }
     for (auto& [name, values] : regrets) values.print(name);
     constexpr double kWorthPrinting = 1.02;
-    regrets["all"].print_worst(static_cast<std::size_t>(worst), kWorthPrinting);
+    regrets["all"].print_largest(static_cast<std::size_t>(worst), kWorthPrinting);
     times.print("ms of a first choice");
-    times.print_worst(3, 0);
+    times.print_largest(3, 0);
     return 0;
 }

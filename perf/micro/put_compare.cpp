@@ -168,7 +168,7 @@ class Bare final : public Side, private BareEndpoint {
         for (std::size_t i = 0; i < puts; ++i) write(bytes);
         announce(8);
         await();
-        while (open_ != 0) progress();
+        while (incomplete_ != 0) progress();
     }
 
   private:
@@ -182,7 +182,7 @@ class Bare final : public Side, private BareEndpoint {
             if ((entry.flags & FI_REMOTE_WRITE) != 0) {
                 ++arrived_;
             } else {
-                --open_;
+                --incomplete_;
             }
         }
     }
@@ -202,8 +202,8 @@ class Bare final : public Side, private BareEndpoint {
                                       &contexts_[next_++ % contexts_.size()]);
             },
             [&] { progress(); });
-        if (bytes > inject_bytes_) ++open_;
-        while (open_ > 64) progress();
+        if (bytes > inject_bytes_) ++incomplete_;
+        while (incomplete_ > 64) progress();
     }
     void announce(std::size_t bytes) {
         post_until_accepted(
@@ -217,14 +217,14 @@ class Bare final : public Side, private BareEndpoint {
                                           &contexts_[next_++ % contexts_.size()]);
             },
             [&] { progress(); });
-        if (bytes > inject_bytes_) ++open_;
+        if (bytes > inject_bytes_) ++incomplete_;
     }
 
     Rank rank_;
     std::array<fi_context2, 256> contexts_{};
     std::size_t next_ = 0;
-    std::size_t open_ = 0;     ///< writes without a completion
-    std::size_t arrived_ = 0;  ///< immediates of the peer that await() has not consumed
+    std::size_t incomplete_ = 0;  ///< writes without a completion
+    std::size_t arrived_ = 0;     ///< immediates of the peer that await() has not consumed
 };
 
 /// Returns the microseconds of one put: half of a round trip.
@@ -255,37 +255,37 @@ struct Figures {
     double bare_window_us = 0;
 };
 
-Figures compare(weft::Team world, Side& ours, Side& bare, std::size_t bytes, int rounds) {
+Figures compare(weft::Team world, Side& weft_side, Side& bare, std::size_t bytes, int rounds) {
     std::vector<double> ping[2];
     std::vector<double> window[2];
     for (int round = 0; round < rounds; ++round) {
-        ping[0].push_back(time_pings(world, ours, bytes));
+        ping[0].push_back(time_pings(world, weft_side, bytes));
         ping[1].push_back(time_pings(world, bare, bytes));
-        window[0].push_back(time_window(world, ours, bytes));
+        window[0].push_back(time_window(world, weft_side, bytes));
         window[1].push_back(time_window(world, bare, bytes));
     }
     return {bytes, median(ping[0]), median(ping[1]), median(window[0]), median(window[1])};
 }
 
-void print_line(const Figures& found) {
+void print_line(const Figures& figures) {
     const auto per_second = [](double us) { return 1e6 / us; };
-    const auto gigabytes = [&](double us) { return static_cast<double>(found.bytes) / us / 1e3; };
+    const auto gigabytes = [&](double us) { return static_cast<double>(figures.bytes) / us / 1e3; };
     fmt::print("{:>8} {:>9.3f} {:>9.3f} {:>6.2f} {:>11.0f} {:>11.0f} {:>9.3f} {:>9.3f} {:>6.2f}\n",
-               found.bytes, found.put_us, found.bare_put_us, found.put_us / found.bare_put_us,
-               per_second(found.window_us), per_second(found.bare_window_us),
-               gigabytes(found.window_us), gigabytes(found.bare_window_us),
-               found.window_us / found.bare_window_us);
+               figures.bytes, figures.put_us, figures.bare_put_us,
+               figures.put_us / figures.bare_put_us, per_second(figures.window_us),
+               per_second(figures.bare_window_us), gigabytes(figures.window_us),
+               gigabytes(figures.bare_window_us), figures.window_us / figures.bare_window_us);
     std::fflush(stdout);
 }
 
-Json to_json(const Figures& found) {
-    return {{"bytes", found.bytes},
-            {"put_us", found.put_us},
-            {"bare_put_us", found.bare_put_us},
-            {"put_ratio", found.put_us / found.bare_put_us},
-            {"window_us", found.window_us},
-            {"bare_window_us", found.bare_window_us},
-            {"window_ratio", found.window_us / found.bare_window_us}};
+Json to_json(const Figures& figures) {
+    return {{"bytes", figures.bytes},
+            {"put_us", figures.put_us},
+            {"bare_put_us", figures.bare_put_us},
+            {"put_ratio", figures.put_us / figures.bare_put_us},
+            {"window_us", figures.window_us},
+            {"bare_window_us", figures.bare_window_us},
+            {"window_ratio", figures.window_us / figures.bare_window_us}};
 }
 
 int run(int rounds, bool json) {
@@ -293,7 +293,7 @@ int run(int rounds, bool json) {
     weft::Team world = runtime.world();
     if (world.size() != 2) fail("expected two ranks");
     const bool one_node = runtime.nodes() == 1;
-    Weft ours(world);
+    Weft weft_side(world);
     std::unique_ptr<Side> bare;
     if (one_node) {
         bare = std::make_unique<Copy>(world);
@@ -301,7 +301,7 @@ int run(int rounds, bool json) {
         bare = std::make_unique<Bare>(world, runtime.provider());
     }
     bare->ping(8);  // connects
-    ours.ping(8);
+    weft_side.ping(8);
     const std::string against = one_node ? "memcpy" : "libfabric " + runtime.provider();
     const bool prints = world.rank() == 0 && !json;
     if (prints) {
@@ -314,9 +314,9 @@ int run(int rounds, bool json) {
                 {"rounds", rounds},
                 {"rows", Json::array()}};
     for (const std::size_t bytes : kSizes) {
-        const Figures found = compare(world, ours, *bare, bytes, rounds);
-        if (prints) print_line(found);
-        object["rows"].push_back(to_json(found));
+        const Figures figures = compare(world, weft_side, *bare, bytes, rounds);
+        if (prints) print_line(figures);
+        object["rows"].push_back(to_json(figures));
     }
     world.barrier();
     if (world.rank() == 0 && json) weft::lab::print_json(object);

@@ -45,11 +45,11 @@ struct SimulatedCall {
 const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";  ///< a schedule of 10^6 ranks
 
 lab::Surroundings surroundings(plan::Time noise) {
-    lab::Surroundings around;
-    around.model = weft::lab::message_model(
+    lab::Surroundings settings;
+    settings.model = weft::lab::message_model(
         {.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
-    around.noise = weft::lab::make_noise(weft::lab::Distribution::uniform, noise);
-    return around;
+    settings.noise = weft::lab::make_noise(weft::lab::Distribution::uniform, noise);
+    return settings;
 }
 
 plan::Stages stages_of(const SimulatedCall& call) {
@@ -84,10 +84,10 @@ CaseResult structured(const SimulatedCall& call, plan::Time noise) {
 }
 
 CaseResult by_programs(const SimulatedCall& call, plan::Time noise, bool by_time) {
-    const lab::Surroundings around = surroundings(noise);
-    const lab::ImagePart part = image_of(stages_of(call), around.model);
-    return result_of(by_time ? weft::lab::simulate_events({&part, 1}, around)
-                             : lab::simulate_generic({&part, 1}, around),
+    const lab::Surroundings settings = surroundings(noise);
+    const lab::ImagePart part = image_of(stages_of(call), settings.model);
+    return result_of(by_time ? weft::lab::simulate_events({&part, 1}, settings)
+                             : lab::simulate_generic({&part, 1}, settings),
                      part.waits());
 }
 
@@ -173,10 +173,10 @@ std::string processor() {
 int main(int argument_count, char** arguments) {
     int repeats = 5;
     bool json = false;
-    std::string wanted;
+    std::string name_part;
     weft::lab::CommandLine line{"simulate", "Times of the simulator's engines."};
     line.option("--repeats", repeats, "How often each case runs").within(1, 1000);
-    line.option("--case", wanted, "Only cases whose name contains this");
+    line.option("--case", name_part, "Only cases whose name contains this");
     line.flag("--json", json, "One JSON object on stdout");
     if (const auto status = line.read(argument_count, arguments)) return *status;
     Json rows = Json::array();
@@ -186,28 +186,28 @@ int main(int argument_count, char** arguments) {
         fmt::print("{}\n{:44} {:>10} {:>10} {:>8} {:>14} {:>14} {:>10}\n", machine, "case",
                    "least s", "median s", "goal s", "messages", "waits", "M/s");
     }
-    for (const Case& each : make_cases()) {
-        if (std::string_view(each.name).find(wanted) == std::string_view::npos) continue;
+    for (const Case& timed_case : make_cases()) {
+        if (std::string_view(timed_case.name).find(name_part) == std::string_view::npos) continue;
         std::vector<double> seconds;
         CaseResult result;
         for (int i = 0; i < repeats; ++i) {
             const std::uint64_t begin = weft::base::monotonic_ns();
-            result = each.run();
+            result = timed_case.run();
             seconds.push_back(static_cast<double>(weft::base::monotonic_ns() - begin) * 1e-9);
         }
         const double least = std::ranges::min(seconds);
         const double median = weft::lab::median(seconds);
-        rows.push_back({{"case", each.name},
+        rows.push_back({{"case", timed_case.name},
                         {"least_s", least},
                         {"median_s", median},
-                        {"goal_s", each.goal_s},
+                        {"goal_s", timed_case.goal_s},
                         {"messages", result.count},
                         {"waits", result.waits},
                         {"makespan_ns", result.makespan_ns}});
         if (json) continue;
-        fmt::print("{:44} {:>10.4f} {:>10.4f} {:>8} {:>14} {:>14} {:>10.1f}\n", each.name, least,
-                   median, each.goal_s > 0 ? fmt::format("{}", each.goal_s) : "", result.count,
-                   result.waits, static_cast<double>(result.count) / least * 1e-6);
+        fmt::print("{:44} {:>10.4f} {:>10.4f} {:>8} {:>14} {:>14} {:>10.1f}\n", timed_case.name,
+                   least, median, timed_case.goal_s > 0 ? fmt::format("{}", timed_case.goal_s) : "",
+                   result.count, result.waits, static_cast<double>(result.count) / least * 1e-6);
         std::fflush(stdout);
     }
     if (json) weft::lab::print_json(Json{{"machine", machine}, {"rows", rows}});

@@ -67,9 +67,9 @@ static void measure(const char* name, const char* unit, long (*calls)(long count
     for (int i = 0; i < kRepeats; ++i) {
         shmem_barrier_all();
         const double start = now_us();
-        const long made = calls(count);
-        const double each = (now_us() - start) / (made == 0 ? 1 : made);
-        values[i] = unit[0] == 'u' ? each : unit[0] == 'M' ? 1 / each : bytes / each * 1e-3;
+        const long call_count = calls(count);
+        const double us = (now_us() - start) / (call_count == 0 ? 1 : call_count);
+        values[i] = unit[0] == 'u' ? us : unit[0] == 'M' ? 1 / us : bytes / us * 1e-3;
         shmem_barrier_all();
     }
     qsort(values, kRepeats, sizeof values[0], by_size);

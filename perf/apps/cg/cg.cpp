@@ -53,11 +53,11 @@ Blocks make_blocks(const Options& options, std::int64_t rows, int ranks) {
     if (options.blocks.empty()) return {rows, ranks};
     const Blocks blocks(options.blocks);
     if (blocks.count() != ranks)
-        throw apps::Unusable(fmt::format("--blocks: {} numbers, expected one for each of {} ranks",
-                                         blocks.count(), ranks));
+        throw apps::InvalidInput(fmt::format(
+            "--blocks: {} numbers, expected one for each of {} ranks", blocks.count(), ranks));
     if (blocks.items() != rows)
-        throw apps::Unusable(fmt::format("--blocks: {} rows in all, expected the {} rows of {}",
-                                         blocks.items(), rows, options.file));
+        throw apps::InvalidInput(fmt::format("--blocks: {} rows in all, expected the {} rows of {}",
+                                             blocks.items(), rows, options.file));
     return blocks;
 }
 
@@ -70,7 +70,7 @@ struct Part {
 Part read_part(const Options& options, int rank, int ranks) {
     std::ifstream file(options.file);
     if (!file)
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("{}: cannot be opened: {}", options.file, std::strerror(errno)));
     apps::MatrixMarketReader reader(file, options.file);
     Part part{.blocks = make_blocks(options, reader.rows(), ranks)};
@@ -101,11 +101,12 @@ std::vector<double> right_side(std::int64_t begin, std::int64_t end) {
 
 /// Collective: returns the whole vector on rank 0, and an empty vector on other ranks. Rank 0 gets
 /// the blocks while the other ranks wait in a barrier.
-std::vector<double> gather(weft::Team team, const Blocks& blocks, std::span<const double> mine) {
+std::vector<double> gather(weft::Team team, const Blocks& blocks,
+                           std::span<const double> own_block) {
     const auto largest = static_cast<std::size_t>(std::max<std::int64_t>(blocks.largest(), 1));
     const weft::Memory memory(team, largest * sizeof(double));
     const std::span<double> block = memory.as<double>();
-    std::ranges::copy(mine, block.begin());
+    std::ranges::copy(own_block, block.begin());
     team.barrier();
     std::vector<double> whole(team.rank() == 0 ? static_cast<std::size_t>(blocks.items()) : 0);
     if (team.rank() == 0) {
@@ -141,8 +142,8 @@ Check work(apps::Job& job, const Options& options) {
     const Solution solution = solve(world, matrix, b, options.solver);
     const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
     if (!solution.definite)
-        throw apps::Unusable(fmt::format("{}: not positive definite, found in iteration {}",
-                                         options.file, solution.iterations + 1));
+        throw apps::InvalidInput(fmt::format("{}: not positive definite, found in iteration {}",
+                                             options.file, solution.iterations + 1));
 
     apps::Report& report = job.report;
     report["matrix"] = options.file;

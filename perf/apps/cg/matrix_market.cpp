@@ -80,11 +80,11 @@ void MatrixMarketReader::read_banner() {
         "expected \"%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric\"";
     const auto is_one_of = [&](std::size_t word, std::initializer_list<std::string_view> known) {
         if (std::ranges::find(known, lower(words[word])) == known.end())
-            throw here(fmt::format("\"{}\" is unknown, {}", words[word], kForm));
+            throw error_here(fmt::format("\"{}\" is unknown, {}", words[word], kForm));
         return lower(words[word]);
     };
     if (words.size() != 5 || lower(words[0]) != "%%matrixmarket")
-        throw here(fmt::format("invalid banner, {}", kForm));
+        throw error_here(fmt::format("invalid banner, {}", kForm));
     is_one_of(1, {"matrix"});
     is_one_of(2, {"coordinate"});
     const std::string field = is_one_of(3, {"real", "integer", "pattern"});
@@ -97,37 +97,37 @@ void MatrixMarketReader::read_size() {
     const auto words = words_of(text_);
     std::array<std::int64_t*, 3> sizes{&rows_, &columns_, &listed_};
     if (words.size() != sizes.size())
-        throw here(fmt::format("{} words, expected \"rows columns entries\"", words.size()));
+        throw error_here(fmt::format("{} words, expected \"rows columns entries\"", words.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::int64_t limit = i == 2 ? rows_ * columns_ : kSizeMax;
         const auto size = number<std::int64_t>(words[i]);
         if (!size || *size < 0 || *size > limit)
-            throw here(fmt::format("\"{}\" is not a size, expected 0..{}", words[i], limit));
+            throw error_here(fmt::format("\"{}\" is not a size, expected 0..{}", words[i], limit));
         *sizes[i] = *size;
     }
     if (symmetric_ && rows_ != columns_)
-        throw here(
+        throw error_here(
             fmt::format("{} rows and {} columns, expected equal numbers in a symmetric matrix",
                         rows_, columns_));
 }
 
-std::int64_t MatrixMarketReader::read_index(std::string_view word, std::string_view what,
+std::int64_t MatrixMarketReader::read_index(std::string_view word, std::string_view kind,
                                             std::int64_t limit) const {
     const auto index = number<std::int64_t>(word);
     if (!index || *index < 1 || *index > limit)
-        throw here(fmt::format("\"{}\" is not a {}, expected 1..{}", word, what, limit));
+        throw error_here(fmt::format("\"{}\" is not a {}, expected 1..{}", word, kind, limit));
     return *index - 1;
 }
 
 double MatrixMarketReader::read_value(std::string_view word) const {
     if (field_ == Field::integer) {
         const auto value = number<std::int64_t>(word);
-        if (!value) throw here(fmt::format("\"{}\" is not an integer", word));
+        if (!value) throw error_here(fmt::format("\"{}\" is not an integer", word));
         return static_cast<double>(*value);
     }
     const auto value = number<double>(word);
     if (!value || !std::isfinite(*value))
-        throw here(fmt::format("\"{}\" is not a finite number", word));
+        throw error_here(fmt::format("\"{}\" is not a finite number", word));
     return *value;
 }
 
@@ -136,18 +136,19 @@ std::optional<Entry> MatrixMarketReader::next() {
         if (read_ == listed_) return std::nullopt;
         throw error(0, fmt::format("ends after {} entries, expected {}", read_, listed_));
     }
-    if (read_ == listed_) throw here(fmt::format("more than {} entries", listed_));
+    if (read_ == listed_) throw error_here(fmt::format("more than {} entries", listed_));
     const auto words = words_of(text_);
     const std::size_t expected = field_ == Field::pattern ? 2 : 3;
     if (words.size() != expected)
-        throw here(fmt::format("{} words, expected {}", words.size(),
-                               expected == 2 ? "\"row column\"" : "\"row column value\""));
+        throw error_here(fmt::format("{} words, expected {}", words.size(),
+                                     expected == 2 ? "\"row column\"" : "\"row column value\""));
     Entry entry{.row = read_index(words[0], "row", rows_),
                 .column = read_index(words[1], "column", columns_),
                 .value = field_ == Field::pattern ? 1.0 : read_value(words[2]),
                 .line = line_};
     if (symmetric_ && entry.column > entry.row)
-        throw here("an entry above the diagonal; a symmetric file lists only the lower triangle");
+        throw error_here(
+            "an entry above the diagonal; a symmetric file lists only the lower triangle");
     ++read_;
     return entry;
 }

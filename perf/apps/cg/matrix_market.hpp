@@ -58,8 +58,8 @@ class MatrixMarketReader {
     bool next_line();  ///< skips empty lines and comments
     void read_banner();
     void read_size();
-    [[nodiscard]] FormatError here(std::string_view text) const { return error(line_, text); }
-    [[nodiscard]] std::int64_t read_index(std::string_view word, std::string_view what,
+    [[nodiscard]] FormatError error_here(std::string_view text) const { return error(line_, text); }
+    [[nodiscard]] std::int64_t read_index(std::string_view word, std::string_view kind,
                                           std::int64_t limit) const;
     [[nodiscard]] double read_value(std::string_view word) const;
 

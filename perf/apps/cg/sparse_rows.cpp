@@ -14,7 +14,7 @@ namespace apps {
 namespace {
 
 /// Returns a hash of an entry.
-std::uint64_t mixed(std::int64_t row, std::int64_t column, double value) {
+std::uint64_t hash_of(std::int64_t row, std::int64_t column, double value) {
     const double without_negative_zero = value + 0.0;
     return mix(std::bit_cast<std::uint64_t>(without_negative_zero) +
                mix(static_cast<std::uint64_t>(row) + mix(static_cast<std::uint64_t>(column) + 1)));
@@ -60,8 +60,8 @@ SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, s
         if (reader.symmetric()) {
             if (entry->row != entry->column) keep_own(mirrored);
         } else {
-            sum += mixed(entry->row, entry->column, entry->value) -
-                   mixed(mirrored.row, mirrored.column, mirrored.value);
+            sum += hash_of(entry->row, entry->column, entry->value) -
+                   hash_of(mirrored.row, mirrored.column, mirrored.value);
         }
     }
     if (sum != 0) throw reader.error(0, "the matrix is not symmetric; expected a symmetric one");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRight = 0;
 constexpr int kWrong = 1;
-constexpr int kUnusable = 2;
+constexpr int kInvalidInput = 2;
 constexpr int kEnvironmentFailed = 3;
 
 const char* name_of(Check check) {
@@ -51,10 +51,10 @@ int parse_and_work(const Application& application, int argc, char** argv, weft::
         job.report["check"] = name_of(check);
         if (prints) print_report(job.report, json);
         return check == Check::wrong || job.failed ? kWrong : kRight;
-    } catch (const Unusable& problem) {
+    } catch (const InvalidInput& problem) {
         if (prints) fmt::print(stderr, "{}: {}\n", application.name, problem.what());
     }
-    return kUnusable;
+    return kInvalidInput;
 }
 
 }  // namespace
@@ -70,21 +70,21 @@ int run(const Application& application, int argc, char** argv) {
         fmt::print(stderr, "{}: {}\n", application.name, error.what());
         const auto* const weft_error = dynamic_cast<const weft::Error*>(&error);
         return weft_error != nullptr && weft_error->status() == weft::Status::argument
-                   ? kUnusable
+                   ? kInvalidInput
                    : kEnvironmentFailed;
     }
 }
 
 void raise_on_all(weft::Team team, const std::string& problem) {
-    const weft::Rank mine = problem.empty() ? team.size() : team.rank();
-    const weft::Rank first = team.allreduce(mine, weft::Op::min);
+    const weft::Rank failed_rank = problem.empty() ? team.size() : team.rank();
+    const weft::Rank first = team.allreduce(failed_rank, weft::Op::min);
     if (first == team.size()) return;
     std::uint64_t length = problem.size();
     team.broadcast(std::span(&length, 1), first);
     std::string text = problem;
     text.resize(length);
     team.broadcast(std::span(text), first);
-    throw Unusable(text);
+    throw InvalidInput(text);
 }
 
 Check broadcast_check(weft::Team team, Check of_rank_0) {

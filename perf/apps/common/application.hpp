@@ -24,7 +24,7 @@ namespace apps {
 using weft::lab::CommandLine;
 
 /// Invalid arguments or input; thrown by all ranks.
-class Unusable : public std::runtime_error {
+class InvalidInput : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
@@ -53,8 +53,8 @@ struct Application {
 /// Runs the application on every rank. Returns the exit status of the program.
 int run(const Application& application, int argc, char** argv);
 
-/// Collective. If any rank has a problem (a text that is not empty), all ranks throw Unusable with
-/// the text of the first such rank.
+/// Collective. If any rank has a problem (a text that is not empty), all ranks throw InvalidInput
+/// with the text of the first such rank.
 void raise_on_all(weft::Team team, const std::string& problem);
 
 /// Collective: returns rank 0's result on all ranks.

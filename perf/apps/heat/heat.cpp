@@ -76,10 +76,10 @@ std::pair<int, int> read_grid(const std::string& text, int ranks) {
     const bool has_rows = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
     const auto columns = std::from_chars(has_rows ? rows.ptr + 1 : end, end, grid.second);
     if (columns.ec != std::errc() || columns.ptr != end || grid.first < 1 || grid.second < 1)
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("--grid: \"{}\" is not a grid, expected a form such as 3x2", text));
     if (std::int64_t{grid.first} * grid.second != ranks)
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("--grid: {} has {} pieces, expected one for each of {} ranks", text,
                         std::int64_t{grid.first} * grid.second, ranks));
     return grid;
@@ -106,7 +106,7 @@ Grid make_grid(const Options& options, int ranks) {
     const auto [rows, columns] =
         options.grid.empty() ? best_grid(options, ranks) : read_grid(options.grid, ranks);
     if (rows > options.rows || columns > options.columns)
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("{} x {} cells cannot be cut into {} x {} pieces, expected at least one "
                         "cell in each",
                         options.rows, options.columns, rows, columns));
@@ -132,31 +132,31 @@ std::vector<double> compute_serially(const Options& options) {
     const Area whole{0, 0, options.rows, options.columns};
     std::vector<double> memory(whole.framed_cells());
     std::vector<double> other(whole.framed_cells());
-    Field now(whole, memory);
+    Field current(whole, memory);
     Field next(whole, other);
-    now.begin();
+    current.begin();
     next.begin();  // sets the frame; the steps compute all other cells
     for (std::uint64_t step = 0; step < options.steps; ++step) {
-        next.step(now, 0, options.rows, 0, options.columns);
-        std::swap(now, next);
+        next.step(current, 0, options.rows, 0, options.columns);
+        std::swap(current, next);
     }
     std::vector<double> cells;
     for (std::int64_t row = 0; row < options.rows; ++row)
-        cells.insert(cells.end(), &now.at(row, 0), &now.at(row, 0) + options.columns);
+        cells.insert(cells.end(), &current.at(row, 0), &current.at(row, 0) + options.columns);
     return cells;
 }
 
-/// Collective: returns the whole plate on rank 0, and an empty vector on other ranks. `mine`: this
-/// rank's piece, in symmetric memory.
-std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> mine) {
+/// Collective: returns the whole plate on rank 0, and an empty vector on other ranks. `own_piece`:
+/// this rank's piece, in symmetric memory.
+std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> own_piece) {
     team.barrier();  // all ranks have computed
     std::vector<double> cells;
     if (team.rank() == 0) {
         cells.resize(static_cast<std::size_t>(grid.rows.items() * grid.columns.items()));
-        std::vector<double> piece(mine.size());
+        std::vector<double> piece(own_piece.size());
         for (weft::Rank rank = 0; rank < team.size(); ++rank) {
             const Area area = grid.area(rank);
-            team.get(piece.data(), mine.data(), area.framed_cells() * sizeof(double), rank);
+            team.get(piece.data(), own_piece.data(), area.framed_cells() * sizeof(double), rank);
             const Field field(area, piece);
             for (std::int64_t row = 0; row < area.height; ++row)
                 std::copy_n(&field.at(row, 0), area.width,
@@ -167,21 +167,21 @@ std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> 
     return cells;
 }
 
-/// Runs all steps. `now` has the initial values. After an odd number of steps, the memory of `next`
-/// has the result, else the memory of `now`.
-void run_steps(const Options& options, auto& halo, Field now, Field next) {
+/// Runs all steps. `current` has the initial values. After an odd number of steps, the memory of
+/// `next` has the result, else the memory of `current`.
+void run_steps(const Options& options, auto& halo, Field current, Field next) {
     for (std::uint64_t step = 0; step < options.steps; ++step) {
-        halo.send_edges(now, step);
-        step_inside(now, next);
-        halo.receive_edges(now, step);
-        step_outermost(now, next);
-        std::swap(now, next);
+        halo.send_edges(current, step);
+        step_inside(current, next);
+        halo.receive_edges(current, step);
+        step_outermost(current, next);
+        std::swap(current, next);
     }
 }
 
 Check work(apps::Job& job, const Options& options) {
     if (options.exchange != "puts" && options.exchange != "neighbors")
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("--exchange: \"{}\", expected puts or neighbors", options.exchange));
     weft::Team world = job.world;
     const Grid grid = make_grid(options, world.size());
@@ -194,17 +194,17 @@ Check work(apps::Job& job, const Options& options) {
     const weft::Memory memory(world, largest.framed_cells() * sizeof(double));
     std::vector<double> other(area.framed_cells());
     const std::span<double> cells = memory.as<double>();
-    Field now(area, cells);
+    Field current(area, cells);
     Field next(area, other);
-    now.begin();
+    current.begin();
     next.begin();
 
     world.barrier();
     const apps::Stopwatch watch;
     if (options.exchange == "puts")
-        run_steps(options, halo, now, next);
+        run_steps(options, halo, current, next);
     else
-        run_steps(options, exchange, now, next);
+        run_steps(options, exchange, current, next);
     const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
     if (options.steps % 2 == 1) std::ranges::copy(other, cells.begin());
 

@@ -62,8 +62,8 @@ class Field {
             for (std::int64_t j = column; j < column_end; ++j) {
                 const double mean = 0.25 * ((before.at(i - 1, j) + before.at(i + 1, j)) +
                                             (before.at(i, j - 1) + before.at(i, j + 1)));
-                const double here = before.at(i, j);
-                at(i, j) = here + kConductivity * (mean - here);
+                const double center = before.at(i, j);
+                at(i, j) = center + kConductivity * (mean - center);
             }
         }
     }

@@ -57,14 +57,14 @@ static void order_by_bucket(const uint32_t* keys, long count, uint32_t width, ui
     for (long i = 0; i < count; ++i) ordered[ends[keys[i] / width]++] = keys[i];
 }
 
-static void exchange(const uint32_t* ordered, const long* ends, uint32_t* bucket, long room) {
+static void exchange(const uint32_t* ordered, const long* ends, uint32_t* bucket, long capacity) {
     const int me = shmem_my_pe(), pes = shmem_n_pes();
     for (int i = 0; i < pes; ++i) {
         const int pe = (me + i) % pes;  // PEs start with different peers
         const long start = pe == 0 ? 0 : ends[pe - 1], count = ends[pe] - start;
         if (count == 0) continue;
         const long place = shmem_long_atomic_fetch_add(&filled, count, pe);
-        if (place + count > room) {
+        if (place + count > capacity) {
             fprintf(stderr, "intsort: PE %d: the bucket of PE %d is full\n", me, pe);
             shmem_global_exit(1);
         }
@@ -111,11 +111,11 @@ int main(int argc, char** argv) {
     const int me = shmem_my_pe(), pes = shmem_n_pes();
     const uint32_t width = ((1U << KEY_BITS) + (uint32_t)pes - 1) / (uint32_t)pes;
     const uint32_t first = width * (uint32_t)me;
-    const long room = count + count / 4 + 1000;  // keys are uniform, so buckets differ little
-    uint32_t* bucket = shmem_malloc((size_t)room * sizeof *bucket);
+    const long capacity = count + count / 4 + 1000;  // keys are uniform, so buckets differ little
+    uint32_t* bucket = shmem_malloc((size_t)capacity * sizeof *bucket);
     uint32_t* keys = malloc((size_t)count * sizeof *keys);
     uint32_t* ordered = malloc((size_t)count * sizeof *ordered);
-    uint32_t* sorted = malloc((size_t)room * sizeof *sorted);
+    uint32_t* sorted = malloc((size_t)capacity * sizeof *sorted);
     uint32_t* counts = malloc(width * sizeof *counts);
     long* ends = malloc((size_t)pes * sizeof *ends);
     if (bucket == NULL || !keys || !ordered || !sorted || !counts || !ends) {
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
         shmem_barrier_all();
         const double start = now();
         order_by_bucket(keys, count, width, ordered, ends, pes);
-        exchange(ordered, ends, bucket, room);
+        exchange(ordered, ends, bucket, capacity);
         count_keys(bucket, first, width, counts, sorted);
         seconds += now() - start;
         check(sorted, first, width);

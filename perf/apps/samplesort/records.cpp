@@ -96,15 +96,16 @@ Digest digest(const Records& records) {
     return sum;
 }
 
-Records make_records(RecordShape shape, const MadeRecords& made, std::uint64_t first,
+Records make_records(RecordShape shape, const RecordGenerator& generator, std::uint64_t first,
                      std::size_t count) {
     Records records(shape, count);
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t number = first + i;
-        const std::uint64_t draw = mix(mix(made.seed) + number);
+        const std::uint64_t draw = mix(mix(generator.seed) + number);
         write_mixed(records.record(i), number);
-        write_mixed(records.record(i).first(shape.key_bytes),
-                    mix(~made.seed) + (made.distinct == 0 ? draw : draw % made.distinct));
+        write_mixed(
+            records.record(i).first(shape.key_bytes),
+            mix(~generator.seed) + (generator.distinct == 0 ? draw : draw % generator.distinct));
     }
     return records;
 }

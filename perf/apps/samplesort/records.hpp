@@ -70,12 +70,12 @@ struct Digest {
 
 /// Parameters of a counter-based generator of records, so that any number of ranks makes the same
 /// file. `distinct`: number of different keys; 0: all keys differ.
-struct MadeRecords {
+struct RecordGenerator {
     std::uint64_t seed = 1;
     std::uint64_t distinct = 0;
 };
 /// Returns `count` generated records from number `first` on.
-[[nodiscard]] Records make_records(RecordShape shape, const MadeRecords& made, std::uint64_t first,
-                                   std::size_t count);
+[[nodiscard]] Records make_records(RecordShape shape, const RecordGenerator& generator,
+                                   std::uint64_t first, std::size_t count);
 
 }  // namespace apps

@@ -36,7 +36,7 @@ struct Options {
     apps::RecordShape shape;
     std::size_t samples = 64;
     std::int64_t make = -1;  ///< records to make; negative: the input exists
-    apps::MadeRecords made;
+    apps::RecordGenerator generator;
 };
 
 void declare(CommandLine& line, Options& options) {
@@ -51,9 +51,9 @@ void declare(CommandLine& line, Options& options) {
     line.option("--make", options.make,
                 "Make an input of this number of records first; the file must not exist")
         .within(0, 1'000'000'000);
-    line.option("--distinct", options.made.distinct,
+    line.option("--distinct", options.generator.distinct,
                 "With --make: number of different keys; default: all differ");
-    line.option("--seed", options.made.seed, "With --make: seed of the records");
+    line.option("--seed", options.generator.seed, "With --make: seed of the records");
 }
 
 std::size_t index_of(weft::Rank rank) {
@@ -94,7 +94,7 @@ void make_input(weft::Team team, const Options& options) {
     const Blocks blocks(options.make, team.size());
     const auto first = blocks.begin(team.rank());
     const Records part =
-        apps::make_records(options.shape, options.made, static_cast<std::uint64_t>(first),
+        apps::make_records(options.shape, options.generator, static_cast<std::uint64_t>(first),
                            static_cast<std::size_t>(blocks.size(team.rank())));
     write_file(team, options.input, first, part, options.make);
 }
@@ -170,7 +170,7 @@ std::int64_t place_of(weft::Team team, const Records& share) {
 /// Collective: checks the output. Each rank also reads the record before its part, so that the
 /// ranks together compare every pair of adjacent records.
 Check check_output(weft::Team team, const Options& options, const Blocks& blocks,
-                   const Digest& wanted, apps::Report& report) {
+                   const Digest& expected, apps::Report& report) {
     const apps::RecordCount count = apps::count_records(options.output, options.shape);
     apps::raise_on_all(team, count.problem);
     const Records part = read_part(team, options.output, options.shape, blocks);
@@ -182,16 +182,16 @@ Check check_output(weft::Team team, const Options& options, const Blocks& blocks
     const auto descents = team.allreduce(apps::count_descents(pairs), weft::Op::sum);
     report["records_checked"] = team.allreduce(part.count(), weft::Op::sum);
     report["descents"] = descents;
-    report["digest_input"] = fmt::format("{:016x}{:016x}", wanted.words[0], wanted.words[1]);
+    report["digest_input"] = fmt::format("{:016x}{:016x}", expected.words[0], expected.words[1]);
     report["digest_output"] = fmt::format("{:016x}{:016x}", found.words[0], found.words[1]);
-    const bool right = descents == 0 && found == wanted && count.records == blocks.items();
+    const bool right = descents == 0 && found == expected && count.records == blocks.items();
     return apps::broadcast_check(team, right ? Check::right : Check::wrong);
 }
 
 Check work(apps::Job& job, const Options& options) {
     weft::Team world = job.world;
     if (options.shape.key_bytes > options.shape.bytes)
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("--key-bytes: {}, expected at most the {} bytes of a record",
                         options.shape.key_bytes, options.shape.bytes));
     if (options.make >= 0) make_input(world, options);

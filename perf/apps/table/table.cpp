@@ -107,7 +107,7 @@ Check work(apps::Job& job, const Options& options) {
         for_own_draws(world, options, [&](std::uint64_t key) { uncounted += !table.add(key); });
     uncounted = world.allreduce(uncounted, weft::Op::sum);
     if (uncounted != 0)
-        throw apps::Unusable(
+        throw apps::InvalidInput(
             fmt::format("--slots: {} were full, so {} of {} draws could not be "
                         "counted; expected more slots than different keys",
                         table.slots(), uncounted, options.draws));

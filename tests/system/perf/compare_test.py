@@ -102,9 +102,9 @@ class Rounds(unittest.TestCase):
         self.assertTrue(row["flagged_counted"])
 
     def test_flags_come_from_calibrators_and_other_programs(self):
-        self.assertEqual(self.rounds.why_flagged(50, 60, 0.05), [])
-        self.assertEqual(self.rounds.why_flagged(50, 250, 0.0), ["calibrator"])
-        self.assertEqual(self.rounds.why_flagged(250, 50, 0.5), ["calibrator", "load"])
+        self.assertEqual(self.rounds.reasons_of_flag(50, 60, 0.05), [])
+        self.assertEqual(self.rounds.reasons_of_flag(50, 250, 0.0), ["calibrator"])
+        self.assertEqual(self.rounds.reasons_of_flag(250, 50, 0.5), ["calibrator", "load"])
 
     def test_only_the_work_of_other_programs_is_noticed(self):
         burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"

@@ -145,7 +145,7 @@ class Text(unittest.TestCase):
             step = report.COMMANDS[name]
             self.assertGreater(len(step.words("", extent)), len(step.words("", "full")))
             self.results[name]["command"] = step.shown(extent)
-            self.assertIn(f"`{step.command} {step.added[extent]}`", report.write_text(self.results))
+            self.assertIn(f"`{step.command} {step.extra_options[extent]}`", report.write_text(self.results))
 
     def test_the_programs_of_all_commands_exist(self):
         for step in steps.STEPS:
