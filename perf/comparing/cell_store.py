@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kept - stores finished cells in files, so that an interrupted run continues where it stopped.
+"""cell_store - stores finished cells in files, so that an interrupted run continues where it stopped.
 
 Holds    A cell is read from its file only if it was measured with the same options and the same builds of all programs.
          Files are written completely or not at all.
