@@ -10,7 +10,6 @@
 
 namespace weft::c_api {
 
-using base::Result;
 using collectives::InPlace;
 using collectives::VectorPart;
 
@@ -19,7 +18,7 @@ namespace {
 /// Returns the counts and displacements of all members. `name`: the argument's name, for a failure.
 Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
                          const BlockArguments& arguments) {
-    if (arguments.counts == nullptr) return base::fail(Status::argument, "{} is NULL", name);
+    if (arguments.counts == nullptr) return fail(Status::argument, "{} is NULL", name);
     return arguments.of(static_cast<std::size_t>(team.size()));
 }
 
@@ -50,24 +49,24 @@ Result<void> check_in_place(const run::Team& team, const CallArguments& argument
     const bool one_buffer = traits.in_place == InPlace::never && arguments.in == arguments.out;
     if (one_buffer)
         // lint: allow(variable): a macro of weft.h
-        return base::fail(Status::argument, "the buffer is WEFT_IN_PLACE, expected memory");
+        return fail(Status::argument, "the buffer is WEFT_IN_PLACE, expected memory");
     if (in && traits.in_place != InPlace::input)
-        return base::fail(
+        return fail(
             Status::argument,
             // lint: allow(variable): a macro of weft.h
             "in is WEFT_IN_PLACE, expected memory{}",
             traits.in_place == InPlace::output ? "; only `out` of the root may be in place" : "");
     if (out && traits.in_place != InPlace::output)
-        return base::fail(Status::argument,
-                          // lint: allow(variable): a macro of weft.h
-                          "out is WEFT_IN_PLACE, expected memory{}",
-                          traits.in_place == InPlace::input ? "; only `in` may be in place" : "");
+        return fail(Status::argument,
+                    // lint: allow(variable): a macro of weft.h
+                    "out is WEFT_IN_PLACE, expected memory{}",
+                    traits.in_place == InPlace::input ? "; only `in` may be in place" : "");
     if (traits.rooted() && traits.blocks() && arguments.root != team.rank())
-        return base::fail(Status::argument,
-                          // lint: allow(variable): a macro of weft.h
-                          "{} is WEFT_IN_PLACE on rank {}, expected memory: only the root, rank "
-                          "{}, has all blocks",
-                          in ? "in" : "out", team.rank(), arguments.root);
+        return fail(Status::argument,
+                    // lint: allow(variable): a macro of weft.h
+                    "{} is WEFT_IN_PLACE on rank {}, expected memory: only the root, rank "
+                    "{}, has all blocks",
+                    in ? "in" : "out", team.rank(), arguments.root);
     return {};
 }
 

@@ -40,16 +40,16 @@ struct CallArguments {
 };
 
 /// Converts arguments to a call with addresses in place of WEFT_IN_PLACE.
-[[nodiscard]] base::Result<Call> read(const run::Team& team, const CallArguments& arguments);
+[[nodiscard]] Result<Call> read(const run::Team& team, const CallArguments& arguments);
 
-[[nodiscard]] base::Result<Type> type_of(weft_type type);
+[[nodiscard]] Result<Type> type_of(weft_type type);
 /// Sets the operation of a call whose type is set.
-[[nodiscard]] base::Result<void> set_operation(Call& call, weft_op op);
+[[nodiscard]] Result<void> set_operation(Call& call, weft_op op);
 
 /// Returns the deadline of a call; fails if timeout_ns is negative.
-[[nodiscard]] inline base::Result<base::Deadline> deadline_of(std::int64_t timeout_ns) {
+[[nodiscard]] inline Result<base::Deadline> deadline_of(std::int64_t timeout_ns) {
     if (timeout_ns < 0)
-        return base::fail(Status::argument, "timeout_ns is {}, expected 0 or more", timeout_ns);
+        return fail(Status::argument, "timeout_ns is {}, expected 0 or more", timeout_ns);
     if (timeout_ns == WEFT_FOREVER) return base::Deadline{};
     return base::Deadline::after(static_cast<std::uint64_t>(timeout_ns));
 }

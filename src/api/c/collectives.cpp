@@ -28,26 +28,6 @@ weft_status outcome(const char* function, const base::Failure* failure) noexcept
     return failure == nullptr ? WEFT_OK : refuse(function, *failure);
 }
 
-}  // namespace
-
-weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
-    try {
-        run::Team* const team = usable_team(handle);
-        if (team == nullptr) [[unlikely]]
-            return refuse(function, find(handle).failure());
-        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
-            arguments.out != WEFT_IN_PLACE && arguments.collective < collectives::kFirstWithCounts)
-            [[likely]]
-            return outcome(function, team->run(plain_call(arguments)));
-        const auto call = read(*team, arguments);
-        return call ? outcome(function, team->run(*call)) : refuse(function, call.failure());
-    } catch (...) {
-        return refuse_exception(function);
-    }
-}
-
-namespace {
-
 /// Runs a blocking call; inlined into each C function, so that the arguments stay in registers. A
 /// call that repeats the last call of its collective, with the same buffers, is not checked again.
 [[gnu::always_inline]] inline weft_status run_now(const char* function, weft_team* handle,
@@ -69,12 +49,26 @@ namespace {
 
 }  // namespace
 
+weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
+    try {
+        run::Team* const team = usable_team(handle);
+        if (team == nullptr) [[unlikely]]
+            return refuse(function, find(handle).failure());
+        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
+            arguments.out != WEFT_IN_PLACE && arguments.collective < collectives::kFirstWithCounts)
+            [[likely]]
+            return outcome(function, team->run(plain_call(arguments)));
+        const auto call = read(*team, arguments);
+        return call ? outcome(function, team->run(*call)) : refuse(function, call.failure());
+    } catch (...) {
+        return refuse_exception(function);
+    }
+}
+
 }  // namespace weft::c_api
 
-using weft::Collective;
-using weft::c_api::prepare;
-using weft::c_api::run_now;
-using weft::c_api::start;
+using namespace weft;
+using namespace weft::c_api;
 
 /// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`:
 /// in parentheses, the parameters between the team and the request. The other arguments initialize

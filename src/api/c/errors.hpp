@@ -16,6 +16,10 @@
 
 namespace weft::c_api {
 
+using base::Done;
+using base::fail;
+using base::Result;
+
 /// Stores "function: text." for the calling thread and returns the status.
 weft_status refuse(const char* function, Status status, std::string_view text) noexcept;
 inline weft_status refuse(const char* function, const base::Failure& failure) noexcept {
@@ -24,12 +28,12 @@ inline weft_status refuse(const char* function, const base::Failure& failure) no
 /// Stores the current exception as a failure and returns its status. Only for catch blocks.
 weft_status refuse_exception(const char* function) noexcept;
 
-/// Runs the body of a C function, which returns base::Result<void> and first looks up a handle. The
+/// Runs the body of a C function, which returns Result<void> and first looks up a handle. The
 /// look-up fails in a forked child, where the memory of handles is wiped.
 template <class Body>
 weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     try {
-        const base::Result<void> done = body();
+        const Result<void> done = body();
         if (done) [[likely]]
             return WEFT_OK;
         return refuse(function, done.failure());
@@ -41,7 +45,7 @@ weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
 /// Fails in a forked child, else runs the body of a C function.
 template <class Body>
 weft_status guarded(const char* function, Body&& body) noexcept {
-    return guarded_by_handle(function, [&]() -> base::Result<void> {
+    return guarded_by_handle(function, [&]() -> Result<void> {
         if (base::is_forked_child()) [[unlikely]]
             return base::fork_failure();
         return body();

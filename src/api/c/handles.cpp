@@ -22,34 +22,34 @@ std::size_t head_bytes() {
 }
 
 base::Failure refused(const char* call) {
-    return base::fail(Status::memory, "cannot reserve addresses for handles: {}: {}", call,
-                      std::strerror(errno));
+    return fail(Status::memory, "cannot reserve addresses for handles: {}: {}", call,
+                std::strerror(errno));
 }
 
 /// Returns the context of a handle if the caller may use it now. `what`: "team", "request" or
 /// "runtime", for messages.
-base::Result<Context*> find_context(const void* handle, std::string_view what,
-                                    Caller caller = Caller::program) {
+Result<Context*> find_context(const void* handle, std::string_view what,
+                              Caller caller = Caller::program) {
     if (base::is_forked_child()) return base::fork_failure();
-    if (handle == nullptr) return base::fail(Status::argument, "the {} is NULL", what);
+    if (handle == nullptr) return fail(Status::argument, "the {} is NULL", what);
     const Context::Head& head = Context::head_of(handle);
     if (head.mark != Context::Head::kMark)
-        return base::fail(Status::argument, "the {} is not a handle of this library", what);
+        return fail(Status::argument, "the {} is not a handle of this library", what);
     if (head.context == nullptr)
-        return base::fail(Status::argument, "the runtime of this {} has been finalized", what);
+        return fail(Status::argument, "the runtime of this {} has been finalized", what);
     if (head.context->in_external())
-        return base::fail(Status::argument,
-                          "called from the function passed to weft_on_progress(), which must not "
-                          "use the runtime");
+        return fail(Status::argument,
+                    "called from the function passed to weft_on_progress(), which must not "
+                    "use the runtime");
     if (caller == Caller::program && head.context->runtime().messages().in_handler())
-        return base::fail(Status::argument,
-                          "called from a handler of active messages, which may only send messages");
+        return fail(Status::argument,
+                    "called from a handler of active messages, which may only send messages");
     return head.context;
 }
 
 }  // namespace
 
-base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
+Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
     static_assert(kUseBits >= 12, "the first entry's addresses hold the page of the head");
     // Reserve twice the size, and keep the aligned range in it.
     void* const reserved = ::mmap(nullptr, 2 * kRange, PROT_NONE, kAddressesOnly, -1, 0);
@@ -99,7 +99,7 @@ Context::~Context() {
     for (const NearView& view : views_) view.view->ranks = 0;
 }
 
-base::Result<weft_near*> Context::allocate_view() {
+Result<weft_near*> Context::allocate_view() {
     if (bytes_for_views_ < sizeof(weft_near)) {
         void* const page = ::mmap(nullptr, head_bytes(), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -112,7 +112,7 @@ base::Result<weft_near*> Context::allocate_view() {
     return new (std::exchange(next_view_, next_view_ + sizeof(weft_near))) weft_near{};
 }
 
-base::Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
+Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
     // Number of freed entries that wait for reuse, so that their stale handles are detected.
     constexpr std::size_t kUnusedMin = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
@@ -125,15 +125,15 @@ base::Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) 
         // Release: pairs with the acquire of find().
         entries_.store(index + 1, std::memory_order_release);
     } else {
-        return base::fail(Status::memory, "{} teams and requests are in use, which is the maximum",
-                          index - 1 - unused_.size());
+        return fail(Status::memory, "{} teams and requests are in use, which is the maximum",
+                    index - 1 - unused_.size());
     }
     entry = &entry_at(index);
     entry->kind = kind;
     return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry->uses;
 }
 
-base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
+Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
     const auto handle = add(HandleKind::team, entry);
@@ -143,7 +143,7 @@ base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream)
     return reinterpret_cast<weft_team*>(*handle);
 }
 
-base::Result<weft_request*> Context::add_request(CallRequest request) {
+Result<weft_request*> Context::add_request(CallRequest request) {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
     const auto handle = add(HandleKind::request, entry);
@@ -199,27 +199,27 @@ void Context::remove_contexts_of(const run::Team& team) {
     }
 }
 
-base::Result<Context*> find(const weft_runtime* runtime) {
+Result<Context*> find(const weft_runtime* runtime) {
     auto context = find_context(runtime, "runtime");
     if (context && &Context::head_of(runtime) != static_cast<const void*>(runtime))
-        return base::fail(Status::argument, "the handle is not a runtime");
+        return fail(Status::argument, "the handle is not a runtime");
     return context;
 }
 
-base::Result<TeamHandle> find(const weft_team* team, Caller caller) {
+Result<TeamHandle> find(const weft_team* team, Caller caller) {
     const auto context = find_context(team, "team", caller);
     if (!context) return context.failure();
     const HandleEntry* const entry = (*context)->find(team, HandleKind::team);
-    if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");
+    if (entry == nullptr) return fail(Status::argument, "the team has been freed");
     return TeamHandle{*context, entry->team, entry->stream};
 }
 
-base::Result<RequestHandle> find(const weft_request* request) {
+Result<RequestHandle> find(const weft_request* request) {
     const auto context = find_context(request, "request");
     if (!context) return context.failure();
     HandleEntry* const entry = (*context)->find(request, HandleKind::request);
     if (entry == nullptr)
-        return base::fail(Status::argument, "the request is complete or has been freed");
+        return fail(Status::argument, "the request is complete or has been freed");
     return RequestHandle{*context, &entry->request};
 }
 

@@ -90,7 +90,7 @@ class Context {
         return *reinterpret_cast<Head*>(reinterpret_cast<std::uintptr_t>(handle) & ~(kRange - 1));
     }
     /// Makes a context in a new range; its Head is the runtime's handle.
-    [[nodiscard]] static base::Result<Head*> create(std::unique_ptr<run::Runtime> runtime);
+    [[nodiscard]] static Result<Head*> create(std::unique_ptr<run::Runtime> runtime);
     /// Destroys the context and keeps the head, which marks later handles as stale.
     static void destroy(Head& head);
 
@@ -110,7 +110,7 @@ class Context {
     }
     /// Returns the view of a handle; fill(view) initializes a new view.
     template <class Fill>
-    [[nodiscard]] base::Result<weft_near*> view_of(const weft_team* handle, Fill fill) {
+    [[nodiscard]] Result<weft_near*> view_of(const weft_team* handle, Fill fill) {
         const std::scoped_lock lock(tables_);
         for (const NearView& view : views_)
             if (view.view->team == handle) return view.view;
@@ -130,11 +130,11 @@ class Context {
     }
 
     /// Make a handle for a team (with `stream`: for a context of the team) or for a request.
-    [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
-    [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
+    [[nodiscard]] Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
+    [[nodiscard]] Result<weft_request*> add_request(CallRequest request);
     /// Makes a handle for a new team. Returns NULL if *made is nullptr: this rank is no member. If
     /// no handle is left, leaves the team without waiting, since other members may have a handle.
-    [[nodiscard]] base::Result<weft_team*> handle_for(const base::Result<run::Team*>& made) {
+    [[nodiscard]] Result<weft_team*> handle_for(const Result<run::Team*>& made) {
         if (!made) return made.failure();
         if (*made == nullptr) return nullptr;
         auto handle = add_team(**made);
@@ -180,9 +180,9 @@ class Context {
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
     ~Context();
     // Call with tables_ locked.
-    [[nodiscard]] base::Result<std::uintptr_t> add(HandleKind kind, HandleEntry*& entry);
+    [[nodiscard]] Result<std::uintptr_t> add(HandleKind kind, HandleEntry*& entry);
     void drop(std::uint32_t index);
-    [[nodiscard]] base::Result<weft_near*> allocate_view();
+    [[nodiscard]] Result<weft_near*> allocate_view();
     [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {
         return chunks_[index / kChunk][index % kChunk];
     }
@@ -225,9 +225,9 @@ struct RequestHandle {
     CallRequest* request = nullptr;
 };
 /// Return the object of a handle. Fail for unusable handles, and for all in a forked child.
-[[nodiscard]] base::Result<Context*> find(const weft_runtime* runtime);
-[[nodiscard]] base::Result<TeamHandle> find(const weft_team* team, Caller caller = Caller::program);
-[[nodiscard]] base::Result<RequestHandle> find(const weft_request* request);
+[[nodiscard]] Result<Context*> find(const weft_runtime* runtime);
+[[nodiscard]] Result<TeamHandle> find(const weft_team* team, Caller caller = Caller::program);
+[[nodiscard]] Result<RequestHandle> find(const weft_request* request);
 /// Returns the team of a handle, faster than find(); nullptr: find() returns the reason.
 [[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
     if (team == nullptr) [[unlikely]]
@@ -262,17 +262,17 @@ struct RequestHandle {
 }
 
 /// Checks an argument that is a rank of a team.
-[[nodiscard]] inline base::Result<void> check_rank(const run::Team& team, std::string_view name,
-                                                   int rank) {
+[[nodiscard]] inline Result<void> check_rank(const run::Team& team, std::string_view name,
+                                             int rank) {
     if (rank >= 0 && rank < team.size()) [[likely]]
         return {};
-    return base::fail(Status::argument, "{}: {} is not a rank of the team, expected 0..{}", name,
-                      rank, team.size() - 1);
+    return fail(Status::argument, "{}: {} is not a rank of the team, expected 0..{}", name, rank,
+                team.size() - 1);
 }
 /// Deletes the object that `*object` points to, and sets the pointer to NULL.
 template <class T>
-base::Result<void> delete_object(T** object, std::string_view name) {
-    if (object == nullptr) return base::fail(Status::argument, "{} is NULL", name);
+Result<void> delete_object(T** object, std::string_view name) {
+    if (object == nullptr) return fail(Status::argument, "{} is NULL", name);
     delete *object;
     *object = nullptr;
     return {};
@@ -281,7 +281,7 @@ base::Result<void> delete_object(T** object, std::string_view name) {
 /// Runs most C functions: finds the object of the handle, and calls body(object).
 template <class Handle, class Body>
 weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
-    return guarded_by_handle(function, [&]() -> base::Result<void> {
+    return guarded_by_handle(function, [&]() -> Result<void> {
         const auto found = find(handle);
         if (!found) return found.failure();
         return body(*found);
@@ -289,25 +289,32 @@ weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
 }
 /// Stores a result's value in *out.
 template <class Value, class T>
-base::Result<void> store(const base::Result<Value>& value, T* out) {
+Result<void> store(const Result<Value>& value, T* out) {
     if (!value) return value.failure();
     *out = static_cast<T>(*value);
-    return base::Done{};
+    return Done{};
 }
 /// Runs C functions that return a value by a pointer, the parameter `name`: checks the handle, then
 /// the pointer, and stores the value that body(object) returns.
 template <class Handle, class T, class Body>
 weft_status return_value(const char* function, Handle* handle, T* out, Body&& body,
                          const char* name = "out") noexcept {
-    return on(function, handle, [&](const auto& found) -> base::Result<void> {
-        if (out == nullptr) return base::fail(Status::argument, "{} is NULL", name);
+    return on(function, handle, [&](const auto& found) -> Result<void> {
+        if (out == nullptr) return fail(Status::argument, "{} is NULL", name);
         return store(body(found), out);
     });
 }
+/// Runs C functions that return a value themselves: body(object), or `value` after a failure.
+template <class T, class Handle, class Body>
+T value_or(T value, const char* function, Handle* handle, Body&& body) noexcept {
+    on(function, handle, [&](const auto& found) { return store(Result<T>(body(found)), &value); });
+    return value;
+}
+
 /// Runs C functions that access peers' memory: finds the team, and calls body(RemoteMemory).
 template <class Body>
 weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
-    return guarded_by_handle(function, [&]() -> base::Result<void> {
+    return guarded_by_handle(function, [&]() -> Result<void> {
         run::Team* const at_once = team_at_once(team);
         if (at_once != nullptr) [[likely]] {
             Context& context = *Context::head_of(team).context;

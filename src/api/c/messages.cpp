@@ -5,34 +5,31 @@
 
 #include "api/c/handles.hpp"
 
-namespace c_api = weft::c_api;
-using weft::Rank;
-using weft::Status;
-using weft::base::fail;
-using weft::base::Result;
+using namespace weft;
+using namespace weft::c_api;
 
 /// State of a message while its handler runs.
 struct weft_am {
-    weft::run::ActiveMessages* messages = nullptr;
+    run::ActiveMessages* messages = nullptr;
     Rank peer = 0;
 };
 
 namespace {
 
 /// Returns the messages of a team's runtime. The handle must be valid.
-weft::run::ActiveMessages& messages_of(const weft_team* team) {
-    return c_api::Context::head_of(team).context->runtime().messages();
+run::ActiveMessages& messages_of(const weft_team* team) {
+    return Context::head_of(team).context->runtime().messages();
 }
 
-Result<void> send(weft_team* handle, const weft::run::Team& team, int peer, int handler,
-                  const void* data, std::size_t bytes) {
-    if (auto checked = c_api::check_rank(team, "peer", peer); !checked) return checked;
+Result<void> send(weft_team* handle, const run::Team& team, int peer, int handler, const void* data,
+                  std::size_t bytes) {
+    if (auto checked = check_rank(team, "peer", peer); !checked) return checked;
     return messages_of(handle).send(team.job_rank(peer), handler, data, bytes);
 }
 
 /// Calls the program's handler, an AmHandler in `argument`, for a message.
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
-    const auto& handler = *static_cast<const c_api::AmHandler*>(argument);
+    const auto& handler = *static_cast<const AmHandler*>(argument);
     const weft_am message{handler.messages, peer};
     handler.function(handler.argument, &message, data, bytes);
 }
@@ -41,32 +38,29 @@ void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
 
 extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
                                         void* arg) {
-    return c_api::on(__func__, runtime, [&](c_api::Context* context) {
-        weft::run::ActiveMessages& found = context->runtime().messages();
+    return on(__func__, runtime, [&](Context* context) {
+        run::ActiveMessages& found = context->runtime().messages();
         if (fn == nullptr) return found.set_handler(handler, {});
-        c_api::AmHandler& record = context->add_handler({&found, fn, arg});
+        AmHandler& record = context->add_handler({&found, fn, arg});
         return found.set_handler(handler, {&call, &record});
     });
 }
 
 extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
-    std::size_t bytes = 0;
-    c_api::return_value(__func__, runtime, &bytes, [](c_api::Context* context) {
-        return Result<std::size_t>(context->runtime().messages().bytes_max());
-    });
-    return bytes;
+    return value_or(std::size_t{0}, __func__, runtime,
+                    [](Context* context) { return context->runtime().messages().bytes_max(); });
 }
 
 extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                        size_t bytes) {
-    if (weft::run::Team* const found = c_api::team_at_once(team);
+    if (run::Team* const found = team_at_once(team);
         found != nullptr && peer >= 0 && peer < found->size() &&
         messages_of(team).send_at_once(found->job_rank(peer), handler, data, bytes)) [[likely]]
         return WEFT_OK;
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        weft::run::Team* const found = c_api::team_at_once(team);
+    return guarded(__func__, [&]() -> Result<void> {
+        run::Team* const found = team_at_once(team);
         if (found == nullptr) [[unlikely]] {
-            const auto refused = c_api::find(team, c_api::Caller::handler);
+            const auto refused = find(team, Caller::handler);
             if (!refused) return refused.failure();
             return send(team, *refused->team, peer, handler, data, bytes);
         }
@@ -76,10 +70,10 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
 
 extern "C" weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
                                      size_t bytes) {
-    if (message != nullptr && !weft::base::is_forked_child() &&
+    if (message != nullptr && !base::is_forked_child() &&
         message->messages->send_at_once(message->peer, handler, data, bytes)) [[likely]]
         return WEFT_OK;
-    return c_api::guarded(__func__, [&]() -> Result<void> {
+    return guarded(__func__, [&]() -> Result<void> {
         if (message == nullptr) return fail(Status::argument, "message is NULL");
         return message->messages->send(message->peer, handler, data, bytes);
     });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.cpp - exchanges with neighbors in the C interface: calls of weft::Neighbors.
+// neighbors.cpp - exchanges with neighbors in the C interface: calls of weft::Neighbors for any
+// graph, and of run::StencilExchange for stencils of a grid.
 #include "weft/neighbors.h"
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,19 +10,17 @@
 #include "run/team/stencil_exchange.hpp"
 #include "weft/neighbors.hpp"
 
-namespace c_api = weft::c_api;
-using c_api::BlockArguments;
-using weft::Blocks;
-using weft::Neighbors;
-using weft::Rank;
-using weft::Status;
-using weft::base::Done;
-using weft::base::fail;
-using weft::base::Result;
+using namespace weft;
+using namespace weft::c_api;
 
 struct weft_neighbors {
     weft_team* team = nullptr;
     Neighbors list;
+};
+
+struct weft_stencil {
+    weft_team* team = nullptr;
+    run::StencilExchange exchange;
 };
 
 namespace {
@@ -34,35 +32,37 @@ Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* what
     return std::vector<Rank>(ranks, ranks + count);
 }
 
-/// Sets *out to the list that make_for(team) returns. Neighbors throws weft::Error on failures.
-template <class Make>
-Result<void> make(weft_team* team, weft_neighbors** out, Make make_for) {
-    if (out == nullptr) return fail(Status::argument, "out is NULL");
-    *out = nullptr;
-    const auto found = c_api::find(team);
-    if (!found) return found.failure();
-    try {
-        Result<Neighbors> made = make_for(*found->team);
-        if (!made) return made.failure();
-        *out = std::make_unique<weft_neighbors>(weft_neighbors{team, *std::move(made)}).release();
-    } catch (const weft::Error& error) {
-        return fail(error.status(), "{}", error.what());
-    }
-    return Done{};
+/// Sets *out to a handle with the team and the object that make_for(team) returns. Neighbors throws
+/// Error on failures.
+template <class Handle, class Make>
+weft_status create(const char* function, weft_team* team, Handle** out, Make make_for) noexcept {
+    return guarded(function, [&]() -> Result<void> {
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        *out = nullptr;
+        const auto found = find(team);
+        if (!found) return found.failure();
+        try {
+            auto made = make_for(*found->team);
+            if (!made) return made.failure();
+            *out = new Handle{team, *std::move(made)};
+        } catch (const Error& error) {
+            return fail(error.status(), "{}", error.what());
+        }
+        return Done{};
+    });
 }
 
-c_api::CallArguments arguments_of(const weft::Call& call, weft_type type) {
+Result<void> check_grid(int dimensions, const int* extents, const int* periodic) {
+    if (dimensions >= 1 && extents != nullptr && periodic != nullptr) return Done{};
+    return fail(Status::argument, "expected extents and periodic of 1 dimension at least, got {}",
+                dimensions);
+}
+
+CallArguments arguments_of(const Call& call, weft_type type) {
     const auto given = [](const Blocks& blocks) {
         return BlockArguments{blocks.counts.data(), blocks.displacements.data()};
     };
-    return {weft::Collective::alltoallv,
-            call.in,
-            call.out,
-            0,
-            type,
-            WEFT_SUM,
-            -1,
-            given(call.in_blocks),
+    return {Collective::alltoallv, call.in, call.out, 0, type, WEFT_SUM, -1, given(call.in_blocks),
             given(call.out_blocks)};
 }
 
@@ -71,15 +71,26 @@ template <class CallOf, class Form, class... Request>
 weft_status with_call(const char* function, weft_neighbors* neighbors, weft_type type,
                       CallOf call_of, Form form, Request... request) noexcept {
     try {
-        if (neighbors == nullptr)
-            return c_api::refuse(function, Status::argument, "neighbors is NULL");
+        if (neighbors == nullptr) return refuse(function, Status::argument, "neighbors is NULL");
         return form(function, neighbors->team, arguments_of(call_of(neighbors->list), type),
                     request...);
-    } catch (const weft::Error& error) {
-        return c_api::refuse(function, error.status(), error.what());
+    } catch (const Error& error) {
+        return refuse(function, error.status(), error.what());
     } catch (...) {
-        return c_api::refuse_exception(function);
+        return refuse_exception(function);
     }
+}
+
+weft_status exchange(const char* function, weft_stencil* stencil, run::StencilExchange::Data data,
+                     const void* in, void* out, size_t count, weft_type type) {
+    return guarded(function, [&]() -> Result<void> {
+        if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
+        const auto found = find(stencil->team);
+        if (!found) return found.failure();
+        const auto element_type = type_of(type);
+        if (!element_type) return element_type.failure();
+        return stencil->exchange.run(data, in, out, count, *element_type);
+    });
 }
 
 int count_of(std::span<const Rank> ranks) {
@@ -91,36 +102,29 @@ int count_of(std::span<const Rank> ranks) {
 extern "C" weft_status weft_neighbors_create(weft_team* team, const int* sources, int source_count,
                                              const int* destinations, int destination_count,
                                              weft_neighbors** out) {
-    return c_api::guarded(__func__, [&] {
-        return make(team, out, [&](const weft::run::Team& parent) -> Result<Neighbors> {
-            auto from = ranks_of(sources, source_count, "sources");
-            if (!from) return from.failure();
-            auto to = ranks_of(destinations, destination_count, "destinations");
-            if (!to) return to.failure();
-            return Neighbors(parent.size(), *std::move(from), *std::move(to));
-        });
+    return create(__func__, team, out, [&](const run::Team& parent) -> Result<Neighbors> {
+        auto from = ranks_of(sources, source_count, "sources");
+        if (!from) return from.failure();
+        auto to = ranks_of(destinations, destination_count, "destinations");
+        if (!to) return to.failure();
+        return Neighbors(parent.size(), *std::move(from), *std::move(to));
     });
 }
 
 extern "C" weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                               const int* periodic, weft_neighbors** out) {
-    return c_api::guarded(__func__, [&] {
-        return make(team, out, [&](const weft::run::Team& parent) -> Result<Neighbors> {
-            if (dimensions < 1 || extents == nullptr || periodic == nullptr)
-                return fail(Status::argument,
-                            "expected extents and periodic of 1 dimension at least, got {}",
-                            dimensions);
-            const std::span grid(extents, static_cast<std::size_t>(dimensions));
-            if (auto checked = weft::run::check_extents(parent.size(), grid); !checked)
-                return checked.failure();
-            return Neighbors::on_grid(grid, std::vector<bool>(periodic, periodic + dimensions),
-                                      parent.rank());
-        });
+    return create(__func__, team, out, [&](const run::Team& parent) -> Result<Neighbors> {
+        if (auto grid = check_grid(dimensions, extents, periodic); !grid) return grid.failure();
+        const std::span grid(extents, static_cast<std::size_t>(dimensions));
+        if (auto checked = run::check_extents(parent.size(), grid); !checked)
+            return checked.failure();
+        return Neighbors::on_grid(grid, std::vector<bool>(periodic, periodic + dimensions),
+                                  parent.rank());
     });
 }
 
 extern "C" weft_status weft_neighbors_free(weft_neighbors** neighbors) {
-    return c_api::guarded(__func__, [&] { return c_api::delete_object(neighbors, "neighbors"); });
+    return guarded(__func__, [&] { return delete_object(neighbors, "neighbors"); });
 }
 
 extern "C" int weft_neighbors_sources(const weft_neighbors* neighbors) {
@@ -133,44 +137,99 @@ extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
 /// Defines the three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
 /// in parentheses, are the parameters between the neighbors and the request. The last argument
 /// makes the Call from the Neighbors `list`.
-#define WEFT_FORMS(name, parameters, ...)                                                          \
-    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {          \
-        return with_call(                                                                          \
-            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, c_api::run);  \
-    }                                                                                              \
-    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,           \
-                                        weft_request** request) {                                  \
-        return with_call(                                                                          \
-            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, c_api::start, \
-            request);                                                                              \
-    }                                                                                              \
-    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters,     \
-                                              weft_request** request) {                            \
-        return with_call(                                                                          \
-            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; },               \
-            c_api::prepare, request);                                                              \
+#define WEFT_FORMS(name, parameters, ...)                                                         \
+    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {         \
+        return with_call(                                                                         \
+            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, c_api::run); \
+    }                                                                                             \
+    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,          \
+                                        weft_request** request) {                                 \
+        return with_call(                                                                         \
+            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, start,       \
+            request);                                                                             \
+    }                                                                                             \
+    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters,    \
+                                              weft_request** request) {                           \
+        return with_call(                                                                         \
+            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, prepare,     \
+            request);                                                                             \
     }
 #define WEFT_LIST(...) __VA_ARGS__
 
 // Each Call has the type uint8 for the time being: arguments_of() passes the real type, which may
 // be a pair.
 WEFT_FORMS(neighbor_alltoall, (const void* in, void* out, size_t count, weft_type type),
-           list.alltoall(in, out, count, weft::Type::uint8))
+           list.alltoall(in, out, count, Type::uint8))
 WEFT_FORMS(neighbor_allgather, (const void* in, void* out, size_t count, weft_type type),
-           list.allgather(in, out, count, weft::Type::uint8))
+           list.allgather(in, out, count, Type::uint8))
 WEFT_FORMS(
     neighbor_alltoallv,
     (const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
      const size_t* out_counts, const size_t* out_displacements, weft_type type),
     list.alltoallv(in, BlockArguments{in_counts, in_displacements}.of(list.destinations().size()),
                    out, BlockArguments{out_counts, out_displacements}.of(list.sources().size()),
-                   weft::Type::uint8))
+                   Type::uint8))
 WEFT_FORMS(neighbor_allgatherv,
            (const void* in, size_t count, void* out, const size_t* counts,
             const size_t* displacements, weft_type type),
            list.allgatherv(in, count, out,
                            BlockArguments{counts, displacements}.of(list.sources().size()),
-                           weft::Type::uint8))
+                           Type::uint8))
 
 #undef WEFT_LIST
 #undef WEFT_FORMS
+
+// --- stencils ------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
+                                           const int* periodic, int star, int reach,
+                                           weft_stencil** out) {
+    return create(__func__, team, out, [&](run::Team& parent) -> Result<run::StencilExchange> {
+        if (auto grid = check_grid(dimensions, extents, periodic); !grid) return grid.failure();
+        auto stencil =
+            run::grid_stencil(parent.size(), std::vector<Rank>(extents, extents + dimensions),
+                              std::vector<bool>(periodic, periodic + dimensions), star != 0, reach);
+        if (!stencil) return stencil.failure();
+        return run::StencilExchange(parent, *std::move(stencil));
+    });
+}
+
+extern "C" weft_status weft_stencil_free(weft_stencil** stencil) {
+    return guarded(__func__, [&] { return delete_object(stencil, "stencil"); });
+}
+
+extern "C" int weft_stencil_blocks(const weft_stencil* stencil) {
+    return stencil == nullptr ? -1 : static_cast<int>(stencil->exchange.neighbors().size());
+}
+
+extern "C" int weft_stencil_neighbor(const weft_stencil* stencil, int block) {
+    if (block < 0 || block >= weft_stencil_blocks(stencil)) return -1;
+    return stencil->exchange.neighbors()[static_cast<std::size_t>(block)];
+}
+
+extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way) {
+    return guarded(__func__, [&]() -> Result<void> {
+        if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
+        if (way != WEFT_WAY_PREDICTED && way != WEFT_WAY_DIRECT && way != WEFT_WAY_COMBINED)
+            return fail(Status::argument,
+                        "way: {} is unknown, expected {} (predicted), {} (direct) or {} (combined)",
+                        static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
+                        static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
+        if (way == WEFT_WAY_PREDICTED)
+            stencil->exchange.force({});
+        else
+            stencil->exchange.force(way == WEFT_WAY_DIRECT ? run::StencilExchange::Way::direct
+                                                           : run::StencilExchange::Way::combined);
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_stencil_alltoall(weft_stencil* stencil, const void* in, void* out,
+                                             size_t count, weft_type type) {
+    return exchange(__func__, stencil, run::StencilExchange::Data::own, in, out, count, type);
+}
+
+extern "C" weft_status weft_stencil_allgather(weft_stencil* stencil, const void* in, void* out,
+                                              size_t count, weft_type type) {
+    return exchange(__func__, stencil, run::StencilExchange::Data::same, in, out, count, type);
+}

@@ -39,7 +39,7 @@ using HeldOperations = std::shared_ptr<const Operations>;
 /// to no runtime.
 class Table {
   public:
-    [[nodiscard]] base::Result<weft_op> add(HeldOperations operations) {
+    [[nodiscard]] Result<weft_op> add(HeldOperations operations) {
         const std::lock_guard lock(mutex_);
         std::size_t index = entries_.size();
         if (!unused_.empty()) {
@@ -48,8 +48,7 @@ class Table {
         } else if (index <= kEntryMask) {
             entries_.emplace_back();
         } else {
-            return base::fail(Status::memory, "{} operations are in use, which is the maximum",
-                              index);
+            return fail(Status::memory, "{} operations are in use, which is the maximum", index);
         }
         OperationEntry& entry = entries_[index];
         entry.operations = std::move(operations);
@@ -100,21 +99,21 @@ Table& table() {
 base::Failure no_such_operation(weft_op op) {
     const auto number = static_cast<std::uint32_t>(op);
     if ((number & kUserMark) != 0 && op != WEFT_OP_RANGE)
-        return base::fail(Status::argument, "op: the user's operation has been freed");
-    if (op == WEFT_OP_NONE) return base::fail(Status::argument, "op: NONE is not an operation");
-    return base::fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
+        return fail(Status::argument, "op: the user's operation has been freed");
+    if (op == WEFT_OP_NONE) return fail(Status::argument, "op: NONE is not an operation");
+    return fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
 }
 
 }  // namespace
 
-base::Result<Type> type_of(weft_type type) {
+Result<Type> type_of(weft_type type) {
     const auto number = static_cast<unsigned>(type);
     if (number < kBuiltinTypes) [[likely]]
         return static_cast<Type>(number);
-    return base::fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
+    return fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
 }
 
-base::Result<void> set_operation(Call& call, weft_op op) {
+Result<void> set_operation(Call& call, weft_op op) {
     const auto number = static_cast<unsigned>(op);
     if (number < kBuiltinOps) [[likely]] {
         call.op = static_cast<Op>(number);
@@ -129,45 +128,38 @@ base::Result<void> set_operation(Call& call, weft_op op) {
 
 }  // namespace weft::c_api
 
-using weft::base::Done;
-using weft::base::Result;
+using namespace weft;
+using namespace weft::c_api;
 
 extern "C" size_t weft_type_size(weft_type type) {
     const auto number = static_cast<unsigned>(type);
-    return number < weft::kBuiltinTypes ? weft::base::size_of(static_cast<weft::Type>(number)) : 0;
+    return number < kBuiltinTypes ? base::size_of(static_cast<Type>(number)) : 0;
 }
 
 extern "C" weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
                                                  void* arg),
                                       void* arg, int commutative, weft_op* out) {
-    using weft::Status;
-    namespace c_api = weft::c_api;
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (fn == nullptr) return weft::base::fail(Status::argument, "fn is NULL");
-        if (out == nullptr) return weft::base::fail(Status::argument, "out is NULL");
-        auto made = std::make_shared<c_api::Operations>();
+    return guarded(__func__, [&]() -> Result<void> {
+        if (fn == nullptr) return fail(Status::argument, "fn is NULL");
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        auto made = std::make_shared<Operations>();
         for (std::size_t type = 0; type < made->size(); ++type) {
             (*made)[type] = {.function = fn,
                              .argument = arg,
                              .commutative = commutative != 0,
-                             .element_bytes = weft::base::size_of(static_cast<weft::Type>(type))};
+                             .element_bytes = base::size_of(static_cast<Type>(type))};
         }
-        const auto number = c_api::table().add(std::move(made));
-        if (!number) return number.failure();
-        *out = *number;
-        return Done{};
+        return store(table().add(std::move(made)), out);
     });
 }
 
 extern "C" weft_status weft_op_free(weft_op* op) {
-    using weft::Status;
-    namespace c_api = weft::c_api;
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (op == nullptr) return weft::base::fail(Status::argument, "op is NULL");
-        if (static_cast<unsigned>(*op) < weft::kBuiltinOps)
-            return weft::base::fail(Status::argument, "op: {} is built in and cannot be freed",
-                                    weft::base::name_of(static_cast<weft::Op>(*op)));
-        if (!c_api::table().remove(*op)) return c_api::no_such_operation(*op);
+    return guarded(__func__, [&]() -> Result<void> {
+        if (op == nullptr) return fail(Status::argument, "op is NULL");
+        if (static_cast<unsigned>(*op) < kBuiltinOps)
+            return fail(Status::argument, "op: {} is built in and cannot be freed",
+                        base::name_of(static_cast<Op>(*op)));
+        if (!table().remove(*op)) return no_such_operation(*op);
         *op = WEFT_OP_NONE;
         return Done{};
     });

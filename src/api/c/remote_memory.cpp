@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote_memory.cpp - one-sided calls of the C interface.
+// remote_memory.cpp - one-sided calls of the C interface: puts, gets, atomic operations, waits for
+// words, contexts, locks.
 #include "run/memory/remote_memory.hpp"
 
-#include "api/c/handles.hpp"
+#include <cstring>
+#include <utility>
 
-namespace c_api = weft::c_api;
-using c_api::on_memory;
-using weft::Compare;
-using weft::Status;
-using weft::base::fail;
-using weft::base::Result;
-using weft::run::RemoteMemory;
-using weft::run::RequestKind;
-using weft::run::Return;
-using weft::run::WordChange;
-using weft::run::WordWait;
+#include "api/c/calls.hpp"
+
+using namespace weft;
+using namespace weft::c_api;
+using run::RemoteMemory;
+using run::RequestKind;
+using run::Return;
+using run::Strided;
+using run::WordChange;
+using run::WordWait;
+using run::WordWaits;
 
 namespace {
 
@@ -30,14 +32,134 @@ weft_status change(const char* function, weft_team* team, RequestKind kind, std:
     return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
         const WordChange change{kind, word, sizeof *word, operand, expected};
         if (old == nullptr) return remote.apply(change, peer);
-        return c_api::store(remote.change(change, peer), old);
+        return store(remote.change(change, peer), old);
     });
 }
 
-Result<WordWait> read_wait(const std::uint64_t* word, int cmp, std::uint64_t value) {
-    if (cmp < WEFT_EQ || cmp > WEFT_LE)
-        return fail(Status::argument, "cmp: {}, expected a value of weft_compare", cmp);
-    return WordWait{.word = word, .compare = static_cast<Compare>(cmp), .value = value};
+struct WordType {
+    std::uint8_t width = 8;  ///< bytes
+    bool is_signed = false;
+    bool is_integer = true;
+};
+
+constexpr std::pair<weft_type, WordType> kWordTypes[] = {
+    {WEFT_INT32, {4, true, true}},   {WEFT_UINT32, {4, false, true}},
+    {WEFT_INT64, {8, true, true}},   {WEFT_UINT64, {8, false, true}},
+    {WEFT_FLOAT, {4, false, false}}, {WEFT_DOUBLE, {8, false, false}}};
+
+Result<WordType> word_type(weft_type type) {
+    for (const auto& [name, word] : kWordTypes)
+        if (name == type) return word;
+    return fail(Status::argument,
+                "type: {}, expected an integer or floating-point type of 4 or 8 bytes",
+                static_cast<int>(type));
+}
+
+/// Reads a value of the given type, sign-extended to 64 bits if the type is signed.
+std::uint64_t value_at(const void* value, const WordType& type) {
+    std::uint64_t wide = 0;
+    if (type.width == sizeof wide) {
+        std::memcpy(&wide, value, sizeof wide);
+        return wide;
+    }
+    std::uint32_t narrow = 0;
+    std::memcpy(&narrow, value, sizeof narrow);
+    return type.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
+}
+
+/// Returns the request for a kind. WEFT_ATOMIC_SET is a swap if the caller wants the old value,
+/// else a store.
+Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
+    // In the order of weft_atomic_kind.
+    constexpr RequestKind kKinds[] = {
+        RequestKind::load, RequestKind::store, RequestKind::compare_swap, RequestKind::add,
+        RequestKind::band, RequestKind::bor,   RequestKind::bxor};
+    const auto number = static_cast<std::size_t>(kind);
+    if (number >= std::size(kKinds))
+        return fail(Status::argument, "kind is {}, expected a weft_atomic_kind",
+                    static_cast<int>(kind));
+    return kind == WEFT_ATOMIC_SET && wants_value ? RequestKind::swap : kKinds[number];
+}
+
+struct AtomicArguments {
+    weft_atomic_kind kind;
+    weft_type type;
+    void* word;
+    const void* operand;  ///< unused by a fetch
+    const void* compare;  ///< used by a compare-and-swap only
+    void* result;         ///< target of the old value; NULL: the caller does not want it
+};
+
+Result<WordChange> read_change(const AtomicArguments& given) {
+    const auto type = word_type(given.type);
+    if (!type) return type.failure();
+    const auto kind = request_kind(given.kind, given.result != nullptr);
+    if (!kind) return kind.failure();
+    const bool fetches = *kind == RequestKind::load;
+    if (!type->is_integer && !fetches && given.kind != WEFT_ATOMIC_SET)
+        return fail(Status::argument,
+                    "kind: {}, but floating-point words can only be fetched and set",
+                    static_cast<int>(given.kind));
+    if (given.operand == nullptr && !fetches) return fail(Status::argument, "operand is NULL");
+    if (given.compare == nullptr && *kind == RequestKind::compare_swap)
+        return fail(Status::argument, "compare is NULL");
+    if (given.result == nullptr && fetches) return fail(Status::argument, "result is NULL");
+    WordChange change{*kind, given.word, type->width, 0, 0};
+    if (!fetches) change.operand = value_at(given.operand, *type);
+    if (*kind == RequestKind::compare_swap) change.compare = value_at(given.compare, *type);
+    return change;
+}
+
+/// Returns the comparison of a wait.
+Result<Compare> compare_of(int cmp) {
+    if (cmp >= WEFT_EQ && cmp <= WEFT_LE) return static_cast<Compare>(cmp);
+    return fail(Status::argument, "cmp: {}, expected a value of weft_compare", cmp);
+}
+
+Result<WordWait> read_words(const weft_words* words) {
+    if (words == nullptr) return fail(Status::argument, "words is NULL");
+    const auto type = word_type(words->type);
+    if (!type) return type.failure();
+    if (!type->is_integer)
+        return fail(Status::argument, "type: {}, expected an integer of 4 or 8 bytes",
+                    static_cast<int>(words->type));
+    const auto compare = compare_of(words->cmp);
+    if (!compare) return compare.failure();
+    if (words->values == nullptr && words->count != 0)
+        return fail(Status::argument, "values is NULL");
+    WordWait wait{.word = words->words,
+                  .width = type->width,
+                  .is_signed = type->is_signed,
+                  .compare = *compare,
+                  .count = words->count,
+                  .skip = words->skip};
+    if (words->each != 0) wait.values = words->values;
+    if (words->each == 0 && words->count != 0) wait.value = value_at(words->values, *type);
+    return wait;
+}
+
+/// Converts the words of a wait, and runs call(waits, wait).
+template <class Call>
+weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
+    return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto wait = read_words(words);
+        if (!wait) return wait.failure();
+        return call(remote.waits(), *wait);
+    });
+}
+
+/// Converts the words and the timeout of a wait, and runs call(waits, wait, deadline).
+template <class Call>
+weft_status wait(const char* function, weft_team* team, const weft_words* words,
+                 std::int64_t timeout_ns, Call call) {
+    return on_words(function, team, words, [&](WordWaits waits, const WordWait& wait) {
+        const auto deadline = deadline_of(timeout_ns);
+        return deadline ? call(waits, wait, *deadline) : Result<void>(deadline.failure());
+    });
+}
+
+Strided strided(ptrdiff_t to, ptrdiff_t from, size_t bytes, size_t count) {
+    return {.to_stride = to, .from_stride = from, .block_bytes = bytes, .count = count};
 }
 
 }  // namespace
@@ -88,9 +210,9 @@ extern "C" weft_status weft_put_signal_nbi(weft_team* team, void* dst, const voi
 extern "C" weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                        uint64_t value) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto wait = read_wait(word, cmp, value);
-        if (!wait) return wait.failure();
-        const auto done = remote.waits().all(*wait);
+        const auto compare = compare_of(cmp);
+        if (!compare) return compare.failure();
+        const auto done = remote.waits().all({.word = word, .compare = *compare, .value = value});
         return done ? Result<void>() : done.failure();
     });
 }
@@ -99,9 +221,10 @@ extern "C" weft_status weft_test_until(weft_team* team, const uint64_t* word, in
                                        uint64_t value, int* holds) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         if (holds == nullptr) return fail(Status::argument, "holds is NULL");
-        const auto wait = read_wait(word, cmp, value);
-        if (!wait) return wait.failure();
-        return c_api::store(remote.waits().test_all(*wait), holds);
+        const auto compare = compare_of(cmp);
+        if (!compare) return compare.failure();
+        return store(remote.waits().test_all({.word = word, .compare = *compare, .value = value}),
+                     holds);
     });
 }
 
@@ -126,4 +249,191 @@ extern "C" weft_status weft_fence(weft_team* team) {
 
 extern "C" weft_status weft_quiet(weft_team* team) {
     return on_memory(__func__, team, [](RemoteMemory remote) { return remote.quiet(); });
+}
+
+extern "C" weft_status weft_quiet_for(weft_team* team, int64_t timeout_ns) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto deadline = deadline_of(timeout_ns);
+        if (!deadline) return deadline.failure();
+        return remote.quiet(*deadline);
+    });
+}
+
+// --- words of peers ------------------------------------------------------------------------------
+
+extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_type type,
+                                   void* word, const void* operand, const void* compare,
+                                   void* result, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto change = read_change({kind, type, word, operand, compare, result});
+        if (!change) return change.failure();
+        if (result == nullptr) return remote.apply(*change, peer);
+        const auto before = remote.change(*change, peer);
+        if (!before) return before.failure();
+        std::memcpy(result, &*before, change->width);
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, weft_type type,
+                                       void* word, const void* operand, const void* compare,
+                                       void* result, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto change = read_change({kind, type, word, operand, compare, result});
+        if (!change) return change.failure();
+        return result == nullptr ? remote.apply(*change, peer)
+                                 : remote.start_change(*change, peer, result);
+    });
+}
+
+extern "C" weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t value, int add,
+                                   int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
+        return remote.put_signal(nullptr, nullptr, 0, signal, value, add != 0, peer,
+                                 run::Return::at_once);
+    });
+}
+
+// --- strides -------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_put_strided(weft_team* team, void* dst, ptrdiff_t dst_stride,
+                                        const void* src, ptrdiff_t src_stride, size_t bytes,
+                                        size_t count, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
+        return remote.put_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
+    });
+}
+
+extern "C" weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t dst_stride,
+                                        const void* src, ptrdiff_t src_stride, size_t bytes,
+                                        size_t count, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
+        return remote.get_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
+    });
+}
+
+extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes,
+                                 int peer, weft_request** request) {
+    const auto start = [&](const TeamHandle& found) -> Result<weft_request*> {
+        const auto handle = found.context->add_request({});
+        if (!handle) return handle;
+        std::uint32_t& pending = find(*handle)->request->pending;
+        const auto started = found.remote().start_get(dst, src, bytes, peer, pending);
+        if (started) return handle;
+        // Transfers in flight still decrement `pending`, so the entry stays.
+        if (pending == 0) found.context->remove(*handle);
+        return started.failure();
+    };
+    return return_value(__func__, team, request, start, "request");
+}
+
+// --- waits for words -----------------------------------------------------------------------------
+
+extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_type type, int cmp,
+                                      const void* value, int64_t timeout_ns, void* seen) {
+    const weft_words words{word, 1, type, cmp, value, 0, nullptr};
+    return wait(
+        __func__, team, &words, timeout_ns,
+        [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
+            const auto found = waits.all(wait, deadline);
+            if (!found) return found.failure();
+            if (seen != nullptr) std::memcpy(seen, &*found, wait.width);
+            return Done{};
+        });
+}
+
+extern "C" weft_status weft_wait_all(weft_team* team, const weft_words* words, int64_t timeout_ns) {
+    return wait(__func__, team, words, timeout_ns,
+                [](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
+                    const auto found = waits.all(wait, deadline);
+                    return found ? Result<void>() : found.failure();
+                });
+}
+
+extern "C" weft_status weft_wait_any(weft_team* team, const weft_words* words, int64_t timeout_ns,
+                                     size_t* index) {
+    return wait(
+        __func__, team, words, timeout_ns,
+        [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
+            if (index == nullptr) return fail(Status::argument, "index is NULL");
+            return store(waits.any(wait, deadline), index);
+        });
+}
+
+extern "C" weft_status weft_wait_some(weft_team* team, const weft_words* words, int64_t timeout_ns,
+                                      size_t* indices, size_t* found) {
+    return wait(
+        __func__, team, words, timeout_ns,
+        [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
+            if (indices == nullptr || found == nullptr)
+                return fail(Status::argument, "indices or found is NULL");
+            return store(waits.some(wait, indices, deadline), found);
+        });
+}
+
+extern "C" weft_status weft_test_all(weft_team* team, const weft_words* words, int* holds) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        if (holds == nullptr) return Result<void>(fail(Status::argument, "holds is NULL"));
+        return store(waits.test_all(wait), holds);
+    });
+}
+
+extern "C" weft_status weft_test_any(weft_team* team, const weft_words* words, size_t* index) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        if (index == nullptr) return Result<void>(fail(Status::argument, "index is NULL"));
+        return store(waits.test_any(wait), index);
+    });
+}
+
+extern "C" weft_status weft_test_some(weft_team* team, const weft_words* words, size_t* indices,
+                                      size_t* found) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        if (indices == nullptr || found == nullptr)
+            return Result<void>(fail(Status::argument, "indices or found is NULL"));
+        return store(waits.test_some(wait, indices), found);
+    });
+}
+
+// --- contexts ------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team** out) {
+    const auto open = [&](const TeamHandle& found) -> Result<weft_team*> {
+        constexpr int kHints =
+            WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
+        if ((hints & ~kHints) != 0)
+            return fail(Status::argument, "hints: {} has unknown bits", hints);
+        run::Stream* const stream = found.remote().open_stream();
+        const auto added = found.context->add_team(*found.team, stream);
+        if (!added) found.context->runtime().remote(*found.team, stream).close_stream();
+        return added;
+    };
+    return return_value(__func__, team, out, open);
+}
+
+extern "C" weft_status weft_context_free(weft_team* context) {
+    return on(__func__, context, [&](const TeamHandle& found) -> Result<void> {
+        if (found.stream == nullptr)
+            return fail(Status::argument, "the handle is a team, not a context");
+        auto quieted = found.remote().quiet();
+        if (quieted) found.remote().close_stream();
+        found.context->remove(context);
+        return quieted;
+    });
+}
+
+// --- locks ---------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_lock_set(weft_team* team, uint64_t* lock) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) { return remote.lock(lock); });
+}
+
+extern "C" weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        if (got == nullptr) return fail(Status::argument, "got is NULL");
+        return store(remote.try_lock(lock), got);
+    });
+}
+
+extern "C" weft_status weft_lock_clear(weft_team* team, uint64_t* lock) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) { return remote.unlock(lock); });
 }

@@ -4,20 +4,16 @@
 
 #include "api/c/calls.hpp"
 
-namespace c_api = weft::c_api;
-using weft::Status;
-using weft::base::Done;
-using weft::base::fail;
-using weft::base::Failure;
-using weft::base::Result;
+using namespace weft;
+using namespace weft::c_api;
 
 namespace {
 
 /// Ends a request that is complete or has no operation, and returns its outcome.
-Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
-    c_api::CallRequest& ended = *found.request;
+Result<void> end(const RequestHandle& found, weft_request** request) {
+    CallRequest& ended = *found.request;
     Result<void> outcome;
-    if (weft::run::Operation* const operation = std::exchange(ended.operation, nullptr))
+    if (run::Operation* const operation = std::exchange(ended.operation, nullptr))
         outcome = found.context->runtime().calls().finish(*operation);
     if (ended.persistent == nullptr) {
         found.context->remove(*request);
@@ -27,17 +23,16 @@ Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
 }
 
 /// Returns true if the call is complete. Makes no progress.
-bool has_ended(const c_api::RequestHandle& found) {
-    const c_api::CallRequest& call = *found.request;
+bool has_ended(const RequestHandle& found) {
+    const CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
     return call.pending == 0;
 }
 
 /// Drives all calls until the request is complete, and ends it; fails after the deadline.
-Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
-                      weft::base::Deadline deadline) {
-    c_api::CallRequest& call = *found.request;
-    weft::run::Runtime& runtime = found.context->runtime();
+Result<void> wait_for(const RequestHandle& found, weft_request** request, base::Deadline deadline) {
+    CallRequest& call = *found.request;
+    run::Runtime& runtime = found.context->runtime();
     if (call.operation != nullptr && !runtime.calls().wait(*call.operation, deadline))
         return fail(Status::timeout, "the time is over, and the call is not complete");
     if (call.pending != 0) {
@@ -55,10 +50,10 @@ Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
 /// Calls body(RequestHandle). If *request is NULL, the call is complete, and body is not called.
 template <class Body>
 weft_status on_open(const char* function, weft_request** request, Body body) {
-    return c_api::guarded(function, [&]() -> Result<void> {
+    return guarded(function, [&]() -> Result<void> {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (*request == nullptr) return Done{};
-        const auto found = c_api::find(*request);
+        const auto found = find(*request);
         if (!found) return found.failure();
         return body(*found);
     });
@@ -67,28 +62,28 @@ weft_status on_open(const char* function, weft_request** request, Body body) {
 }  // namespace
 
 extern "C" weft_status weft_start(weft_request* request) {
-    return c_api::on(__func__, request, [&](const c_api::RequestHandle& found) -> Result<void> {
-        c_api::CallRequest& call = *found.request;
+    return on(__func__, request, [&](const RequestHandle& found) -> Result<void> {
+        CallRequest& call = *found.request;
         if (call.persistent == nullptr)
             return fail(Status::argument,
                         "the request is not persistent: its call is already started");
         if (call.operation != nullptr)
             return fail(Status::argument,
                         "the request is in flight: complete it by weft_wait() or weft_test()");
-        const auto team = c_api::find(call.team);
+        const auto team = find(call.team);
         if (!team) return team.failure();
-        return c_api::store(team->team->start(*call.persistent), &call.operation);
+        return store(team->team->start(*call.persistent), &call.operation);
     });
 }
 
 extern "C" weft_status weft_test(weft_request** request, int* done) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
+    return guarded(__func__, [&]() -> Result<void> {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (done == nullptr) return fail(Status::argument, "done is NULL");
         if (*request != nullptr) {
-            const auto found = c_api::find(*request);
+            const auto found = find(*request);
             if (!found) return found.failure();
-            const weft::run::Operation* const operation = found->request->operation;
+            const run::Operation* const operation = found->request->operation;
             if (found->request->pending != 0) found->context->runtime().progress().drive();
             const bool ended = operation == nullptr
                                    ? has_ended(*found)
@@ -102,9 +97,9 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
 }
 
 extern "C" weft_status weft_request_ended(const weft_request* request, int* done) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
+    return guarded(__func__, [&]() -> Result<void> {
         if (done == nullptr) return fail(Status::argument, "done is NULL");
-        const auto found = c_api::find(request);
+        const auto found = find(request);
         if (!found) return found.failure();
         *done = has_ended(*found) ? 1 : 0;
         return Done{};
@@ -112,24 +107,22 @@ extern "C" weft_status weft_request_ended(const weft_request* request, int* done
 }
 
 extern "C" weft_status weft_wait(weft_request** request) {
-    return on_open(__func__, request, [&](const c_api::RequestHandle& found) {
-        if (weft::run::Operation* const operation = found.request->operation)
+    return on_open(__func__, request, [&](const RequestHandle& found) {
+        if (run::Operation* const operation = found.request->operation)
             found.context->runtime().calls().wait(*operation);
         return wait_for(found, request, {});
     });
 }
 
 extern "C" weft_status weft_wait_for(weft_request** request, int64_t timeout_ns) {
-    const auto deadline = c_api::deadline_of(timeout_ns);
-    if (!deadline && !weft::base::is_forked_child())
-        return c_api::refuse(__func__, deadline.failure());
-    return on_open(__func__, request, [&](const c_api::RequestHandle& found) {
-        return wait_for(found, request, *deadline);
-    });
+    const auto deadline = deadline_of(timeout_ns);
+    if (!deadline && !base::is_forked_child()) return refuse(__func__, deadline.failure());
+    return on_open(__func__, request,
+                   [&](const RequestHandle& found) { return wait_for(found, request, *deadline); });
 }
 
 extern "C" weft_status weft_request_free(weft_request** request) {
-    return on_open(__func__, request, [&](const c_api::RequestHandle& found) -> Result<void> {
+    return on_open(__func__, request, [&](const RequestHandle& found) -> Result<void> {
         if (!has_ended(found))
             return fail(Status::argument,
                         "the request is in flight: complete it by weft_wait() or weft_test()");

@@ -8,20 +8,14 @@
 
 #include "api/c/calls.hpp"
 
-namespace c_api = weft::c_api;
-using weft::Collective;
-using weft::Rank;
-using weft::Status;
-using weft::base::Done;
-using weft::base::fail;
-using weft::base::Result;
-using weft::run::Team;
+using namespace weft;
+using namespace weft::c_api;
 
 namespace {
 
-Result<void> check_stride(const Team& team, int start, int stride, int size) {
+Result<void> check_stride(const run::Team& team, int start, int stride, int size) {
     if (size < 1) return fail(Status::argument, "size is {}, expected 1 or more", size);
-    if (auto checked = c_api::check_rank(team, "start", start); !checked) return checked;
+    if (auto checked = check_rank(team, "start", start); !checked) return checked;
     if (stride == 0 && size > 1) return fail(Status::argument, "stride is 0");
     const std::int64_t last = start + std::int64_t{stride} * (size - 1);
     if (last < 0 || last >= team.size())
@@ -39,8 +33,8 @@ int index_of(Rank rank, int start, int stride, int size) {
     return -1;
 }
 
-Result<void> run(Team& team, const c_api::CallArguments& arguments) {
-    const auto call = c_api::read(team, arguments);
+Result<void> run_call(run::Team& team, const CallArguments& arguments) {
+    const auto call = read(team, arguments);
     if (!call) return call.failure();
     return team.run(*call);
 }
@@ -64,19 +58,19 @@ void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
 
 extern "C" weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                                weft_team** out) {
-    const auto split = [&](const c_api::TeamHandle& found) -> Result<weft_team*> {
+    const auto split = [&](const TeamHandle& found) -> Result<weft_team*> {
         if (auto checked = check_stride(*found.team, start, stride, size); !checked)
             return checked.failure();
         const int index = index_of(found.team->rank(), start, stride, size);
         return found.context->handle_for(
             found.teams().split(*found.team, index < 0 ? -1 : 0, std::max(index, 0)));
     };
-    return c_api::return_value(__func__, team, out, split);
+    return return_value(__func__, team, out, split);
 }
 
 extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_team** row,
                                           weft_team** column) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         if (row == nullptr || column == nullptr)
             return fail(Status::argument, "row or column is NULL");
         if (x_range < 1)
@@ -100,63 +94,60 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
 }
 
 extern "C" int weft_team_translate(const weft_team* from, int rank, const weft_team* to) {
-    int translated = -1;
-    c_api::on(__func__, from, [&](const c_api::TeamHandle& source) -> Result<void> {
-        const auto target = c_api::find(to);
+    return value_or(-1, __func__, from, [&](const TeamHandle& source) -> Result<int> {
+        const auto target = find(to);
         if (!target) return target.failure();
         if (source.context != target->context)
             return fail(Status::argument, "the teams belong to different runtimes");
-        if (auto checked = c_api::check_rank(*source.team, "rank", rank); !checked) return checked;
+        if (auto checked = check_rank(*source.team, "rank", rank); !checked)
+            return checked.failure();
         const Rank wanted = source.team->job_rank(rank);
-        for (Rank member = 0; member < target->team->size() && translated < 0; ++member)
-            if (target->team->job_rank(member) == wanted) translated = member;
-        return Done{};
+        for (Rank member = 0; member < target->team->size(); ++member)
+            if (target->team->job_rank(member) == wanted) return member;
+        return -1;
     });
-    return translated;
 }
 
 // --- symmetric memory ----------------------------------------------------------------------------
 
 extern "C" weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, void** out) {
-    const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
+    const auto allocate = [&](const TeamHandle& found) -> Result<std::byte*> {
         if (bytes != 0 && count > std::numeric_limits<std::size_t>::max() / bytes)
             return fail(Status::memory, "{} times {} bytes exceed the address space", count, bytes);
-        const auto memory =
-            found.heap().allocate(*found.team, {count * bytes, weft::link::kHeapGranule});
+        const auto memory = found.heap().allocate(*found.team, {count * bytes, link::kHeapGranule});
         if (!memory) return memory;
         std::memset(*memory, 0, count * bytes);
         // No member returns before all memory is cleared.
-        if (auto entered = run(*found.team, {Collective::barrier}); !entered)
+        if (auto entered = run_call(*found.team, {Collective::barrier}); !entered)
             return entered.failure();
         return memory;
     };
-    return c_api::return_value(__func__, team, out, allocate);
+    return return_value(__func__, team, out, allocate);
 }
 
 extern "C" weft_status weft_realloc(weft_team* team, void** memory, size_t bytes) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "memory is NULL");
         if (*memory != nullptr && bytes == 0) {
             auto freed = found.heap().free(*found.team, *memory);
             if (freed) *memory = nullptr;
             return freed;
         }
-        const weft::link::HeapRequest request{bytes, weft::link::kHeapGranule};
-        return c_api::store(*memory == nullptr
-                                ? found.heap().allocate(*found.team, request)
-                                : found.heap().reallocate(*found.team, *memory, request),
-                            memory);
+        const link::HeapRequest request{bytes, link::kHeapGranule};
+        return store(*memory == nullptr ? found.heap().allocate(*found.team, request)
+                                        : found.heap().reallocate(*found.team, *memory, request),
+                     memory);
     });
 }
 
 extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,
                                          void** out) {
-    const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
+    const auto allocate = [&](const TeamHandle& found) -> Result<std::byte*> {
         if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
             return fail(Status::argument, "hints: {} has unknown bits", hints);
         return found.heap().allocate(*found.team, {bytes, alignment});
     };
-    return c_api::return_value(__func__, team, out, allocate);
+    return return_value(__func__, team, out, allocate);
 }
 
 // --- collectives ---------------------------------------------------------------------------------
@@ -164,7 +155,7 @@ extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size
 extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, size_t in_stride,
                                              void* out, size_t out_stride, size_t count,
                                              weft_type type) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         const std::size_t bytes = weft_type_size(type);
         if (bytes == 0)
             return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
@@ -184,8 +175,8 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
         std::vector<std::byte> arrived(elements * bytes);
         copy_elements(packed.data(), 1, static_cast<const std::byte*>(in), in_stride, elements,
                       bytes);
-        auto done =
-            run(*found.team, {Collective::alltoall, packed.data(), arrived.data(), count, type});
+        auto done = run_call(*found.team,
+                             {Collective::alltoall, packed.data(), arrived.data(), count, type});
         if (done)
             copy_elements(static_cast<std::byte*>(out), out_stride, arrived.data(), 1, elements,
                           bytes);
@@ -195,20 +186,20 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
 
 extern "C" weft_status weft_collect(weft_team* team, const void* in, size_t count, void* out,
                                     size_t* counts, weft_type type) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         if (weft_type_size(type) == 0)
             return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
         std::vector<std::uint64_t> all_counts(static_cast<std::size_t>(found.team->size()));
         const std::uint64_t own = count;
         auto done =
-            run(*found.team, {Collective::allgather, &own, all_counts.data(), 1, WEFT_UINT64});
+            run_call(*found.team, {Collective::allgather, &own, all_counts.data(), 1, WEFT_UINT64});
         if (!done) return done;
         static_assert(sizeof(std::uint64_t) == sizeof(std::size_t));
         if (counts != nullptr) std::copy(all_counts.begin(), all_counts.end(), counts);
-        return run(*found.team, {.collective = Collective::allgatherv,
-                                 .in = in,
-                                 .out = out,
-                                 .type = type,
-                                 .out_blocks = {.counts = all_counts.data()}});
+        return run_call(*found.team, {.collective = Collective::allgatherv,
+                                      .in = in,
+                                      .out = out,
+                                      .type = type,
+                                      .out_blocks = {.counts = all_counts.data()}});
     });
 }

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.cpp - teams of the C interface, and the memory that is allocated or registered on them.
+// teams.cpp - teams of the C interface, the memory that is allocated or registered on them, and the
+// views of it that the inline functions of near.h use.
 #include <vector>
 
 #include "api/c/handles.hpp"
 
-namespace c_api = weft::c_api;
-using weft::Status;
-using weft::base::Done;
-using weft::base::fail;
-using weft::base::Result;
+using namespace weft;
+using namespace weft::c_api;
 
 namespace {
 
 weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
                      std::size_t alignment, void** out) {
-    return c_api::return_value(function, team, out, [&](const c_api::TeamHandle& found) {
+    return return_value(function, team, out, [&](const TeamHandle& found) {
         return found.heap().allocate(*found.team, {bytes, alignment});
     });
 }
 
 /// Fails if the handle is a context or the world team, which a program cannot end.
-Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
+Result<void> check_end(const TeamHandle& found, const weft_team* team) {
     if (found.stream != nullptr)
         return fail(Status::argument, "the team is a context: weft_context_free() ends it");
     if (team == found.context->world())
@@ -29,52 +27,63 @@ Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
 }
 
 /// Returns the ranks in an array as a list. Fails unless they differ and include this rank.
-Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
-                                           int count) {
+Result<std::vector<Rank>> members_of(run::Runtime& runtime, const int* ranks, int count) {
     if (ranks == nullptr || count < 1)
         return fail(Status::argument, "ranks: {} ranks, expected 1 or more",
                     ranks == nullptr ? 0 : count);
-    const weft::Rank size = runtime.world().size();
+    const Rank size = runtime.world().size();
     std::vector<bool> named(static_cast<std::size_t>(size));
-    const std::vector<weft::Rank> members(ranks, ranks + count);
-    for (const weft::Rank rank : members) {
+    const std::vector<Rank> members(ranks, ranks + count);
+    for (const Rank rank : members) {
         if (rank < 0 || rank >= size)
             return fail(Status::argument, "ranks: {} is not a rank of the world, expected 0..{}",
                         rank, size - 1);
         if (named[rank]) return fail(Status::argument, "ranks: {} occurs twice", rank);
         named[rank] = true;
     }
-    const weft::Rank me = runtime.world().rank();
+    const Rank me = runtime.world().rank();
     if (!named[me]) return fail(Status::argument, "ranks: this rank, {}, is missing", me);
     return members;
+}
+
+/// Initializes the view of a team's handle.
+void fill(NearView& made, const TeamHandle& found, weft_team* handle) {
+    run::Runtime& runtime = found.context->runtime();
+    const link::Wire& wire = *runtime.job().wire;
+    std::byte* const own = wire.near(runtime.job().bootstrap->rank());
+    const run::SegmentLayout& layout = runtime.layout();
+    for (Rank rank = 0; rank < found.team->size(); ++rank) {
+        std::byte* const base = wire.near(found.team->job_rank(rank));
+        made.bases.push_back(base == nullptr ? nullptr
+                                             : reinterpret_cast<char*>(base + layout.heap));
+    }
+    made.team = found.team;
+    *made.view = {.team = handle,
+                  .heap = reinterpret_cast<std::uintptr_t>(own + layout.heap),
+                  .bytes = layout.bytes - layout.heap,
+                  .bases = made.bases.data(),
+                  .ranks = static_cast<std::uint32_t>(found.team->size()),
+                  .left = runtime.progress().is_asked() ? NearView::kDriveEvery : 0};
 }
 
 }  // namespace
 
 extern "C" int weft_rank(const weft_team* team) {
-    int rank = -1;
-    c_api::return_value(__func__, team, &rank, [](const c_api::TeamHandle& found) {
-        return Result<int>(found.team->rank());
-    });
-    return rank;
+    return value_or(-1, __func__, team, [](const TeamHandle& found) { return found.team->rank(); });
 }
 
 extern "C" int weft_size(const weft_team* team) {
-    int size = -1;
-    c_api::return_value(__func__, team, &size, [](const c_api::TeamHandle& found) {
-        return Result<int>(found.team->size());
-    });
-    return size;
+    return value_or(-1, __func__, team, [](const TeamHandle& found) { return found.team->size(); });
 }
 
 extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out) {
-    return c_api::return_value(__func__, team, out, [&](const c_api::TeamHandle& found) {
+    return return_value(__func__, team, out, [&](const TeamHandle& found) {
         return found.context->handle_for(found.teams().split(*found.team, color, key));
     });
 }
 
 extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
-    return c_api::return_value(__func__, team, out, [](const c_api::TeamHandle& found) {
+    return return_value(__func__, team, out, [](const TeamHandle& found) {
         return found.context->handle_for(found.teams().split_node(*found.team));
     });
 }
@@ -83,7 +92,7 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
                                         int (*allgather)(void* arg, const void* mine, void* all,
                                                          size_t bytes),
                                         void* arg, weft_team** out) {
-    const auto make = [&](c_api::Context* context) -> Result<weft_team*> {
+    const auto make = [&](Context* context) -> Result<weft_team*> {
         if (allgather == nullptr) return fail(Status::argument, "allgather is NULL");
         auto members = members_of(context->runtime(), ranks, count);
         if (!members) return members.failure();
@@ -92,11 +101,11 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
                 return allgather(arg, mine, all, bytes) == 0;
             }));
     };
-    return c_api::return_value(__func__, runtime, out, make);
+    return return_value(__func__, runtime, out, make);
 }
 
 extern "C" weft_status weft_team_drop(weft_team* team) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         if (auto ends = check_end(found, team); !ends) return ends;
         found.context->remove_contexts_of(*found.team);
         found.teams().leave(*found.team);
@@ -106,7 +115,7 @@ extern "C" weft_status weft_team_drop(weft_team* team) {
 }
 
 extern "C" weft_status weft_team_free(weft_team* team) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         if (auto ends = check_end(found, team); !ends) return ends;
         if (auto idle = found.team->check_idle(); !idle) return idle;
         found.context->remove_contexts_of(*found.team);
@@ -117,7 +126,7 @@ extern "C" weft_status weft_team_free(weft_team* team) {
 }
 
 extern "C" weft_status weft_alloc(weft_team* team, size_t bytes, void** out) {
-    return allocate(__func__, team, bytes, weft::link::kHeapGranule, out);
+    return allocate(__func__, team, bytes, link::kHeapGranule, out);
 }
 
 extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
@@ -126,28 +135,25 @@ extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, siz
 }
 
 extern "C" weft_status weft_free(weft_team* team, void* memory) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
         return found.heap().free(*found.team, memory);
     });
 }
 
 extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
-    void* mapped = nullptr;
-    c_api::return_value(
-        __func__, team, &mapped, [&](const c_api::TeamHandle& found) -> Result<void*> {
-            if (auto checked = c_api::check_rank(*found.team, "peer", peer); !checked)
-                return checked.failure();
-            return found.remote().address_on(symmetric, peer);
-        });
-    return mapped;
+    return value_or<void*>(nullptr, __func__, team, [&](const TeamHandle& found) -> Result<void*> {
+        if (auto checked = check_rank(*found.team, "peer", peer); !checked)
+            return checked.failure();
+        return found.remote().address_on(symmetric, peer);
+    });
 }
 
 // --- registered memory of the caller -------------------------------------------------------------
 
 extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, void* memory,
                                      size_t bytes, void** segment) {
-    const auto enter = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
+    const auto enter = [&](const TeamHandle& found) -> Result<std::byte*> {
         if (kind != WEFT_KIND_HOST)
             return fail(Status::unsupported, "kind: {}, expected {}: only host memory is supported",
                         static_cast<int>(kind), static_cast<int>(WEFT_KIND_HOST));
@@ -155,20 +161,40 @@ extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, voi
         if (name) found.context->drive_views();
         return name;
     };
-    return c_api::return_value(__func__, team, segment, enter, "segment");
+    return return_value(__func__, team, segment, enter, "segment");
 }
 
 extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
-    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) {
+    return on(__func__, team, [&](const TeamHandle& found) {
         return found.context->runtime().registered().remove(*found.team, segment);
     });
 }
 
 extern "C" size_t weft_registered_bytes(const weft_team* team, const void* segment, int peer) {
-    std::uint64_t bytes = 0;
-    c_api::return_value(__func__, team, &bytes, [&](const c_api::TeamHandle& found) {
-        return Result<std::uint64_t>(
-            found.context->runtime().registered().bytes_of(*found.team, segment, peer));
+    return value_or(std::size_t{0}, __func__, team, [&](const TeamHandle& found) {
+        return found.context->runtime().registered().bytes_of(*found.team, segment, peer);
     });
-    return bytes;
+}
+
+// --- views ---------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft_near** out) {
+    const auto open = [&](const TeamHandle& found) -> Result<weft_near*> {
+        if (struct_bytes != sizeof(weft_near))
+            return fail(Status::argument, "struct_bytes is {}, expected {}", struct_bytes,
+                        sizeof(weft_near));
+        return found.context->view_of(team, [&](NearView& made) { fill(made, found, team); });
+    };
+    return return_value(__func__, team, out, open);
+}
+
+extern "C" void weft_near_drive(weft_near* near) {
+    guarded(__func__, [&]() -> Result<void> {
+        if (near == nullptr) return fail(Status::argument, "near is NULL");
+        __atomic_store_n(&near->left, NearView::kDriveEvery, __ATOMIC_RELAXED);
+        const auto found = find(near->team);
+        if (!found) return found.failure();
+        found->context->runtime().progress().drive();
+        return Done{};
+    });
 }
