@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/cursor.hpp"
 #include "plan/schedule/text.hpp"
-#include "plan/schedule/walk.hpp"
-#include "plan/verify/form.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/support/prints.hpp"
 
 namespace weft::plan {

@@ -5,7 +5,6 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/interleave.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "plan/schedule/step.hpp"
-
 namespace weft::plan {
 
 namespace {

@@ -63,4 +63,17 @@ struct Cursor {
             .stride = lane.stride};
 }
 
+/// Moves the cursor to the next step in execution order.
+inline void advance(Cursor& cursor, const Program& program) {
+    const Step& step = program.steps[cursor.at];
+    if (step.kind == StepKind::loop) cursor.open_loop(step.signal, program.repeats(step));
+    cursor.next(program.segments);
+}
+
+/// Returns true if the step does nothing in the cursor's segment.
+[[nodiscard]] inline bool skips(const Cursor& cursor, const Step& step) {
+    return step.kind == StepKind::wait ? cursor.skips_wait(step.lag)
+                                       : cursor.skips_signal(step.lag);
+}
+
 }  // namespace weft::plan

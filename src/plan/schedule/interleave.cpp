@@ -5,7 +5,6 @@
 
 #include "base/check.hpp"
 #include "base/region.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

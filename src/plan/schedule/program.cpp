@@ -4,24 +4,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
-
-StepList::StepList() = default;
-StepList::StepList(const StepList&) = default;
-StepList::StepList(StepList&&) noexcept = default;
-StepList& StepList::operator=(const StepList&) = default;
-StepList& StepList::operator=(StepList&&) noexcept = default;
-StepList::~StepList() = default;
-
-bool operator==(const StepList& a, const StepList& b) {
-    return std::ranges::equal(a, b);
-}
-
-std::uint32_t Program::repeats(const Step& loop) const {
-    return loop.operands != 0 ? loop.operands : segments;
-}
 
 std::uint32_t Program::descriptors() const {
     return as_u32(std::ranges::count_if(steps, [](const Step& step) {

@@ -13,26 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "plan/schedule/block.hpp"
 #include "plan/schedule/partition.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
-
-enum class StepKind : std::uint8_t;
-struct Step;
-
-/// Steps of a program: a vector that can be copied and compared without step.hpp.
-class StepList : public std::vector<Step> {
-  public:
-    StepList();
-    StepList(const StepList&);
-    StepList(StepList&&) noexcept;
-    StepList& operator=(const StepList&);
-    StepList& operator=(StepList&&) noexcept;
-    ~StepList();
-
-    friend bool operator==(const StepList& a, const StepList& b);
-};
 
 /// An independent sequence of steps. A waiting lane does not stop other lanes.
 struct Lane {
@@ -74,7 +58,7 @@ struct Program {
     /// Most elements of a unit of an uneven buffer; 0: one unit for each block.
     std::uint64_t unit_elements = 0;
 
-    StepList steps;
+    std::vector<Step> steps;
     std::vector<Lane> lanes;
     std::vector<Block> blocks;
 
@@ -98,7 +82,9 @@ struct Program {
         return std::span(lanes).first(lanes.size() / window());
     }
     /// Returns the number of iterations of a loop step.
-    [[nodiscard]] std::uint32_t repeats(const Step& loop) const;
+    [[nodiscard]] std::uint32_t repeats(const Step& loop) const {
+        return loop.operands != 0 ? loop.operands : segments;
+    }
     /// Returns the number of put, signal, expose and publish steps; loop bodies count once.
     [[nodiscard]] std::uint32_t descriptors() const;
 

@@ -8,7 +8,6 @@
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/interleave.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

@@ -3,9 +3,6 @@
 //
 // Idea     A step is a 32-byte value that names buffers, never addresses. It can be printed,
 //          checked, simulated and bound to memory.
-// Why      Only files that read steps include this header. Files that write, keep or pass on
-//          programs use program.hpp and builder.hpp, which only declare steps, so a change here
-//          recompiles few files.
 // Holds    Only put, signal, expose, publish and wait order actions of different ranks. The order
 //          of steps orders actions within a lane.
 #pragma once

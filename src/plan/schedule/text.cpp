@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

@@ -14,7 +14,6 @@
 #include "base/units.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/interleave.hpp"
-#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/schedule/text_need.hpp"
 

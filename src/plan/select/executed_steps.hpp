@@ -14,9 +14,9 @@
 #include <functional>
 #include <vector>
 
+#include "plan/schedule/cursor.hpp"
 #include "plan/schedule/program.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/walk.hpp"
 #include "plan/select/model.hpp"
 
 namespace weft::plan {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "plan/schedule/step.hpp"
-
 namespace weft::plan {
 
 namespace {

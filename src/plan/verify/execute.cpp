@@ -5,7 +5,6 @@
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/text.hpp"
-#include "plan/schedule/walk.hpp"
 
 namespace weft::plan {
 

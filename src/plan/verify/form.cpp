@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/form.hpp"
-
+// form.cpp - checks that programs are well-formed, without executing them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace weft::plan {
 

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "plan/schedule/step.hpp"
-
 namespace weft::plan {
 
 Sizes::Sizes(std::span<const Program> programs, std::uint64_t elements) {

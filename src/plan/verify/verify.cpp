@@ -4,13 +4,132 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <unordered_map>
 
-#include "plan/verify/facts.hpp"
-#include "plan/verify/form.hpp"
+#include "plan/verify/execute.hpp"
 
 namespace weft::plan {
 
 namespace {
+
+/// Stores the first result for each expectation, to compare the results of other ranks with it.
+class FirstResults {
+  public:
+    Value& value_of(const Expectation& expected) {
+        const std::uint64_t unit = std::uint64_t{expected.unit} << 32 | expected.source_unit;
+        const std::uint64_t ranks =
+            static_cast<std::uint64_t>(expected.first_rank) << 32 | as_u32(expected.last_rank);
+        return values_.try_emplace(Ranges{unit, ranks}, kUndefined).first->second;
+    }
+
+  private:
+    struct Ranges {
+        std::uint64_t unit, ranks;
+        bool operator==(const Ranges&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Ranges& key) const {
+            return (key.unit * 0x9e3779b97f4a7c15 ^ key.ranks) * 0xbf58476d1ce4e5b9 >> 7;
+        }
+    };
+    std::unordered_map<Ranges, Value, Hash> values_;
+};
+
+/// Properties that keeps_contract() determines.
+struct Agreement {
+    bool ordered = true;        ///< all results combine contributions in rank order
+    bool bit_identical = true;  ///< ranks with equal expectations compute them by equal steps
+};
+
+/// Returns true if all results are as the contract requires; otherwise sets the reason.
+bool keeps_contract(const VerifyInput& input, Execution& execution, Values& values,
+                    Agreement& agreement, Reason& reason) {
+    FirstResults first_results;
+    for (const Program& program : input.programs) {
+        for (const Expectation& expected : input.contract->expected(program)) {
+            const auto no = [&](std::string_view why) {
+                return reason.no("rank {} ends without its result: output[{}] {}", program.rank,
+                                 expected.unit, why);
+            };
+            if (expected.unit >= program.units) return no("is expected, but does not exist");
+            const Value value = execution.memory().final_output(program.rank, expected.unit);
+            if (value == kUndefined) return no("was never written");
+            Value& first = first_results.value_of(expected);
+            if (first == value) continue;
+            if (first != kUndefined) agreement.bit_identical = false;
+            if (first == kUndefined) first = value;
+            if (values.in_order(value, expected)) continue;
+            agreement.ordered = false;
+            const bool exact = program.size <= input.exact_ranks_max;
+            const bool good = exact ? values.each_once(value, expected)
+                                    : values.each_once_by_weight(value, expected);
+            if (!good) return no(values.difference(value, expected));
+        }
+    }
+    return true;
+}
+
+/// A rank whose program may end before another rank has started.
+struct Independence {
+    bool found = false;    ///< false: every rank completes only after all ranks have entered
+    Rank rank = 0;         ///< the rank that may end first
+    Rank independent = 0;  ///< the rank that need not have started
+};
+
+/// Returns the first such pair of ranks. Computes, for each lane, the ranks that have entered when
+/// it ends: sets of ranks propagate from raises to waits in the order of execution. A pass handles
+/// up to 512 ranks, so sets stay small.
+Independence find_independence(const Execution& execution, Rank ranks) {
+    constexpr Rank kWords = 8;  // words of 64 ranks in a set
+    const Order& order = execution.order();
+    const std::span<const std::uint32_t> starts = execution.lane_starts();
+    const std::size_t lanes = starts.back();
+    const auto words = static_cast<std::size_t>(std::min<Rank>(kWords, (ranks + 63) / 64));
+    std::vector<std::uint64_t> known(lanes * words);
+    std::vector<std::uint64_t> sent(order.raises().size() * words);
+    std::vector<std::uint64_t> all(words);
+    const auto width = static_cast<Rank>(words * 64);
+    for (Rank base = 0; base < ranks; base += width) {
+        std::ranges::fill(known, 0);
+        for (Rank rank = base; rank < std::min(ranks, base + width); ++rank) {
+            const auto bit = static_cast<std::size_t>(rank - base);
+            const auto index = static_cast<std::size_t>(rank);
+            for (std::size_t lane = starts[index]; lane < starts[index + 1]; ++lane)
+                known[lane * words + bit / 64] |= std::uint64_t{1} << bit % 64;
+        }
+        for (const Order::Link& link : order.links()) {
+            std::uint64_t* lane = &known[link.lane * words];
+            std::uint64_t* raise = &sent[link.raise * words];
+            for (std::size_t i = 0; i < words; ++i) {
+                if (link.wait)
+                    lane[i] |= raise[i];
+                else
+                    raise[i] = lane[i];
+            }
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            std::ranges::fill(all, 0);
+            if (rank >= base && rank < base + width)
+                all[static_cast<std::size_t>(rank - base) / 64] |= std::uint64_t{1}
+                                                                   << (rank - base) % 64;
+            const auto index = static_cast<std::size_t>(rank);
+            for (std::size_t lane = starts[index]; lane < starts[index + 1]; ++lane) {
+                for (std::size_t i = 0; i < words; ++i) all[i] |= known[lane * words + i];
+            }
+            for (Rank other = base; other < std::min(ranks, base + width); other += 64) {
+                const Rank left = std::min<Rank>(64, ranks - other);
+                const std::uint64_t full =
+                    left == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+                const std::uint64_t missing =
+                    full & ~all[static_cast<std::size_t>(other - base) / 64];
+                if (missing != 0)
+                    return {true, rank, other + static_cast<Rank>(std::countr_zero(missing))};
+            }
+        }
+    }
+    return {};
+}
 
 std::uint64_t largest(const std::vector<std::uint64_t>& counts) {
     return counts.empty() ? 0 : *std::ranges::max_element(counts);

@@ -59,4 +59,15 @@ struct Verdict {
 
 [[nodiscard]] Verdict verify(const VerifyInput& input);
 
+/// Returns the defect of one program and its location; empty if it is well-formed.
+[[nodiscard]] std::string malformed(const Program& program);
+
+/// Returns the name of a header field that differs from the first program; empty if all agree.
+[[nodiscard]] std::string_view unlike(const Program& program, const Program& first);
+
+/// Returns the defect of a set of programs and its location, or an empty text. Checks the ranges of
+/// lists, fields without a meaning for their step, and that header fields marked "same" are equal.
+/// Execution requires all of this.
+[[nodiscard]] std::string malformed(std::span<const Program> programs);
+
 }  // namespace weft::plan

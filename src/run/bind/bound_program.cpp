@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::run {
 

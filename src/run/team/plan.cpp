@@ -9,7 +9,6 @@
 #include "collectives/transfer.hpp"
 #include "collectives/v_collective.hpp"
 #include "plan/schedule/localize.hpp"
-#include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
 
 namespace weft::run {
