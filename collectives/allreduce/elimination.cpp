@@ -18,7 +18,7 @@
 // Holds    Operands stay in rank order and all ranks reduce in the same order, so results are
 //          bit-identical.
 #include "collectives/entries.hpp"
-#include "collectives/generate/stages.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 

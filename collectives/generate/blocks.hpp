@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - common frame of all generators that write the program of one rank.
+// blocks.hpp - common frames of generators: programs of one rank, and allreduces in stages.
 //
 // Idea     A generator writes the steps of one segment of the pipeline. A vector has one or
 //          more blocks, and steps refer to blocks as units of the segment. The loop
@@ -206,6 +206,28 @@ template <class Write>
 inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
                            std::uint32_t exposed, plan::Block source) {
     writer->put_mapped(to, number, plan::mapped(to, exposed, source.first, source.count), source);
+}
+
+/// Returns an allreduce in stages; `add(stages)` appends the stages.
+template <class Add>
+[[nodiscard]] base::Result<plan::Stages> stages_of_vector(const AlgorithmSpec& spec,
+                                                          const GenerateRequest& request, Add add) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allreduce", spec, request);
+    if (request.elements == 0) {  // without data no call is synchronizing
+        header.units = 0;
+        return plan::begin_stages(std::move(header));
+    }
+    header.units = *segments;
+    header.segments = *segments;
+    header.depth = *segments > 1 ? 2 : 1;
+    header.synchronizing = true;
+    plan::Stages stages = plan::begin_stages(std::move(header));
+    stages.carries = true;
+    stages.interleaves = *segments > 1 && !request.one_at_a_time;
+    add(stages);
+    return stages;
 }
 
 }  // namespace weft::collectives
