@@ -176,10 +176,9 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
 [[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
                                                                    const GenerateRequest& request) {
     constexpr std::int64_t kMost = kSegmentsMax;
-    const base::Result<std::int64_t> given =
-        number_parameter(spec, "segments", {.fallback = 1, .least = 1, .most = kMost});
-    if (!given) return given.failure();
-    return as_u32(std::min(*given * std::int64_t{request.segments}, kMost));
+    const std::int64_t given =
+        WEFT_TRY(number_parameter(spec, "segments", {.fallback = 1, .least = 1, .most = kMost}));
+    return as_u32(std::min(given * std::int64_t{request.segments}, kMost));
 }
 
 /// Returns the request for an algorithm that is a pipeline by design. Unless the spec gives
@@ -199,11 +198,9 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
 /// Returns the parameter `k` of a spec: the branches of a tree or the size of its groups.
 [[nodiscard]] inline base::Result<Rank> radix_parameter(const AlgorithmSpec& spec,
                                                         std::int64_t fallback, std::int64_t least) {
-    const base::Result<std::int64_t> k = number_parameter(
+    return static_cast<Rank>(WEFT_TRY(number_parameter(
         spec, "k",
-        {.fallback = fallback, .least = least, .most = std::numeric_limits<Rank>::max() - 1});
-    if (!k) return k.failure();
-    return static_cast<Rank>(*k);
+        {.fallback = fallback, .least = least, .most = std::numeric_limits<Rank>::max() - 1})));
 }
 
 /// Returns the bytes of one rank's block, for a vector with a block for each rank.

@@ -207,8 +207,7 @@ std::vector<std::string> specs_to_try(std::string_view collective) {
 
 base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                               const AlgorithmSpec& spec) {
-    const base::Result<void> exists = check_collective(collective);
-    if (!exists) return exists.failure();
+    WEFT_TRY(check_collective(collective));
     for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (spec.is_schedule() ? algorithm.properties.notation : algorithm.name == spec.name)
             return &algorithm;
@@ -229,28 +228,24 @@ base::Result<const Algorithm*> find_usable(std::string_view collective, const Al
                                            const GenerateRequest& request) {
     base::Result<const Algorithm*> found = find_algorithm(collective, spec);
     if (!found) return found;
-    const base::Result<void> usable = check_request(**found, request);
-    if (!usable) return usable.failure();
-    const base::Result<void> known = check_parameters(**found, spec);
-    if (!known) return known.failure();
+    WEFT_TRY(check_request(**found, request));
+    WEFT_TRY(check_parameters(**found, spec));
     return found;
 }
 
 base::Result<plan::Program> generate_by(const Algorithm& algorithm, const AlgorithmSpec& spec,
                                         const GenerateRequest& request) {
     if (algorithm.generate != nullptr) return algorithm.generate(spec, request);
-    const base::Result<plan::Stages> stages = algorithm.stages(spec, request);
-    if (!stages) return stages.failure();
-    return plan::program_of(*stages, request.rank);
+    const plan::Stages stages = WEFT_TRY(algorithm.stages(spec, request));
+    return plan::program_of(stages, request.rank);
 }
 
 }  // namespace
 
 base::Result<plan::Program> generate(std::string_view collective, const AlgorithmSpec& spec,
                                      const GenerateRequest& request) {
-    const base::Result<const Algorithm*> found = find_usable(collective, spec, request);
-    if (!found) return found.failure();
-    auto program = generate_by(**found, spec, request);
+    const Algorithm* const found = WEFT_TRY(find_usable(collective, spec, request));
+    auto program = generate_by(*found, spec, request);
     if (program && program->units > 0 && !request.counts.empty())
         program->set_counts(request.counts);
     return program;
@@ -258,11 +253,9 @@ base::Result<plan::Program> generate(std::string_view collective, const Algorith
 
 base::Result<plan::Stages> generate_stages(std::string_view collective, const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    const base::Result<const Algorithm*> found = find_usable(collective, spec, request);
-    if (!found) return found.failure();
-    if ((*found)->stages != nullptr) return (*found)->stages(spec, request);
-    return base::fail(Status::unsupported, "{} {} has no form in stages", collective,
-                      (*found)->name);
+    const Algorithm* const found = WEFT_TRY(find_usable(collective, spec, request));
+    if (found->stages != nullptr) return found->stages(spec, request);
+    return base::fail(Status::unsupported, "{} {} has no form in stages", collective, found->name);
 }
 
 }  // namespace weft::collectives

@@ -370,18 +370,17 @@ base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size
 
 base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
                                                  const GenerateRequest& request) {
-    base::Result<std::vector<Axis>> axes = parse_group(spec, request.size);
-    if (!axes) return axes.failure();
+    std::vector<Axis> axes = WEFT_TRY(parse_group(spec, request.size));
     std::int64_t steps = 0;
-    for (const Axis& axis : *axes) steps += std::bit_width(axis.size - 1);
-    const auto left_out = number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps});
-    if (!left_out) return left_out.failure();
+    for (const Axis& axis : axes) steps += std::bit_width(axis.size - 1);
+    const auto left_out =
+        WEFT_TRY(number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps}));
     return program_by_blocks(
         {.collective = "allreduce",
-         .lane_depth = *left_out == 0 ? 1U : BlockWriter::kDepth,
+         .lane_depth = left_out == 0 ? 1U : BlockWriter::kDepth,
          .synchronizing = true},
         spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
-            Generalized(writer, request.rank, *std::move(axes), as_u32(*left_out)).write();
+            Generalized(writer, request.rank, std::move(axes), as_u32(left_out)).write();
         });
 }
 

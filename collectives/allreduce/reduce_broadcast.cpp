@@ -48,9 +48,9 @@ base::Result<NamedTree> tree_named(const AlgorithmSpec& spec, Rank size) {
                               "character {}: kary has no parameter '{}'; it has k", given.position,
                               given.key);
     }
-    Tree tree = binomial ? binomial_tree(spec, size) : kary_tree(spec, size);
-    if (!tree) return tree.failure();
-    return NamedTree{patterns::in_rank_order(*std::move(tree)), binomial};
+    patterns::RangeTree tree =
+        WEFT_TRY(binomial ? binomial_tree(spec, size) : kary_tree(spec, size));
+    return NamedTree{patterns::in_rank_order(std::move(tree)), binomial};
 }
 
 base::Result<NamedTree> tree_of(const AlgorithmSpec& spec, Rank size) {
@@ -93,11 +93,10 @@ void write(BlockWriter& writer, const NamedTree& named, const GenerateRequest& r
 
 base::Result<plan::Program> generate_reduce_broadcast(const AlgorithmSpec& spec,
                                                       const GenerateRequest& request) {
-    const base::Result<NamedTree> tree = tree_of(spec, request.size);
-    if (!tree) return tree.failure();
+    const NamedTree tree = WEFT_TRY(tree_of(spec, request.size));
     return program_by_blocks(
         {.collective = "allreduce", .blocks = 1, .depth = 1, .synchronizing = true}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) { write(writer, *tree, request); });
+        [&](BlockWriter& writer, const GenerateRequest&) { write(writer, tree, request); });
 }
 
 std::vector<std::string> tree_variants(const CandidateRequest&) {

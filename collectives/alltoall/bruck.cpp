@@ -71,11 +71,10 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
 
 base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    const base::Result<Rank> k = radix_parameter(spec, 2, 2);
-    if (!k) return k.failure();
+    const Rank k = WEFT_TRY(radix_parameter(spec, 2, 2));
     return program_by_blocks({.collective = "alltoall", .synchronizing = true}, spec, request,
                              [&](BlockWriter& writer, const GenerateRequest&) {
-                                 write(writer, request.rank, request.size, *k);
+                                 write(writer, request.rank, request.size, k);
                              });
 }
 

@@ -46,20 +46,18 @@ base::Result<std::vector<std::int64_t>> radices_of(const AlgorithmSpec& spec, Ra
         if (reach < size) return refuse(fmt::format("reach {} ranks of {}", reach, size));
         return radices;
     }
-    const base::Result<Rank> k = radix_parameter(spec, 1, 1);
-    if (!k) return k.failure();
-    const std::int64_t radix = std::min(*k, std::max(1, size - 1)) + 1;
+    const Rank k = WEFT_TRY(radix_parameter(spec, 1, 1));
+    const std::int64_t radix = std::min(k, std::max(1, size - 1)) + 1;
     for (; reach < size; reach *= radix) radices.push_back(radix);
     return radices;
 }
 
 base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
                                                 const GenerateRequest& request) {
-    const auto radices = radices_of(spec, request.size);
-    if (!radices) return radices.failure();
+    const auto radices = WEFT_TRY(radices_of(spec, request.size));
     plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
     std::int64_t reach = 1;
-    for (const std::int64_t radix : *radices) {
+    for (const std::int64_t radix : radices) {
         if (reach >= request.size) break;
         stages.add(plan::ShiftStage{
             .reach = reach, .radix = radix, .aligned = request.size % (reach * radix) == 0});

@@ -19,11 +19,10 @@ namespace {
 
 base::Result<plan::Program> generate_tree(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const base::Result<Rank> k = radix_parameter(spec, 4, 1);
-    if (!k) return k.failure();
+    const Rank k = WEFT_TRY(radix_parameter(spec, 4, 1));
     plan::Builder builder(program_header("barrier", spec, request));
     const patterns::TreePlace place =
-        patterns::place_in(patterns::kary_tree(request.size, *k), {request.rank, request.size, 0});
+        patterns::place_in(patterns::kary_tree(request.size, k), {request.rank, request.size, 0});
     const std::uint32_t release = place.children_max;
     std::uint32_t number = 0;
     for (const Rank child : place.children) builder.wait(child, number++);

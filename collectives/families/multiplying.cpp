@@ -216,19 +216,17 @@ base::Result<PlacedSchedule> schedule_parameter(const AlgorithmSpec& spec) {
 
 base::Result<plan::Stages> schedule_stages(const PlacedSchedule& placed, const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    const base::Result<Shape> shape = validate(placed.schedule, request.size, placed.position);
-    if (!shape) return shape.failure();
+    const Shape shape = WEFT_TRY(validate(placed.schedule, request.size, placed.position));
     return stages_of_vector(spec, request, [&](plan::Stages& stages) {
-        Translation(stages, request.placement == Placement::paper).run(*shape);
+        Translation(stages, request.placement == Placement::paper).run(shape);
     });
 }
 
 base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (spec.is_schedule()) return schedule_stages({spec.schedule, spec.position}, spec, request);
-    const auto placed = schedule_parameter(spec);
-    if (!placed) return placed.failure();
-    return schedule_stages(*placed, spec, request);
+    const auto placed = WEFT_TRY(schedule_parameter(spec));
+    return schedule_stages(placed, spec, request);
 }
 
 base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
@@ -247,12 +245,10 @@ base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
 
 base::Result<plan::Stages> barrier_stages(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const auto placed = schedule_parameter(spec);
-    if (!placed) return placed.failure();
-    const auto shape = validate(placed->schedule, request.size, placed->position);
-    if (!shape) return shape.failure();
+    const auto placed = WEFT_TRY(schedule_parameter(spec));
+    const auto shape = WEFT_TRY(validate(placed.schedule, request.size, placed.position));
     plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
-    Translation(stages, false).run(*shape);
+    Translation(stages, false).run(shape);
     return stages;
 }
 

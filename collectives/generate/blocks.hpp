@@ -150,8 +150,7 @@ template <class Write>
                                                             const AlgorithmSpec& spec,
                                                             GenerateRequest request, Write write) {
     if (call.in_pieces) request = in_pieces(spec, request);
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
+    const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     plan::Program header = program_header(call.collective, spec, request);
     if (request.elements == 0) {  // without data no call is synchronizing
         header.units = 0;
@@ -161,7 +160,7 @@ template <class Write>
     header.synchronizing = call.synchronizing;
     const bool in_flight = !call.one_stage && !call.in_pieces && !request.one_at_a_time;
     header.depth = in_flight ? std::min(call.depth, call.lane_depth) : call.depth;
-    BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,
+    BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, segments,
                        find_collective(call.collective)->blocks() ? Cut::blocks : call.cut);
     write(writer, request);
     if (in_flight) writer.interleave();
@@ -175,15 +174,14 @@ template <class Write>
                                                               const AlgorithmSpec& spec,
                                                               GenerateRequest request,
                                                               Write write) {
-    const base::Result<Delivery> into = delivery(spec);
-    if (!into) return into.failure();
-    if (*into == Delivery::direct) {
+    const Delivery into = WEFT_TRY(delivery(spec));
+    if (into == Delivery::direct) {
         request.segments = 1;
         call.in_pieces = false;
     }
     return program_by_blocks(
         call, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest& cut) { write(writer, cut, *into); });
+        [&](BlockWriter& writer, const GenerateRequest& cut) { write(writer, cut, into); });
 }
 
 /// Returns the generator of an algorithm whose only parameters are `segments` and, if `write` takes
@@ -212,20 +210,19 @@ inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
 template <class Add>
 [[nodiscard]] base::Result<plan::Stages> stages_of_vector(const AlgorithmSpec& spec,
                                                           const GenerateRequest& request, Add add) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
+    const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     plan::Program header = program_header("allreduce", spec, request);
     if (request.elements == 0) {  // without data no call is synchronizing
         header.units = 0;
         return plan::begin_stages(std::move(header));
     }
-    header.units = *segments;
-    header.segments = *segments;
-    header.depth = *segments > 1 ? 2 : 1;
+    header.units = segments;
+    header.segments = segments;
+    header.depth = segments > 1 ? 2 : 1;
     header.synchronizing = true;
     plan::Stages stages = plan::begin_stages(std::move(header));
     stages.carries = true;
-    stages.interleaves = *segments > 1 && !request.one_at_a_time;
+    stages.interleaves = segments > 1 && !request.one_at_a_time;
     add(stages);
     return stages;
 }

@@ -29,14 +29,12 @@ inline Tree binomial_tree(const AlgorithmSpec&, Rank size) {
     return patterns::knomial_tree(size, 2);
 }
 inline Tree kary_tree(const AlgorithmSpec& spec, Rank size) {
-    const base::Result<Rank> k = radix_parameter(spec, 2, 1);
-    if (!k) return k.failure();
-    return patterns::kary_tree(size, *k);
+    const Rank k = WEFT_TRY(radix_parameter(spec, 2, 1));
+    return patterns::kary_tree(size, k);
 }
 inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
-    const base::Result<Rank> k = radix_parameter(spec, 4, 2);
-    if (!k) return k.failure();
-    return patterns::knomial_tree(size, *k);
+    const Rank k = WEFT_TRY(radix_parameter(spec, 4, 2));
+    return patterns::knomial_tree(size, k);
 }
 inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
     constexpr std::int64_t kThousandths = 1000;
@@ -49,9 +47,9 @@ inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
         if (given) cost = *given;
         return given;
     };
-    if (auto latency = read("latency", costs.latency, 1); !latency) return latency.failure();
-    if (auto overhead = read("overhead", costs.overhead, 0); !overhead) return overhead.failure();
-    if (auto gap = read("gap", costs.gap, 1); !gap) return gap.failure();
+    WEFT_TRY(read("latency", costs.latency, 1));
+    WEFT_TRY(read("overhead", costs.overhead, 0));
+    WEFT_TRY(read("gap", costs.gap, 1));
     // The tree depends only on the ratios of the costs. Small costs keep logp_tree() fast: it
     // advances by one unit of time.
     const std::int64_t unit = std::gcd(std::gcd(costs.latency, costs.overhead), costs.gap);

@@ -46,8 +46,7 @@ Groups::Groups(const GenerateRequest& request, Leader leader)
 base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group group,
                                                 Rank rank) const {
     AlgorithmSpec spec = group.size == 1 ? spec_for_one_rank(call.collective) : call.spec;
-    const auto algorithm = find_algorithm(call.collective, spec);
-    if (!algorithm) return algorithm.failure();
+    const auto algorithm = WEFT_TRY(find_algorithm(call.collective, spec));
     GenerateRequest request = request_;
     request.layout = {};
     request.known_shapes = nullptr;
@@ -56,7 +55,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group gro
     request.is_part = true;
     request.rank = rank;
     request.size = group.size;
-    request.root = is_rooted((*algorithm)->collective) ? group.root : plan::kNoRank;
+    request.root = is_rooted(algorithm->collective) ? group.root : plan::kNoRank;
     const bool by_blocks = call.data == Data::blocks || call.data == Data::by_local_rank;
     if (by_blocks)  // one block of the team's size for each rank of the group
         request.elements = std::max<std::uint64_t>(
@@ -66,7 +65,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group gro
         request.segments = 1;  // splice() drops the data; a call of 0 elements has no steps
         request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
-    set_segments(spec, **algorithm);
+    set_segments(spec, *algorithm);
     // The part's request has no layout (cleared above), so its generator must not access local
     // peers' memory in place.
     spec = with_local_puts(call.collective, std::move(spec));
@@ -89,9 +88,8 @@ base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupC
                 known.collective == entry.collective && known.spec == entry.spec)
                 return known.program;
     }
-    auto shape = generate_in(call, group, rank);
-    if (!shape) return shape.failure();
-    entry.program = std::make_shared<const plan::Program>(*std::move(shape));
+    auto shape = WEFT_TRY(generate_in(call, group, rank));
+    entry.program = std::make_shared<const plan::Program>(std::move(shape));
     if (request_.known_shapes != nullptr) request_.known_shapes->shapes.push_back(entry);
     return entry.program;
 }
@@ -100,9 +98,8 @@ base::Result<void> Groups::add_shapes(const GroupCall& call, Group group,
                                       plan::SplicePart& part) const {
     // The first or the last rank has the most lanes, which splice() must know.
     for (const Rank rank : {Rank{0}, group.size - 1}) {
-        auto shape = shape_of(call, group, rank);
-        if (!shape) return shape.failure();
-        part.shapes.push_back(*std::move(shape));
+        auto shape = WEFT_TRY(shape_of(call, group, rank));
+        part.shapes.push_back(std::move(shape));
         if (group.size == 1) break;
     }
     return base::Done{};
@@ -116,13 +113,9 @@ base::Result<plan::SplicePart> Groups::on_nodes(const GroupCall& call) const {
         groups.push_back({.size = size, .root = leader_ == Leader::first ? 0 : size - 1});
     if (root_local_ != 0)
         groups.push_back({.size = layout_.ranks_on(root_node_), .root = root_local_});
-    for (const Group group : groups) {
-        if (auto added = add_shapes(call, group, part); !added) return added.failure();
-    }
-    auto own =
-        generate_in(call, {.size = layout_.ranks_on(node_), .root = leader_of(node_)}, local_);
-    if (!own) return own.failure();
-    part.own = *std::move(own);
+    for (const Group group : groups) WEFT_TRY(add_shapes(call, group, part));
+    part.own = WEFT_TRY(
+        generate_in(call, {.size = layout_.ranks_on(node_), .root = leader_of(node_)}, local_));
     part.rank_of = [layout = layout_, node = node_](Rank local) {
         return layout.rank_at(node, local);
     };
@@ -147,7 +140,7 @@ base::Result<plan::SplicePart> Groups::among_nodes(const GroupCall& call, bool m
     plan::SplicePart part{
         .input = call.input, .output = call.output, .bare = call.data == Data::none};
     const Group group{.size = layout_.nodes(), .root = root_node_};
-    if (auto added = add_shapes(call, group, part); !added) return added.failure();
+    WEFT_TRY(add_shapes(call, group, part));
     if (call.data == Data::blocks) {
         part.blocks_max = layout_.most();
         part.blocks_of = [layout = layout_](Rank node) {
@@ -158,9 +151,7 @@ base::Result<plan::SplicePart> Groups::among_nodes(const GroupCall& call, bool m
         };
     }
     if (!mine) return part;
-    auto own = generate_in(call, group, node_);
-    if (!own) return own.failure();
-    part.own = *std::move(own);
+    part.own = WEFT_TRY(generate_in(call, group, node_));
     part.rank_of = std::move(rank_of);
     return part;
 }

@@ -35,9 +35,7 @@ base::Result<void> parse_part(Cursor& cursor, char letter, char name, Rank& valu
     if (!cursor.accept(letter))
         return fail_at(cursor.position(), "expected '{}' and then {}, found {}", letter, name,
                        cursor.found());
-    base::Result<Rank> number = parse_number(cursor, name);
-    if (!number) return number.failure();
-    value = *number;
+    value = WEFT_TRY(parse_number(cursor, name));
     return base::Done{};
 }
 
@@ -48,24 +46,22 @@ base::Result<Stage> parse_stage(Cursor& cursor) {
                        "expected a stage (aB, cTmB, eTmB, mRgGaB or nRgGaB), found {}",
                        cursor.found());
     Stage stage{.kind = static_cast<StageKind>(letter)};
-    base::Result<void> part;
     switch (stage.kind) {
         case StageKind::factor:
-            part = parse_part(cursor, letter, 'B', stage.base);
+            WEFT_TRY(parse_part(cursor, letter, 'B', stage.base));
             break;
         case StageKind::gather:
         case StageKind::scatter:
-            part = parse_part(cursor, letter, 'T', stage.grouped);
-            if (part) part = parse_part(cursor, 'm', 'B', stage.base);
+            WEFT_TRY(parse_part(cursor, letter, 'T', stage.grouped));
+            WEFT_TRY(parse_part(cursor, 'm', 'B', stage.base));
             break;
         case StageKind::merge:
         case StageKind::release:
-            part = parse_part(cursor, letter, 'R', stage.remainders);
-            if (part) part = parse_part(cursor, 'g', 'G', stage.groups);
-            if (part) part = parse_part(cursor, 'a', 'B', stage.base);
+            WEFT_TRY(parse_part(cursor, letter, 'R', stage.remainders));
+            WEFT_TRY(parse_part(cursor, 'g', 'G', stage.groups));
+            WEFT_TRY(parse_part(cursor, 'a', 'B', stage.base));
             break;
     }
-    if (!part) return part.failure();
     return stage;
 }
 
@@ -78,9 +74,8 @@ bool schedule_begins(const Cursor& cursor) {
 base::Result<Schedule> parse_schedule(Cursor& cursor) {
     Schedule schedule;
     do {
-        base::Result<Stage> stage = parse_stage(cursor);
-        if (!stage) return stage.failure();
-        schedule.push_back(*stage);
+        Stage stage = WEFT_TRY(parse_stage(cursor));
+        schedule.push_back(stage);
     } while (cursor.accept(','));
     return schedule;
 }

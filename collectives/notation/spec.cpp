@@ -30,28 +30,25 @@ base::Result<std::string> parse_name(Cursor& cursor, std::string_view what) {
 }
 
 base::Result<SpecParameter> parse_parameter(Cursor& cursor, int depth) {
-    base::Result<std::string> key = parse_name(cursor, "the name of a parameter");
-    if (!key) return key.failure();
+    std::string key = WEFT_TRY(parse_name(cursor, "the name of a parameter"));
     if (!cursor.accept('='))
-        return fail_at(cursor.position(), "expected '=' after the parameter {}, found {}", *key,
+        return fail_at(cursor.position(), "expected '=' after the parameter {}, found {}", key,
                        cursor.found());
     SpecParameter parameter;
-    parameter.key = *key;
+    parameter.key = key;
     if (cursor.accept('(')) {
         parameter.position = cursor.position();
-        base::Result<AlgorithmSpec> nested = parse_spec(cursor, depth + 1);
-        if (!nested) return nested.failure();
+        AlgorithmSpec nested = WEFT_TRY(parse_spec(cursor, depth + 1));
         if (!cursor.accept(')'))
             return fail_at(cursor.position(), "expected ')' after the nested spec, found {}",
                            cursor.found());
-        parameter.nested.push_back(*std::move(nested));
+        parameter.nested.push_back(std::move(nested));
         return parameter;
     }
     parameter.position = cursor.position();
     parameter.value = cursor.take_while(belongs_to_value);
     if (parameter.value.empty())
-        return fail_at(cursor.position(), "expected a value for {}, found {}", *key,
-                       cursor.found());
+        return fail_at(cursor.position(), "expected a value for {}, found {}", key, cursor.found());
     return parameter;
 }
 
@@ -61,22 +58,17 @@ base::Result<AlgorithmSpec> parse_spec(Cursor& cursor, int depth) {
     if (depth > kNestingMax)
         return fail_at(cursor.position(), "specs nest deeper than {}", kNestingMax);
     if (schedule_begins(cursor)) {
-        base::Result<Schedule> schedule = parse_schedule(cursor);
-        if (!schedule) return schedule.failure();
-        spec.schedule = *std::move(schedule);
+        spec.schedule = WEFT_TRY(parse_schedule(cursor));
         return spec;
     }
-    base::Result<std::string> name = parse_name(cursor, "an algorithm or a stage");
-    if (!name) return name.failure();
-    spec.name = *std::move(name);
+    spec.name = WEFT_TRY(parse_name(cursor, "an algorithm or a stage"));
     if (!cursor.accept(':')) return spec;
     do {
         const std::size_t position = cursor.position();
-        base::Result<SpecParameter> parameter = parse_parameter(cursor, depth);
-        if (!parameter) return parameter.failure();
-        if (spec.find(parameter->key) != nullptr)
-            return fail_at(position, "the parameter {} is given twice", parameter->key);
-        spec.parameters.push_back(*std::move(parameter));
+        SpecParameter parameter = WEFT_TRY(parse_parameter(cursor, depth));
+        if (spec.find(parameter.key) != nullptr)
+            return fail_at(position, "the parameter {} is given twice", parameter.key);
+        spec.parameters.push_back(std::move(parameter));
     } while (cursor.accept(','));
     return spec;
 }

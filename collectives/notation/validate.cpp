@@ -24,14 +24,11 @@ class Validator {
     }
 
     base::Result<Shape> run() && {
-        for (index_ = 0; index_ < schedule_.size(); ++index_) {
-            const base::Result<void> checked = check(schedule_[index_]);
-            if (!checked) return checked.failure();
-        }
+        for (index_ = 0; index_ < schedule_.size(); ++index_) WEFT_TRY(check(schedule_[index_]));
         if (levels_.size() > 1)
             return fail(StagePart::stage, "the level that {} opened is not closed",
                         print(levels_.back().opened));
-        if (auto complete = check_level(); !complete) return complete.failure();
+        WEFT_TRY(check_level());
         return std::move(shape_);
     }
 
@@ -94,7 +91,7 @@ class Validator {
                              level.opened.grouped == stage.grouped &&
                              level.opened.base == stage.base;
         if (!matches) return unmatched(stage, StageKind::gather);
-        if (auto complete = check_level(); !complete) return complete;
+        WEFT_TRY(check_level());
         close_level();
         return base::Done{};
     }

@@ -54,15 +54,14 @@ void write(BlockWriter& writer, const GenerateRequest& request, std::uint32_t pi
 base::Result<plan::Program> generate(const AlgorithmSpec& spec, const GenerateRequest& asked) {
     const std::uint64_t bytes = asked.elements * asked.element_bytes;
     const auto by_size = static_cast<std::int64_t>(bytes / kPieceBytes);
-    const base::Result<std::int64_t> pieces =
-        number_parameter(spec, kPieces.name,
-                         {.fallback = std::clamp<std::int64_t>(by_size, 1, kPiecesMax),
-                          .least = 1,
-                          .most = kPiecesMax});
-    if (!pieces) return pieces.failure();
+    const std::int64_t pieces =
+        WEFT_TRY(number_parameter(spec, kPieces.name,
+                                  {.fallback = std::clamp<std::int64_t>(by_size, 1, kPiecesMax),
+                                   .least = 1,
+                                   .most = kPiecesMax}));
     GenerateRequest request = asked;
     request.segments = 1;  // no put target limits the size, so buffers are not cut
-    const auto blocks = as_u32(*pieces);
+    const auto blocks = as_u32(pieces);
     return program_by_blocks({.collective = "scan", .blocks = blocks}, spec, request,
                              [blocks](BlockWriter& writer, const GenerateRequest& call) {
                                  write(writer, call, blocks);

@@ -80,15 +80,11 @@ std::span<const std::string_view> op_names() {
 }
 
 Result<Type> parse_type(std::string_view name) {
-    const Result<std::size_t> found = find_name(kTypeNames, name, "element type");
-    if (!found) return found.failure();
-    return static_cast<Type>(*found);
+    return static_cast<Type>(WEFT_TRY(find_name(kTypeNames, name, "element type")));
 }
 
 Result<Op> parse_op(std::string_view name) {
-    const Result<std::size_t> found = find_name(kOpNames, name, "operation");
-    if (!found) return found.failure();
-    return static_cast<Op>(*found);
+    return static_cast<Op>(WEFT_TRY(find_name(kOpNames, name, "operation")));
 }
 
 }  // namespace weft::base

@@ -86,11 +86,10 @@ concept NamesFile = Access::kNamesFile;
 template <auto Field, std::uint64_t Multiple>
 struct Bytes {
     static Result<void> read(Settings& settings, std::string_view value) {
-        const auto bytes = parse_bytes(value);
-        if (!bytes) return bytes.failure();
-        if (*bytes == 0 || *bytes % Multiple != 0)
-            return fail(Status::argument, "{} is not a positive multiple of {}", *bytes, Multiple);
-        settings.*Field = *bytes;
+        const auto bytes = WEFT_TRY(parse_bytes(value));
+        if (bytes == 0 || bytes % Multiple != 0)
+            return fail(Status::argument, "{} is not a positive multiple of {}", bytes, Multiple);
+        settings.*Field = bytes;
         return Done{};
     }
     static std::string print(const Settings& settings) { return format_bytes(settings.*Field); }
@@ -99,9 +98,8 @@ struct Bytes {
 template <auto Field, std::uint64_t Min, std::uint64_t Max>
 struct Count {
     static Result<void> read(Settings& settings, std::string_view value) {
-        const auto count = parse_count(value, {.min = Min, .max = Max});
-        if (!count) return count.failure();
-        settings.*Field = static_cast<std::uint32_t>(*count);
+        const auto count = WEFT_TRY(parse_count(value, {.min = Min, .max = Max}));
+        settings.*Field = static_cast<std::uint32_t>(count);
         return Done{};
     }
     static std::string print(const Settings& settings) {
@@ -120,9 +118,7 @@ struct Banks : Count<&Settings::banks, 4, 65536> {
 
 struct Timeout {
     static Result<void> read(Settings& settings, std::string_view value) {
-        const auto nanoseconds = parse_seconds(value);
-        if (!nanoseconds) return nanoseconds.failure();
-        settings.timeout_ns = *nanoseconds;
+        settings.timeout_ns = WEFT_TRY(parse_seconds(value));
         return Done{};
     }
     static std::string print(const Settings& settings) {
@@ -343,8 +339,7 @@ Result<Settings> read_settings(const char* const* environment,
         if (std::find(seen.begin(), seen.end(), entry.name) != seen.end()) continue;
         seen.push_back(entry.name);
         if (entry.value.empty()) continue;
-        if (const Result<void> read = read_assignment(settings, entry, call_names); !read)
-            return read.failure();
+        WEFT_TRY(read_assignment(settings, entry, call_names));
     }
     std::sort(settings.algorithms.begin(), settings.algorithms.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });

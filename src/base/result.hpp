@@ -80,6 +80,7 @@ class [[nodiscard]] Result<void> {
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     explicit operator bool() const noexcept { return ok_; }
+    void value() const { WEFT_CHECK(ok_, failure_.text); }
     [[nodiscard]] const Failure& failure() const { return failure_; }
 
   private:
@@ -88,3 +89,12 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace weft::base
+
+/// WEFT_TRY(result): evaluates to the value of a Result, or returns its failure from the function.
+#define WEFT_TRY(...)                    \
+    __extension__({                      \
+        auto weft_tried = (__VA_ARGS__); \
+        if (!weft_tried) [[unlikely]]    \
+            return weft_tried.failure(); \
+        std::move(weft_tried).value();   \
+    })

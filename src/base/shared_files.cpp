@@ -164,12 +164,10 @@ SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
 }
 
 Result<SharedFile> SharedFile::reserve(std::span<const pid_t> peers) {
-    const auto high = system_entropy();
-    if (!high) return high.failure();
-    const auto low = system_entropy();
-    if (!low) return low.failure();
+    const auto high = WEFT_TRY(system_entropy());
+    const auto low = WEFT_TRY(system_entropy());
     SharedFile file;
-    file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kStart, *high, *low);
+    file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kStart, high, low);
     file.keeper_ = start_keeper(file.path_, peers);
     return file;
 }

@@ -68,11 +68,10 @@ namespace {
 Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
     const std::size_t first = text.find(':');
     const std::size_t second = text.find(':', first + 1);
-    const auto from = parse_bytes(text.substr(0, first));
-    if (!from) return from.failure();
+    const auto from = WEFT_TRY(parse_bytes(text.substr(0, first)));
     const bool has_factor = second != std::string_view::npos;
-    const auto to = parse_bytes(text.substr(first + 1, has_factor ? second - first - 1 : second));
-    if (!to) return to.failure();
+    const auto to =
+        WEFT_TRY(parse_bytes(text.substr(first + 1, has_factor ? second - first - 1 : second)));
     std::uint64_t factor = 2;
     if (has_factor) {
         const std::string_view last = text.substr(second + 1);
@@ -81,13 +80,13 @@ Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
             return fail(Status::argument, "\"{}\" is not a factor; expected x2 or more", last);
         factor = *value;
     }
-    if (*from == 0 || *from > *to)
+    if (from == 0 || from > to)
         return fail(Status::argument,
                     "\"{}\" is not a range of sizes; expected FROM:TO with 1 <= FROM <= TO", text);
     std::vector<std::uint64_t> sizes;
-    for (std::uint64_t size = *from; size <= *to; size *= factor) {
+    for (std::uint64_t size = from; size <= to; size *= factor) {
         sizes.push_back(size);
-        if (size > *to / factor) break;
+        if (size > to / factor) break;
     }
     return sizes;
 }
@@ -95,9 +94,8 @@ Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
 /// Parses one size, or a range of sizes.
 Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
     if (text.find(':') != std::string_view::npos) return parse_sweep(text);
-    const auto size = parse_bytes(text);
-    if (!size) return size.failure();
-    return std::vector{*size};
+    const auto size = WEFT_TRY(parse_bytes(text));
+    return std::vector{size};
 }
 
 }  // namespace

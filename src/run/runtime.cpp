@@ -43,13 +43,11 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     // One thread at a time: PMIx and libfabric have process-wide state; ranks join in equal order.
     static std::mutex joining;
     const std::lock_guard held(joining);
-    auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
-    if (!job) return job.failure();
-    base::set_guarded_rank(job->bootstrap->rank());
+    auto job = WEFT_TRY(join(*settings, std::move(bootstrap), prices_by(measured->costs)));
+    base::set_guarded_rank(job.bootstrap->rank());
     std::unique_ptr<Runtime> runtime(
-        new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));
-    if (auto begun = runtime->reports_.begin(exchange_of(runtime->world())); !begun)
-        return begun.failure();
+        new Runtime(std::move(*settings), std::move(*measured), std::move(job), *kernels));
+    WEFT_TRY(runtime->reports_.begin(exchange_of(runtime->world())));
     return runtime;
 }
 

@@ -93,17 +93,14 @@ base::Result<std::vector<std::vector<int>>> device_distances(
 }
 
 base::Result<std::vector<Core>> read_usable_cores() {
-    const auto topology = load();
-    if (!topology) return topology.failure();
-    return usable_cores(topology->get());
+    const auto topology = WEFT_TRY(load());
+    return usable_cores(topology.get());
 }
 
 base::Result<MachineModel> read_machine() {
-    const auto topology = load();
-    if (!topology) return topology.failure();
-    hwloc_topology_t handle = topology->get();
-    auto usable = usable_cores(handle);
-    if (!usable) return usable.failure();
+    const auto topology = WEFT_TRY(load());
+    hwloc_topology_t handle = topology.get();
+    auto usable = WEFT_TRY(usable_cores(handle));
     // hwloc returns -1 if objects of a type are on several levels. That does not happen for these
     // types; 0 would then mean unknown.
     const auto count = [&](hwloc_obj_type_t type) {
@@ -117,7 +114,7 @@ base::Result<MachineModel> read_machine() {
         .numa_nodes = count(HWLOC_OBJ_NUMANODE),
         .cores = count(HWLOC_OBJ_CORE),
         .processors = count(HWLOC_OBJ_PU),
-        .usable_cores = *std::move(usable),
+        .usable_cores = std::move(usable),
         .reader_version = info_of(root, "hwlocVersion")};
 }
 

@@ -28,14 +28,12 @@ Result<void> read_blocks(const run::Team& team, const CallArguments& arguments, 
     if (traits.rooted() && arguments.root != team.rank()) return {};
     const bool both = traits.has_input_counts() && traits.has_output_counts();
     if (traits.has_input_counts()) {
-        const auto blocks = blocks_of(team, both ? "in_counts" : "counts", arguments.in_blocks);
-        if (!blocks) return blocks.failure();
-        call.in_blocks = *blocks;
+        call.in_blocks =
+            WEFT_TRY(blocks_of(team, both ? "in_counts" : "counts", arguments.in_blocks));
     }
     if (traits.has_output_counts()) {
-        const auto blocks = blocks_of(team, both ? "out_counts" : "counts", arguments.out_blocks);
-        if (!blocks) return blocks.failure();
-        call.out_blocks = *blocks;
+        call.out_blocks =
+            WEFT_TRY(blocks_of(team, both ? "out_counts" : "counts", arguments.out_blocks));
     }
     return {};
 }
@@ -100,17 +98,16 @@ void resolve_in_place(const run::Team& team, Call& call) {
 }  // namespace
 
 Result<Call> read(const run::Team& team, const CallArguments& arguments) {
-    if (auto checked = check_in_place(team, arguments); !checked) return checked.failure();
-    const auto type = type_of(arguments.type);
-    if (!type) return type.failure();
+    WEFT_TRY(check_in_place(team, arguments));
+    const auto type = WEFT_TRY(type_of(arguments.type));
     Call call{.collective = arguments.collective,
               .in = arguments.in,
               .out = arguments.out,
               .count = arguments.count,
-              .type = *type,
+              .type = type,
               .root = arguments.root};
-    if (auto found = set_operation(call, arguments.op); !found) return found.failure();
-    if (auto blocks = read_blocks(team, arguments, call); !blocks) return blocks.failure();
+    WEFT_TRY(set_operation(call, arguments.op));
+    WEFT_TRY(read_blocks(team, arguments, call));
     if (call.in == WEFT_IN_PLACE || call.out == WEFT_IN_PLACE) resolve_in_place(team, call);
     return call;
 }
@@ -118,12 +115,11 @@ Result<Call> read(const run::Team& team, const CallArguments& arguments) {
 weft_status start(const char* function, weft_team* handle, const CallArguments& arguments,
                   weft_request** request) noexcept {
     const auto begin = [&](const TeamHandle& found) -> Result<weft_request*> {
-        const auto call = read(*found.team, arguments);
-        if (!call) return call.failure();
+        const auto call = WEFT_TRY(read(*found.team, arguments));
         // The handle is made first, because a started call cannot be undone.
         const auto made = found.context->add_request({});
         if (!made) return made;
-        const auto operation = found.team->start(*call);
+        const auto operation = found.team->start(call);
         if (!operation) {
             found.context->remove(*made);
             return operation.failure();
@@ -137,12 +133,10 @@ weft_status start(const char* function, weft_team* handle, const CallArguments& 
 weft_status prepare(const char* function, weft_team* handle, const CallArguments& arguments,
                     weft_request** request) noexcept {
     const auto make = [&](const TeamHandle& found) -> Result<weft_request*> {
-        const auto call = read(*found.team, arguments);
-        if (!call) return call.failure();
-        auto prepared = found.team->prepare(*call);
-        if (!prepared) return prepared.failure();
+        const auto call = WEFT_TRY(read(*found.team, arguments));
+        auto prepared = WEFT_TRY(found.team->prepare(call));
         return found.context->add_request(
-            {.team = handle, .persistent = std::make_unique<const Call>(*std::move(prepared))});
+            {.team = handle, .persistent = std::make_unique<const Call>(std::move(prepared))});
     };
     return return_value(function, handle, request, make, "request");
 }

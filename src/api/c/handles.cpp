@@ -136,20 +136,18 @@ Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
 Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
-    const auto handle = add(HandleKind::team, entry);
-    if (!handle) return handle.failure();
+    const auto handle = WEFT_TRY(add(HandleKind::team, entry));
     entry->team = &team;
     entry->stream = stream;
-    return reinterpret_cast<weft_team*>(*handle);
+    return reinterpret_cast<weft_team*>(handle);
 }
 
 Result<weft_request*> Context::add_request(CallRequest request) {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
-    const auto handle = add(HandleKind::request, entry);
-    if (!handle) return handle.failure();
+    const auto handle = WEFT_TRY(add(HandleKind::request, entry));
     entry->request = std::move(request);
-    return reinterpret_cast<weft_request*>(*handle);
+    return reinterpret_cast<weft_request*>(handle);
 }
 
 void Context::set_external(void (*function)(void* argument), void* argument) {
@@ -207,20 +205,18 @@ Result<Context*> find(const weft_runtime* runtime) {
 }
 
 Result<TeamHandle> find(const weft_team* team, Caller caller) {
-    const auto context = find_context(team, "team", caller);
-    if (!context) return context.failure();
-    const HandleEntry* const entry = (*context)->find(team, HandleKind::team);
+    const auto context = WEFT_TRY(find_context(team, "team", caller));
+    const HandleEntry* const entry = context->find(team, HandleKind::team);
     if (entry == nullptr) return fail(Status::argument, "the team has been freed");
-    return TeamHandle{*context, entry->team, entry->stream};
+    return TeamHandle{context, entry->team, entry->stream};
 }
 
 Result<RequestHandle> find(const weft_request* request) {
-    const auto context = find_context(request, "request");
-    if (!context) return context.failure();
-    HandleEntry* const entry = (*context)->find(request, HandleKind::request);
+    const auto context = WEFT_TRY(find_context(request, "request"));
+    HandleEntry* const entry = context->find(request, HandleKind::request);
     if (entry == nullptr)
         return fail(Status::argument, "the request is complete or has been freed");
-    return RequestHandle{*context, &entry->request};
+    return RequestHandle{context, &entry->request};
 }
 
 }  // namespace weft::c_api

@@ -114,10 +114,9 @@ class Context {
         const std::scoped_lock lock(tables_);
         for (const NearView& view : views_)
             if (view.view->team == handle) return view.view;
-        const auto view = allocate_view();
-        if (!view) return view.failure();
+        const auto view = WEFT_TRY(allocate_view());
         NearView& made = views_.emplace_back();
-        made.view = *view;
+        made.view = view;
         fill(made);
         return made.view;
     }
@@ -282,9 +281,8 @@ Result<void> delete_object(T** object, std::string_view name) {
 template <class Handle, class Body>
 weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
     return guarded_by_handle(function, [&]() -> Result<void> {
-        const auto found = find(handle);
-        if (!found) return found.failure();
-        return body(*found);
+        const auto found = WEFT_TRY(find(handle));
+        return body(found);
     });
 }
 /// Stores a result's value in *out.
@@ -321,9 +319,8 @@ weft_status on_memory(const char* function, const weft_team* team, Body&& body) 
             if (!context.runtime().messages().in_handler()) [[likely]]
                 return body(context.runtime().remote(*at_once, context.stream_of(team)));
         }
-        const auto found = find(team);
-        if (!found) return found.failure();
-        return body(found->remote());
+        const auto found = WEFT_TRY(find(team));
+        return body(found.remote());
     });
 }
 

@@ -23,7 +23,7 @@ run::ActiveMessages& messages_of(const weft_team* team) {
 
 Result<void> send(weft_team* handle, const run::Team& team, int peer, int handler, const void* data,
                   std::size_t bytes) {
-    if (auto checked = check_rank(team, "peer", peer); !checked) return checked;
+    WEFT_TRY(check_rank(team, "peer", peer));
     return messages_of(handle).send(team.job_rank(peer), handler, data, bytes);
 }
 
@@ -60,9 +60,8 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
     return guarded(__func__, [&]() -> Result<void> {
         run::Team* const found = team_at_once(team);
         if (found == nullptr) [[unlikely]] {
-            const auto refused = find(team, Caller::handler);
-            if (!refused) return refused.failure();
-            return send(team, *refused->team, peer, handler, data, bytes);
+            const auto refused = WEFT_TRY(find(team, Caller::handler));
+            return send(team, *refused.team, peer, handler, data, bytes);
         }
         return send(team, *found, peer, handler, data, bytes);
     });

@@ -39,12 +39,10 @@ weft_status create(const char* function, weft_team* team, Handle** out, Make mak
     return guarded(function, [&]() -> Result<void> {
         if (out == nullptr) return fail(Status::argument, "out is NULL");
         *out = nullptr;
-        const auto found = find(team);
-        if (!found) return found.failure();
+        const auto found = WEFT_TRY(find(team));
         try {
-            auto made = make_for(*found->team);
-            if (!made) return made.failure();
-            *out = new Handle{team, *std::move(made)};
+            auto made = WEFT_TRY(make_for(*found.team));
+            *out = new Handle{team, std::move(made)};
         } catch (const Error& error) {
             return fail(error.status(), "{}", error.what());
         }
@@ -85,11 +83,9 @@ weft_status exchange(const char* function, weft_stencil* stencil, run::StencilEx
                      const void* in, void* out, size_t count, weft_type type) {
     return guarded(function, [&]() -> Result<void> {
         if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
-        const auto found = find(stencil->team);
-        if (!found) return found.failure();
-        const auto element_type = type_of(type);
-        if (!element_type) return element_type.failure();
-        return stencil->exchange.run(data, in, out, count, *element_type);
+        WEFT_TRY(find(stencil->team));
+        const auto element_type = WEFT_TRY(type_of(type));
+        return stencil->exchange.run(data, in, out, count, element_type);
     });
 }
 
@@ -103,21 +99,18 @@ extern "C" weft_status weft_neighbors_create(weft_team* team, const int* sources
                                              const int* destinations, int destination_count,
                                              weft_neighbors** out) {
     return create(__func__, team, out, [&](const run::Team& parent) -> Result<Neighbors> {
-        auto from = ranks_of(sources, source_count, "sources");
-        if (!from) return from.failure();
-        auto to = ranks_of(destinations, destination_count, "destinations");
-        if (!to) return to.failure();
-        return Neighbors(parent.size(), *std::move(from), *std::move(to));
+        auto from = WEFT_TRY(ranks_of(sources, source_count, "sources"));
+        auto to = WEFT_TRY(ranks_of(destinations, destination_count, "destinations"));
+        return Neighbors(parent.size(), std::move(from), std::move(to));
     });
 }
 
 extern "C" weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                               const int* periodic, weft_neighbors** out) {
     return create(__func__, team, out, [&](const run::Team& parent) -> Result<Neighbors> {
-        if (auto grid = check_grid(dimensions, extents, periodic); !grid) return grid.failure();
+        WEFT_TRY(check_grid(dimensions, extents, periodic));
         const std::span grid(extents, static_cast<std::size_t>(dimensions));
-        if (auto checked = run::check_extents(parent.size(), grid); !checked)
-            return checked.failure();
+        WEFT_TRY(run::check_extents(parent.size(), grid));
         return Neighbors::on_grid(grid, std::vector<bool>(periodic, periodic + dimensions),
                                   parent.rank());
     });
@@ -185,12 +178,11 @@ extern "C" weft_status weft_stencil_create(weft_team* team, int dimensions, cons
                                            const int* periodic, int star, int reach,
                                            weft_stencil** out) {
     return create(__func__, team, out, [&](run::Team& parent) -> Result<run::StencilExchange> {
-        if (auto grid = check_grid(dimensions, extents, periodic); !grid) return grid.failure();
-        auto stencil =
-            run::grid_stencil(parent.size(), std::vector<Rank>(extents, extents + dimensions),
-                              std::vector<bool>(periodic, periodic + dimensions), star != 0, reach);
-        if (!stencil) return stencil.failure();
-        return run::StencilExchange(parent, *std::move(stencil));
+        WEFT_TRY(check_grid(dimensions, extents, periodic));
+        auto stencil = WEFT_TRY(run::grid_stencil(
+            parent.size(), std::vector<Rank>(extents, extents + dimensions),
+            std::vector<bool>(periodic, periodic + dimensions), star != 0, reach));
+        return run::StencilExchange(parent, std::move(stencil));
     });
 }
 

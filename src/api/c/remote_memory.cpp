@@ -91,22 +91,20 @@ struct AtomicArguments {
 };
 
 Result<WordChange> read_change(const AtomicArguments& given) {
-    const auto type = word_type(given.type);
-    if (!type) return type.failure();
-    const auto kind = request_kind(given.kind, given.result != nullptr);
-    if (!kind) return kind.failure();
-    const bool fetches = *kind == RequestKind::load;
-    if (!type->is_integer && !fetches && given.kind != WEFT_ATOMIC_SET)
+    const auto type = WEFT_TRY(word_type(given.type));
+    const auto kind = WEFT_TRY(request_kind(given.kind, given.result != nullptr));
+    const bool fetches = kind == RequestKind::load;
+    if (!type.is_integer && !fetches && given.kind != WEFT_ATOMIC_SET)
         return fail(Status::argument,
                     "kind: {}, but floating-point words can only be fetched and set",
                     static_cast<int>(given.kind));
     if (given.operand == nullptr && !fetches) return fail(Status::argument, "operand is NULL");
-    if (given.compare == nullptr && *kind == RequestKind::compare_swap)
+    if (given.compare == nullptr && kind == RequestKind::compare_swap)
         return fail(Status::argument, "compare is NULL");
     if (given.result == nullptr && fetches) return fail(Status::argument, "result is NULL");
-    WordChange change{*kind, given.word, type->width, 0, 0};
-    if (!fetches) change.operand = value_at(given.operand, *type);
-    if (*kind == RequestKind::compare_swap) change.compare = value_at(given.compare, *type);
+    WordChange change{kind, given.word, type.width, 0, 0};
+    if (!fetches) change.operand = value_at(given.operand, type);
+    if (kind == RequestKind::compare_swap) change.compare = value_at(given.compare, type);
     return change;
 }
 
@@ -118,23 +116,21 @@ Result<Compare> compare_of(int cmp) {
 
 Result<WordWait> read_words(const weft_words* words) {
     if (words == nullptr) return fail(Status::argument, "words is NULL");
-    const auto type = word_type(words->type);
-    if (!type) return type.failure();
-    if (!type->is_integer)
+    const auto type = WEFT_TRY(word_type(words->type));
+    if (!type.is_integer)
         return fail(Status::argument, "type: {}, expected an integer of 4 or 8 bytes",
                     static_cast<int>(words->type));
-    const auto compare = compare_of(words->cmp);
-    if (!compare) return compare.failure();
+    const auto compare = WEFT_TRY(compare_of(words->cmp));
     if (words->values == nullptr && words->count != 0)
         return fail(Status::argument, "values is NULL");
     WordWait wait{.word = words->words,
-                  .width = type->width,
-                  .is_signed = type->is_signed,
-                  .compare = *compare,
+                  .width = type.width,
+                  .is_signed = type.is_signed,
+                  .compare = compare,
                   .count = words->count,
                   .skip = words->skip};
     if (words->each != 0) wait.values = words->values;
-    if (words->each == 0 && words->count != 0) wait.value = value_at(words->values, *type);
+    if (words->each == 0 && words->count != 0) wait.value = value_at(words->values, type);
     return wait;
 }
 
@@ -142,9 +138,8 @@ Result<WordWait> read_words(const weft_words* words) {
 template <class Call>
 weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
     return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto wait = read_words(words);
-        if (!wait) return wait.failure();
-        return call(remote.waits(), *wait);
+        const auto wait = WEFT_TRY(read_words(words));
+        return call(remote.waits(), wait);
     });
 }
 
@@ -210,9 +205,8 @@ extern "C" weft_status weft_put_signal_nbi(weft_team* team, void* dst, const voi
 extern "C" weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                        uint64_t value) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto compare = compare_of(cmp);
-        if (!compare) return compare.failure();
-        const auto done = remote.waits().all({.word = word, .compare = *compare, .value = value});
+        const auto compare = WEFT_TRY(compare_of(cmp));
+        const auto done = remote.waits().all({.word = word, .compare = compare, .value = value});
         return done ? Result<void>() : done.failure();
     });
 }
@@ -221,9 +215,8 @@ extern "C" weft_status weft_test_until(weft_team* team, const uint64_t* word, in
                                        uint64_t value, int* holds) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         if (holds == nullptr) return fail(Status::argument, "holds is NULL");
-        const auto compare = compare_of(cmp);
-        if (!compare) return compare.failure();
-        return store(remote.waits().test_all({.word = word, .compare = *compare, .value = value}),
+        const auto compare = WEFT_TRY(compare_of(cmp));
+        return store(remote.waits().test_all({.word = word, .compare = compare, .value = value}),
                      holds);
     });
 }
@@ -253,9 +246,8 @@ extern "C" weft_status weft_quiet(weft_team* team) {
 
 extern "C" weft_status weft_quiet_for(weft_team* team, int64_t timeout_ns) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto deadline = deadline_of(timeout_ns);
-        if (!deadline) return deadline.failure();
-        return remote.quiet(*deadline);
+        const auto deadline = WEFT_TRY(deadline_of(timeout_ns));
+        return remote.quiet(deadline);
     });
 }
 
@@ -265,12 +257,10 @@ extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_
                                    void* word, const void* operand, const void* compare,
                                    void* result, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto change = read_change({kind, type, word, operand, compare, result});
-        if (!change) return change.failure();
-        if (result == nullptr) return remote.apply(*change, peer);
-        const auto before = remote.change(*change, peer);
-        if (!before) return before.failure();
-        std::memcpy(result, &*before, change->width);
+        const auto change = WEFT_TRY(read_change({kind, type, word, operand, compare, result}));
+        if (result == nullptr) return remote.apply(change, peer);
+        const auto before = WEFT_TRY(remote.change(change, peer));
+        std::memcpy(result, &before, change.width);
         return Done{};
     });
 }
@@ -279,10 +269,9 @@ extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, w
                                        void* word, const void* operand, const void* compare,
                                        void* result, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto change = read_change({kind, type, word, operand, compare, result});
-        if (!change) return change.failure();
-        return result == nullptr ? remote.apply(*change, peer)
-                                 : remote.start_change(*change, peer, result);
+        const auto change = WEFT_TRY(read_change({kind, type, word, operand, compare, result}));
+        return result == nullptr ? remote.apply(change, peer)
+                                 : remote.start_change(change, peer, result);
     });
 }
 
@@ -335,9 +324,8 @@ extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_ty
     return wait(
         __func__, team, &words, timeout_ns,
         [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
-            const auto found = waits.all(wait, deadline);
-            if (!found) return found.failure();
-            if (seen != nullptr) std::memcpy(seen, &*found, wait.width);
+            const auto found = WEFT_TRY(waits.all(wait, deadline));
+            if (seen != nullptr) std::memcpy(seen, &found, wait.width);
             return Done{};
         });
 }

@@ -53,9 +53,8 @@ weft_status on_open(const char* function, weft_request** request, Body body) {
     return guarded(function, [&]() -> Result<void> {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (*request == nullptr) return Done{};
-        const auto found = find(*request);
-        if (!found) return found.failure();
-        return body(*found);
+        const auto found = WEFT_TRY(find(*request));
+        return body(found);
     });
 }
 
@@ -70,9 +69,8 @@ extern "C" weft_status weft_start(weft_request* request) {
         if (call.operation != nullptr)
             return fail(Status::argument,
                         "the request is in flight: complete it by weft_wait() or weft_test()");
-        const auto team = find(call.team);
-        if (!team) return team.failure();
-        return store(team->team->start(*call.persistent), &call.operation);
+        const auto team = WEFT_TRY(find(call.team));
+        return store(team.team->start(*call.persistent), &call.operation);
     });
 }
 
@@ -81,15 +79,14 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (done == nullptr) return fail(Status::argument, "done is NULL");
         if (*request != nullptr) {
-            const auto found = find(*request);
-            if (!found) return found.failure();
-            const run::Operation* const operation = found->request->operation;
-            if (found->request->pending != 0) found->context->runtime().progress().drive();
+            const auto found = WEFT_TRY(find(*request));
+            const run::Operation* const operation = found.request->operation;
+            if (found.request->pending != 0) found.context->runtime().progress().drive();
             const bool ended = operation == nullptr
-                                   ? has_ended(*found)
-                                   : found->context->runtime().calls().test(*operation);
+                                   ? has_ended(found)
+                                   : found.context->runtime().calls().test(*operation);
             *done = ended ? 1 : 0;
-            return ended ? end(*found, request) : Result<void>();
+            return ended ? end(found, request) : Result<void>();
         }
         *done = 1;
         return Done{};
@@ -99,9 +96,8 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
 extern "C" weft_status weft_request_ended(const weft_request* request, int* done) {
     return guarded(__func__, [&]() -> Result<void> {
         if (done == nullptr) return fail(Status::argument, "done is NULL");
-        const auto found = find(request);
-        if (!found) return found.failure();
-        *done = has_ended(*found) ? 1 : 0;
+        const auto found = WEFT_TRY(find(request));
+        *done = has_ended(found) ? 1 : 0;
         return Done{};
     });
 }

@@ -33,11 +33,9 @@ Result<void> check(const weft_bootstrap* given) {
 
 Result<void> join(const char* const* environment, weft_runtime** out) {
     if (out == nullptr) return fail(Status::argument, "out is NULL");
-    auto runtime = run::Runtime::create(environment);
-    if (!runtime) return runtime.failure();
-    const auto head = Context::create(std::move(*runtime));
-    if (!head) return head.failure();
-    *out = reinterpret_cast<weft_runtime*>(*head);
+    auto runtime = WEFT_TRY(run::Runtime::create(environment));
+    const auto head = WEFT_TRY(Context::create(std::move(runtime)));
+    *out = reinterpret_cast<weft_runtime*>(head);
     return Done{};
 }
 
@@ -45,7 +43,7 @@ Result<void> join(const char* const* environment, weft_runtime** out) {
 
 extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime** out) {
     return guarded(__func__, [&]() -> Result<void> {
-        if (auto checked = check(given); !checked) return checked;
+        WEFT_TRY(check(given));
         if (out == nullptr) return fail(Status::argument, "out is NULL");
         auto bootstrap = link::join_job_of_caller({.rank = given->rank,
                                                    .size = given->size,
@@ -55,16 +53,14 @@ extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime*
                                                    .fence_test = given->barrier_test,
                                                    .abort = given->abort});
         const char* const* const settings = given->settings != nullptr ? given->settings : environ;
-        auto runtime = run::Runtime::create(settings, std::move(bootstrap));
-        if (!runtime) return runtime.failure();
-        link::Bootstrap& joined = *(*runtime)->job().bootstrap;
-        const auto head = Context::create(std::move(*runtime));
-        if (!head) return head.failure();
+        auto runtime = WEFT_TRY(run::Runtime::create(settings, std::move(bootstrap)));
+        link::Bootstrap& joined = *runtime->job().bootstrap;
+        const auto head = WEFT_TRY(Context::create(std::move(runtime)));
         if (auto agreed = joined.agree(); !agreed) {
-            Context::destroy(**head);
+            Context::destroy(*head);
             return agreed;
         }
-        *out = reinterpret_cast<weft_runtime*>(*head);
+        *out = reinterpret_cast<weft_runtime*>(head);
         return Done{};
     });
 }
@@ -98,9 +94,8 @@ extern "C" void weft_progress(weft_runtime* runtime) {
             found->runtime().progress().drive();
             return Done{};
         }
-        const auto context = find(runtime);
-        if (!context) return context.failure();
-        (*context)->runtime().progress().drive();
+        const auto context = WEFT_TRY(find(runtime));
+        context->runtime().progress().drive();
         return Done{};
     });
 }

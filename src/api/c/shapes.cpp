@@ -15,7 +15,7 @@ namespace {
 
 Result<void> check_stride(const run::Team& team, int start, int stride, int size) {
     if (size < 1) return fail(Status::argument, "size is {}, expected 1 or more", size);
-    if (auto checked = check_rank(team, "start", start); !checked) return checked;
+    WEFT_TRY(check_rank(team, "start", start));
     if (stride == 0 && size > 1) return fail(Status::argument, "stride is 0");
     const std::int64_t last = start + std::int64_t{stride} * (size - 1);
     if (last < 0 || last >= team.size())
@@ -34,9 +34,8 @@ int index_of(Rank rank, int start, int stride, int size) {
 }
 
 Result<void> run_call(run::Team& team, const CallArguments& arguments) {
-    const auto call = read(team, arguments);
-    if (!call) return call.failure();
-    return team.run(*call);
+    const auto call = WEFT_TRY(read(team, arguments));
+    return team.run(call);
 }
 
 /// Returns true if `count` elements for each member, of `bytes` bytes and at distances of `stride`
@@ -59,8 +58,7 @@ void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
 extern "C" weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                                weft_team** out) {
     const auto split = [&](const TeamHandle& found) -> Result<weft_team*> {
-        if (auto checked = check_stride(*found.team, start, stride, size); !checked)
-            return checked.failure();
+        WEFT_TRY(check_stride(*found.team, start, stride, size));
         const int index = index_of(found.team->rank(), start, stride, size);
         return found.context->handle_for(
             found.teams().split(*found.team, index < 0 ? -1 : 0, std::max(index, 0)));
@@ -95,15 +93,13 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
 
 extern "C" int weft_team_translate(const weft_team* from, int rank, const weft_team* to) {
     return value_or(-1, __func__, from, [&](const TeamHandle& source) -> Result<int> {
-        const auto target = find(to);
-        if (!target) return target.failure();
-        if (source.context != target->context)
+        const auto target = WEFT_TRY(find(to));
+        if (source.context != target.context)
             return fail(Status::argument, "the teams belong to different runtimes");
-        if (auto checked = check_rank(*source.team, "rank", rank); !checked)
-            return checked.failure();
+        WEFT_TRY(check_rank(*source.team, "rank", rank));
         const Rank wanted = source.team->job_rank(rank);
-        for (Rank member = 0; member < target->team->size(); ++member)
-            if (target->team->job_rank(member) == wanted) return member;
+        for (Rank member = 0; member < target.team->size(); ++member)
+            if (target.team->job_rank(member) == wanted) return member;
         return -1;
     });
 }
@@ -118,8 +114,7 @@ extern "C" weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, 
         if (!memory) return memory;
         std::memset(*memory, 0, count * bytes);
         // No member returns before all memory is cleared.
-        if (auto entered = run_call(*found.team, {Collective::barrier}); !entered)
-            return entered.failure();
+        WEFT_TRY(run_call(*found.team, {Collective::barrier}));
         return memory;
     };
     return return_value(__func__, team, out, allocate);

@@ -94,10 +94,9 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
                                         void* arg, weft_team** out) {
     const auto make = [&](Context* context) -> Result<weft_team*> {
         if (allgather == nullptr) return fail(Status::argument, "allgather is NULL");
-        auto members = members_of(context->runtime(), ranks, count);
-        if (!members) return members.failure();
+        auto members = WEFT_TRY(members_of(context->runtime(), ranks, count));
         return context->handle_for(context->runtime().teams().create(
-            *std::move(members), [&](const void* mine, void* all, std::size_t bytes) {
+            std::move(members), [&](const void* mine, void* all, std::size_t bytes) {
                 return allgather(arg, mine, all, bytes) == 0;
             }));
     };
@@ -106,7 +105,7 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
 
 extern "C" weft_status weft_team_drop(weft_team* team) {
     return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
-        if (auto ends = check_end(found, team); !ends) return ends;
+        WEFT_TRY(check_end(found, team));
         found.context->remove_contexts_of(*found.team);
         found.teams().leave(*found.team);
         found.context->remove(team);
@@ -116,8 +115,8 @@ extern "C" weft_status weft_team_drop(weft_team* team) {
 
 extern "C" weft_status weft_team_free(weft_team* team) {
     return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
-        if (auto ends = check_end(found, team); !ends) return ends;
-        if (auto idle = found.team->check_idle(); !idle) return idle;
+        WEFT_TRY(check_end(found, team));
+        WEFT_TRY(found.team->check_idle());
         found.context->remove_contexts_of(*found.team);
         auto released = found.teams().release(*found.team);
         found.context->remove(team);
@@ -143,8 +142,7 @@ extern "C" weft_status weft_free(weft_team* team, void* memory) {
 
 extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
     return value_or<void*>(nullptr, __func__, team, [&](const TeamHandle& found) -> Result<void*> {
-        if (auto checked = check_rank(*found.team, "peer", peer); !checked)
-            return checked.failure();
+        WEFT_TRY(check_rank(*found.team, "peer", peer));
         return found.remote().address_on(symmetric, peer);
     });
 }
@@ -192,9 +190,8 @@ extern "C" void weft_near_drive(weft_near* near) {
     guarded(__func__, [&]() -> Result<void> {
         if (near == nullptr) return fail(Status::argument, "near is NULL");
         __atomic_store_n(&near->left, NearView::kDriveEvery, __ATOMIC_RELAXED);
-        const auto found = find(near->team);
-        if (!found) return found.failure();
-        found->context->runtime().progress().drive();
+        const auto found = WEFT_TRY(find(near->team));
+        found.context->runtime().progress().drive();
         return Done{};
     });
 }

@@ -43,9 +43,8 @@ class CallerBootstrap final : public Bootstrap {
     [[nodiscard]] Rank size() const override { return job_.size; }
 
     base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
-        auto cards = exchange(card, false);
-        if (!cards) return cards.failure();
-        cards_.insert_or_assign(std::string(key), *std::move(cards));
+        auto cards = WEFT_TRY(exchange(card, false));
+        cards_.insert_or_assign(std::string(key), std::move(cards));
         return {};
     }
 

@@ -150,9 +150,7 @@ class PmixBootstrap final : public Bootstrap {
         }
         job->size_ = static_cast<Rank>(ranks);
         job->look_for_witness();
-        if (job->serial_ > 0) {
-            if (auto done = job->await_server_ranks(); !done) return done.failure();
-        }
+        if (job->serial_ > 0) WEFT_TRY(job->await_server_ranks());
         watch_launcher();
         return std::unique_ptr<Bootstrap>(std::move(job));
     }

@@ -127,7 +127,7 @@ base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const Segment
             {.rank = static_cast<Rank>(rank), .base = nullptr, .problem = {}});
         common_bases &= cards_by_rank[rank].free_bases;
     }
-    if (auto reserved = map.reserve(common_bases, options); !reserved) return reserved.failure();
+    WEFT_TRY(map.reserve(common_bases, options));
     map.map_candidates(mine, cards_by_rank);
     if (const LocalRank* const self = map.find(me); self->base == nullptr)
         return base::fail(Status::memory, "own segment: {}", self->problem);

@@ -97,9 +97,8 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
         return base::fail(Status::argument, "segment bytes: found {}, expected {} to {}",
                           options.bytes, kSegmentHeaderBytes + 1, kBytesMax);
     const std::uint64_t bytes = (options.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-    if (auto allowed = check_file_limit(bytes); !allowed) return allowed.failure();
-    auto nonce = base::system_entropy();
-    if (!nonce) return nonce.failure();
+    WEFT_TRY(check_file_limit(bytes));
+    auto nonce = WEFT_TRY(base::system_entropy());
 
     base::FileDescriptor file(open_memory_object("weft-segment"));
     if (!file.open()) return failure_of("memfd_create", bytes);
@@ -107,7 +106,7 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
         return failure_of("ftruncate", bytes);
     if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return failure_of("fcntl(F_ADD_SEALS)", bytes);
-    const SegmentHeader header{.nonce = *nonce, .bytes = bytes};
+    const SegmentHeader header{.nonce = nonce, .bytes = bytes};
     if (::pwrite(file.number(), &header, sizeof header, 0) != sizeof header)
         return failure_of("writing the header", bytes);
     struct stat status;
@@ -119,7 +118,7 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
     card.boot = hash_of(boot);
     card.host = hash_of(boot + pid_namespace_identity());
     card.inode = status.st_ino;
-    card.nonce = *nonce;
+    card.nonce = nonce;
     card.bytes = bytes;
     card.pid = ::getpid();
     card.descriptor = file.number();

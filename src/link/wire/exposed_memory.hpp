@@ -48,16 +48,15 @@ class ExposedMemory {
                                                           std::uint64_t bytes) noexcept {
         if (in_segment(data)) {
             const base::Exposure exposure = expose(data, 0, base::Access::write, {});
-            if (auto done = use_memory(exposure.reach.offset, bytes); !done) return done.failure();
+            WEFT_TRY(use_memory(exposure.reach.offset, bytes));
             return exposure;
         }
         if (port_->facts().notify.large == Notify::counter)
             return base::fail(
                 Status::unsupported,
                 "WEFT_NOTIFY=counter counts only puts to the segment, not to a buffer");
-        const auto region = port_->expose({data, bytes});
-        if (!region) return region.failure();
-        return base::Exposure{.reach = base::Reach::of(*region),
+        const auto region = WEFT_TRY(port_->expose({data, bytes}));
+        return base::Exposure{.reach = base::Reach::of(region),
                               .alias = data,
                               .data = data,
                               .bytes = bytes,

@@ -39,14 +39,14 @@ class Splicer {
     }
 
     base::Result<Program> run(bool interleaves) {
-        if (auto sized = set_sizes(); !sized) return sized.failure();
+        WEFT_TRY(set_sizes());
         lanes_.resize(1);
         if (merged_ && program_.segments > 1) lanes_.front().push_back({.kind = StepKind::loop});
         for (const SplicePart& part : parts_) {
             const std::uint32_t first = program_.slots;
             reserve(part);
             if (!part.own) continue;
-            if (auto added = add(part, first); !added) return added.failure();
+            WEFT_TRY(add(part, first));
         }
         if (merged_ && program_.segments > 1) close_loop(lanes_.front(), 0);
         if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // loop without a body
@@ -95,7 +95,7 @@ class Splicer {
             for (const auto& shape_pointer : part.shapes) {
                 const Program& shape = *shape_pointer;
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
-                if (auto fit = check_fit(part, shape); !fit) return fit.failure();
+                WEFT_TRY(check_fit(part, shape));
                 if (shape.segments > 1 && program_.segments > 1 &&
                     shape.segments != program_.segments)
                     return base::fail(
@@ -204,7 +204,7 @@ class Splicer {
 
     base::Result<void> add(const SplicePart& part, std::uint32_t first_slot) {
         const Program& own = *part.own;
-        if (auto fit = check_fit(part, own); !fit) return fit.failure();
+        WEFT_TRY(check_fit(part, own));
         if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
             return base::fail(Status::unsupported,
                               "{} {} of {} ranks is of another form on rank {} than on others",

@@ -99,7 +99,7 @@ class Parser {
             return *failure_;
         }
         finish_programs();
-        if (auto fits = need_.check(programs_, rank_lines_); !fits) return fits.failure();
+        WEFT_TRY(need_.check(programs_, rank_lines_));
         return std::move(programs_);
     }
 

@@ -353,14 +353,13 @@ class Stepper {
                 return exposure.reach.at(static_cast<std::uint64_t>(block.data - exposure.data));
         }
         const Memory all = mover_.touched(op, step.source, block);
-        auto exposure = wire_.memory().expose_far(all.data, all.bytes);
-        if (!exposure) return exposure.failure();
-        if (exposure->reach.way ==
+        auto exposure = WEFT_TRY(wire_.memory().expose_far(all.data, all.bytes));
+        if (exposure.reach.way ==
             base::AccessMethod::registered) {  // otherwise it is in the segment
-            op.exposures.push_back(*exposure);
-            mover_.count_exposed(*exposure);
+            op.exposures.push_back(exposure);
+            mover_.count_exposed(exposure);
         }
-        return exposure->reach.at(static_cast<std::uint64_t>(block.data - all.data));
+        return exposure.reach.at(static_cast<std::uint64_t>(block.data - all.data));
     }
 
     [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,

@@ -63,16 +63,15 @@ base::Result<MappingCard> mapping_card_from(std::span<const std::byte> bytes, Ra
     if (bytes.size() < sizeof head || head.bytes > bytes.size() - sizeof head)
         return base::fail(Status::environment, "the mapping verdict of rank {} is cut off", rank);
     const auto rest = bytes.subspan(sizeof head);
-    auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
-    if (!verdict) return verdict.failure();
+    auto verdict = WEFT_TRY(link::MapVerdict::from_bytes(rest.first(head.bytes)));
     // `mapped` is ascending and contains at least the publisher, so back() is its largest rank.
-    if (verdict->rank != rank || verdict->mapped.back() >= size)
+    if (verdict.rank != rank || verdict.mapped.back() >= size)
         return base::fail(
             Status::environment,
             "the mapping verdict of rank {} names rank {} as its publisher, and ranks "
             "up to {} of {}",
-            rank, verdict->rank, verdict->mapped.back(), size);
-    return MappingCard{*std::move(verdict), head.error, rest.subspan(head.bytes)};
+            rank, verdict.rank, verdict.mapped.back(), size);
+    return MappingCard{std::move(verdict), head.error, rest.subspan(head.bytes)};
 }
 
 }  // namespace weft::run

@@ -170,23 +170,21 @@ class Joiner {
 
     /// Publishes this rank's record under a name. Returns the records of all ranks, by rank.
     base::Result<std::vector<Bytes>> exchange(const char* name, const Bytes& mine) {
-        if (auto done = job_.bootstrap->publish(name, mine); !done) return done.failure();
+        WEFT_TRY(job_.bootstrap->publish(name, mine));
         std::vector<Bytes> records;
         for (Rank rank = 0; rank < size_; ++rank) {
-            auto record = job_.bootstrap->card(name, rank);
-            if (!record) return record.failure();
-            records.push_back(std::move(*record));
+            auto record = WEFT_TRY(job_.bootstrap->card(name, rank));
+            records.push_back(std::move(record));
         }
         return records;
     }
     [[nodiscard]] const BusinessCard& card_of(Rank rank) const { return cards_[rank]; }
 
     base::Result<void> exchange_cards() {
-        if (auto fits = check_sizes(); !fits) return fits;
-        auto segment = link::Segment::create(
-            {.bytes = layout().bytes, .node = node_of(settings_, me_, size_)});
-        if (!segment) return segment.failure();
-        segment_ = std::make_unique<link::Segment>(std::move(*segment));
+        WEFT_TRY(check_sizes());
+        auto segment = WEFT_TRY(link::Segment::create(
+            {.bytes = layout().bytes, .node = node_of(settings_, me_, size_)}));
+        segment_ = std::make_unique<link::Segment>(std::move(segment));
         if (!stages()) link::DirectMemory::allow_copying();
         probe_ = segment_->card().nonce;
         BusinessCard mine{{.segment = segment_->card(),
@@ -194,12 +192,10 @@ class Joiner {
                            .host = read_host_facts()},
                           agreement_of(settings_)};
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
-        const auto records = exchange("weft.card", to_bytes(mine));
-        if (!records) return records.failure();
-        for (const Bytes& record : *records) {
-            auto card = business_card_from(record, static_cast<Rank>(cards_.size()));
-            if (!card) return card.failure();
-            cards_.push_back(std::move(*card));
+        const auto records = WEFT_TRY(exchange("weft.card", to_bytes(mine)));
+        for (const Bytes& record : records) {
+            auto card = WEFT_TRY(business_card_from(record, static_cast<Rank>(cards_.size())));
+            cards_.push_back(std::move(card));
         }
         count_host();
         return check_agreement(cards_, me_);
@@ -260,9 +256,8 @@ class Joiner {
     base::Result<void> map_node() {
         std::vector<link::SegmentCard> segments;
         for (const BusinessCard& card : cards_) segments.push_back(card.segment);
-        auto map = link::NodeMap::open(*segment_, segments, me_);
-        if (!map) return map.failure();
-        job_.node_map = std::make_unique<link::NodeMap>(std::move(*map));
+        auto map = WEFT_TRY(link::NodeMap::open(*segment_, segments, me_));
+        job_.node_map = std::make_unique<link::NodeMap>(std::move(map));
         return {};
     }
 
@@ -310,7 +305,7 @@ class Joiner {
         if (!port) return after_cause(port.failure());
         port_ = std::move(*port);
         for (const auto& [offset, bytes] : layout().usual_memory(0))
-            if (auto done = port_->use_memory(offset, bytes); !done) return done;
+            WEFT_TRY(port_->use_memory(offset, bytes));
         job_.provider = port_->facts().provider;
         job_.notify = link::to_text(port_->facts().notify);
         return {};
@@ -357,11 +352,11 @@ class Joiner {
         std::vector<std::span<const std::byte>> addresses;
         std::vector<int> errors;  // errno of kernel copies, by rank
         for (const Bytes& record : published) {
-            auto card = mapping_card_from(record, static_cast<Rank>(verdicts.size()), size_);
-            if (!card) return card.failure();
-            verdicts.push_back(std::move(card->verdict));
-            errors.push_back(static_cast<int>(card->copy_error));
-            addresses.push_back(card->address);
+            auto card =
+                WEFT_TRY(mapping_card_from(record, static_cast<Rank>(verdicts.size()), size_));
+            verdicts.push_back(std::move(card.verdict));
+            errors.push_back(static_cast<int>(card.copy_error));
+            addresses.push_back(card.address);
         }
         const link::NodeGroup group = link::clique(verdicts, me_);
         job_.node_map->settle(group);
@@ -389,7 +384,7 @@ class Joiner {
     base::Result<void> forget_file() {
         if (!port_ || !port_->facts().endpoint_file) return {};
         if (auto done = connect_files(); !done) return after_cause(done.failure());
-        if (auto done = job_.bootstrap->publish("weft.mapped", {}); !done) return done;
+        WEFT_TRY(job_.bootstrap->publish("weft.mapped", {}));
         port_->forget_file();
         return {};
     }
@@ -407,7 +402,7 @@ class Joiner {
             if (job_.node_map->base(rank) != nullptr) continue;
             while (!port_->warm(rank) && drive()) continue;
         }
-        if (auto begun = job_.bootstrap->start_fence(); !begun) return begun;
+        WEFT_TRY(job_.bootstrap->start_fence());
         while (!job_.bootstrap->fence_ended()) static_cast<void>(drive());
         if (port_->failure() != nullptr) return *port_->failure();
         return {};

@@ -102,9 +102,8 @@ base::Result<std::string> read_agreed(const char* variable, const std::string& p
 }  // namespace
 
 base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name) {
-    const auto object = object_of(text, kTuningSchema);
-    if (!object) return object.failure();
-    const json& list = member(*object, "choices");
+    const auto object = WEFT_TRY(object_of(text, kTuningSchema));
+    const json& list = member(object, "choices");
     if (list.is_object() && !list.empty())
         return base::fail(Status::argument, "choices: '{}' is not an index of the list",
                           list.begin().key());
@@ -121,9 +120,8 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
 }
 
 base::Result<plan::Tuning> read_tuning(const std::string& path) {
-    const auto text = base::read_file(path, kMeasuredBytesMax);
-    if (!text) return text.failure();
-    auto tuning = parse_tuning(*text, path);
+    const auto text = WEFT_TRY(base::read_file(path, kMeasuredBytesMax));
+    auto tuning = parse_tuning(text, path);
     if (!tuning) return tuning.failure().within(path);
     return tuning;
 }
@@ -132,11 +130,10 @@ base::Result<plan::MeasuredCosts> parse_costs(std::string_view text) {
     plan::MeasuredCosts costs;
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && text[first] == '{') {
-        const auto object = object_of(text, kParametersSchema);
-        if (!object) return object.failure();
-        for (const auto& [key, value] : member(*object, "parameters").items()) {
+        const auto object = WEFT_TRY(object_of(text, kParametersSchema));
+        for (const auto& [key, value] : member(object, "parameters").items()) {
             if (value.is_structured()) continue;
-            if (auto done = set_cost(costs, key, text_of(value)); !done) return done.failure();
+            WEFT_TRY(set_cost(costs, key, text_of(value)));
         }
         return costs;
     }
@@ -147,7 +144,7 @@ base::Result<plan::MeasuredCosts> parse_costs(std::string_view text) {
         std::string value;
         if (!(words >> key)) continue;
         for (std::string word; words >> word;) value += value.empty() ? word : " " + word;
-        if (auto done = set_cost(costs, key, value); !done) return done.failure();
+        WEFT_TRY(set_cost(costs, key, value));
     }
     return costs;
 }
@@ -176,16 +173,15 @@ base::Result<MeasuredFiles> read_measured_files(base::Settings& settings) {
     MeasuredFiles files;
     if (!settings.parameters.empty()) {
         const auto text =
-            read_agreed("WEFT_PARAMETERS", settings.parameters, settings.agreed_files);
-        if (!text) return text.failure();
-        auto costs = parse_costs(*text);
+            WEFT_TRY(read_agreed("WEFT_PARAMETERS", settings.parameters, settings.agreed_files));
+        auto costs = parse_costs(text);
         if (!costs) return costs.failure().within("WEFT_PARAMETERS=" + settings.parameters);
         files.costs = *std::move(costs);
     }
     if (!settings.tuning.empty()) {
-        const auto text = read_agreed("WEFT_TUNING", settings.tuning, settings.agreed_files);
-        if (!text) return text.failure();
-        auto tuning = parse_tuning(*text, settings.tuning);
+        const auto text =
+            WEFT_TRY(read_agreed("WEFT_TUNING", settings.tuning, settings.agreed_files));
+        auto tuning = parse_tuning(text, settings.tuning);
         if (!tuning) return tuning.failure().within("WEFT_TUNING=" + settings.tuning);
         files.tuning = *std::move(tuning);
     }

@@ -61,7 +61,7 @@ void ActiveMessages::serve_members(const Team& team) {
 
 base::Result<void> ActiveMessages::set_handler(int number, const MessageHandler& handler) {
     if (closed_) return base::fail(Status::argument, "the runtime has been finalized");
-    if (auto checked = check_handler(number); !checked) return checked;
+    WEFT_TRY(check_handler(number));
     if (in_handler()) return base::fail(Status::argument, "a handler must not set handlers");
     const Turn::Hold hold = engine_.take_turn();
     open();

@@ -38,68 +38,60 @@ WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t oper
 
 /// Returns the lock's home member, which depends on the lock's offset.
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
-    const auto target = find_word(call, "lock", word, sizeof *word, 0);
-    if (!target) return target.failure();
+    const auto target = WEFT_TRY(find_word(call, "lock", word, sizeof *word, 0));
     if (services_.heap_offset(word) == link::kNoOffset)
         return base::fail(Status::argument, "{}: lock: {} is not symmetric memory", call,
                           static_cast<const void*>(word));
-    return static_cast<Rank>(target->remote.offset / sizeof *word %
+    return static_cast<Rank>(target.remote.offset / sizeof *word %
                              static_cast<std::uint64_t>(team_.size()));
 }
 
 base::Result<void> RemoteMemory::lock(std::uint64_t* word) {
-    const auto home = home_of("lock", word);
-    if (!home) return home.failure();
+    const auto home = WEFT_TRY(home_of("lock", word));
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
     own(word).store(0, std::memory_order_relaxed);
-    const auto before = change(change_half(RequestKind::swap, last_half(word), me), *home);
-    if (!before) return before.failure();
-    if (*before == 0) return {};
+    const auto before = WEFT_TRY(change(change_half(RequestKind::swap, last_half(word), me), home));
+    if (before == 0) return {};
     auto notified = apply(change_half(RequestKind::bor, successor_half(word), me),
-                          static_cast<Rank>(*before) - 1);
+                          static_cast<Rank>(before) - 1);
     if (!notified) return notified;
-    const auto granted = waits().all({.word = successor_half(word),
-                                      .width = sizeof(std::uint32_t),
-                                      .compare = Compare::ge,
-                                      .value = kGranted});
-    if (!granted) return granted.failure();
+    WEFT_TRY(waits().all({.word = successor_half(word),
+                          .width = sizeof(std::uint32_t),
+                          .compare = Compare::ge,
+                          .value = kGranted}));
     own(word).fetch_and(~kGranted, std::memory_order_relaxed);
     return {};
 }
 
 base::Result<bool> RemoteMemory::try_lock(std::uint64_t* word) {
-    const auto home = home_of("lock", word);
-    if (!home) return home.failure();
+    const auto home = WEFT_TRY(home_of("lock", word));
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
     own(word).store(0, std::memory_order_relaxed);
-    const auto before = change(change_half(RequestKind::compare_swap, last_half(word), me), *home);
-    if (!before) return before.failure();
-    return *before == 0;
+    const auto before =
+        WEFT_TRY(change(change_half(RequestKind::compare_swap, last_half(word), me), home));
+    return before == 0;
 }
 
 /// First completes this rank's puts, so that the next holder of the lock sees them.
 base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
-    const auto home = home_of("lock", word);
-    if (!home) return home.failure();
-    if (auto settled = quiet(); !settled) return settled;
+    const auto home = WEFT_TRY(home_of("lock", word));
+    WEFT_TRY(quiet());
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
     if (own(word).load(std::memory_order_acquire) == 0) {
         const auto last =
-            change(change_half(RequestKind::compare_swap, last_half(word), 0, me), *home);
-        if (!last) return last.failure();
-        if (*last == me) return {};
-        if (*last == 0)
+            WEFT_TRY(change(change_half(RequestKind::compare_swap, last_half(word), 0, me), home));
+        if (last == me) return {};
+        if (last == 0)
             return base::fail(Status::argument, "unlock: this rank does not hold the lock {}",
                               static_cast<const void*>(word));
     }
-    const auto next = waits().all({.word = successor_half(word),
-                                   .width = sizeof(std::uint32_t),
-                                   .compare = Compare::ne,
-                                   .value = 0});
-    if (!next) return next.failure();
+    const auto next = WEFT_TRY(waits().all({.word = successor_half(word),
+                                            .width = sizeof(std::uint32_t),
+                                            .compare = Compare::ne,
+                                            .value = 0}));
     own(word).store(0, std::memory_order_relaxed);
     return apply(change_half(RequestKind::bor, successor_half(word), kGranted),
-                 static_cast<Rank>(*next) - 1);
+                 static_cast<Rank>(next) - 1);
 }
 
 }  // namespace weft::run

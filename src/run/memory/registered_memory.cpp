@@ -204,7 +204,7 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
                               "team",
                               name);
     }
-    if (auto settled = settle(services_.engine, services_.onesided); !settled) return settled;
+    WEFT_TRY(settle(services_.engine, services_.onesided));
     std::uint64_t words[2] = {at->second.order, ~at->second.order};
     const Call agree = Call::allreduce(words, words, 2, Type::uint64, Op::max);
     if (const base::Failure* const why = team.run(agree, Purpose::unregister_memory))

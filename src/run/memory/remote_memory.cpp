@@ -15,7 +15,7 @@ base::Result<void> RemoteMemory::check_open(std::string_view call) const {
 }
 
 base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) const {
-    if (auto checked = check_open(call); !checked) return checked.failure();
+    WEFT_TRY(check_open(call));
     if (peer < 0 || peer >= team_.size())
         return base::fail(Status::argument,
                           "{}: peer: {} is not a rank of the team, expected 0..{}", call, peer,
@@ -33,12 +33,11 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
         bytes <= end - offset) [[likely]]
         return Target{team_.job_rank(peer), offset};
     const auto search = [&]() __attribute__((noinline, cold))->base::Result<Target> {
-        const auto rank = job_rank(call, peer);
-        if (!rank) return rank.failure();
-        if (bytes == 0) return Target{*rank, 0};
+        const auto rank = WEFT_TRY(job_rank(call, peer));
+        if (bytes == 0) return Target{rank, 0};
         const auto named = registered_.find(team_, address, bytes, peer);
         if (!named) return misplaced(call, argument, address, bytes, peer);
-        if (*named) return Target{*rank, **named};
+        if (*named) return Target{rank, **named};
         return base::fail(Status::argument, "{}: {}: {}; to rank {}", call, argument,
                           named->failure().text, peer);
     };
@@ -85,10 +84,9 @@ base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view ca
     if (!fits(blocks, stride)) return exceeds_space(call, argument, blocks, stride, peer);
     const auto* const last =
         static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
-    const auto end = find(call, argument, last, bytes, peer);
-    if (!end) return end.failure();
+    const auto end = WEFT_TRY(find(call, argument, last, bytes, peer));
     const RemoteAddress expected = onesided::block_of(first->remote, steps, stride);
-    if (end->remote.memory != expected.memory || end->remote.offset != expected.offset)
+    if (end.remote.memory != expected.memory || end.remote.offset != expected.offset)
         return base::fail(Status::argument,
                           "{}: {}: {} blocks at a stride of {} bytes are not in symmetric "
                           "memory; to rank {}",
@@ -146,54 +144,50 @@ void RemoteMemory::close_stream() {
 
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
-    const auto target = find("put", "dst", to, bytes, peer);
-    if (!target) return target.failure();
+    const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
-    return run_in_stream<&RealOneSided::put>(is_near(*target), target->rank, target->remote,
+    return run_in_stream<&RealOneSided::put>(is_near(target), target.rank, target.remote,
                                              static_cast<const std::byte*>(from), bytes, when);
 }
 
 base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
-    const auto target = find("get", "src", from, bytes, peer);
-    if (!target) return target.failure();
+    const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
     return run_in_stream<&RealOneSided::get>(
-        is_near(*target), target->rank, static_cast<std::byte*>(into), target->remote, bytes, when);
+        is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, when);
 }
 
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
                                              Rank peer) {
-    const auto target = find_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer);
-    if (!target) return target.failure();
+    const auto target =
+        WEFT_TRY(find_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer));
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!fits(blocks, blocks.from_stride))
         return exceeds_space("put_strided", "src", blocks, blocks.from_stride, peer);
     if (from == nullptr) return null_blocks("put_strided: src", blocks, "to", peer);
-    return run_in_stream<&RealOneSided::put_strided>(is_near(*target), target->rank, target->remote,
+    return run_in_stream<&RealOneSided::put_strided>(is_near(target), target.rank, target.remote,
                                                      static_cast<const std::byte*>(from), blocks);
 }
 
 base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
                                              Rank peer) {
-    const auto target = find_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer);
-    if (!target) return target.failure();
+    const auto target =
+        WEFT_TRY(find_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer));
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!fits(blocks, blocks.to_stride))
         return exceeds_space("get_strided", "dst", blocks, blocks.to_stride, peer);
     if (into == nullptr) return null_blocks("get_strided: dst", blocks, "from", peer);
     return run_in_stream<&RealOneSided::get_strided>(
-        is_near(*target), target->rank, static_cast<std::byte*>(into), target->remote, blocks);
+        is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
 }
 
 base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
                                            Rank peer, std::uint32_t& pending) {
-    const auto target = find("get", "src", from, bytes, peer);
-    if (!target) return target.failure();
+    const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
-    return run_in_stream<&RealOneSided::start_get>(is_near(*target), target->rank,
-                                                   static_cast<std::byte*>(into), target->remote,
-                                                   bytes, pending);
+    return run_in_stream<&RealOneSided::start_get>(
+        is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, pending);
 }
 
 base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadline deadline) {
@@ -209,14 +203,12 @@ base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadl
 base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::size_t bytes,
                                             void* word, std::uint64_t value, bool adds, Rank peer,
                                             Return when) {
-    const auto signal = find_word("put_signal", "signal", word, sizeof value, peer);
-    if (!signal) return signal.failure();
-    const auto target = find("put_signal", "dst", to, bytes, peer);
-    if (!target) return target.failure();
+    const auto signal = WEFT_TRY(find_word("put_signal", "signal", word, sizeof value, peer));
+    const auto target = WEFT_TRY(find("put_signal", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, "to", peer);
     return run_in_stream<&RealOneSided::put_signal>(
-        is_near(*target) && is_near(*signal), target->rank, target->remote,
-        static_cast<const std::byte*>(from), bytes, Signal{signal->remote, value, adds}, when);
+        is_near(target) && is_near(signal), target.rank, target.remote,
+        static_cast<const std::byte*>(from), bytes, Signal{signal.remote, value, adds}, when);
 }
 
 namespace {
@@ -241,38 +233,37 @@ Atomic at(const RemoteAddress& remote, const WordChange& change) {
 }  // namespace
 
 base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
-    const auto target = find_word(name_of(change.kind), "word", change.word, change.width, peer);
-    if (!target) return target.failure();
+    const auto target =
+        WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
     std::uint64_t old = 0;
-    auto done = run_in_stream<&RealOneSided::change>(is_near(*target), target->rank,
-                                                     at(target->remote, change), old);
-    if (!done) return done.failure();
+    WEFT_TRY(run_in_stream<&RealOneSided::change>(is_near(target), target.rank,
+                                                  at(target.remote, change), old));
     return old;
 }
 
 base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
-    const auto target = find_word(name_of(change.kind), "word", change.word, change.width, peer);
-    if (!target) return target.failure();
-    return run_in_stream<&RealOneSided::apply>(is_near(*target), target->rank,
-                                               at(target->remote, change));
+    const auto target =
+        WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
+    return run_in_stream<&RealOneSided::apply>(is_near(target), target.rank,
+                                               at(target.remote, change));
 }
 
 base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
-    const auto target = find_word(name_of(change.kind), "word", change.word, change.width, peer);
-    if (!target) return target.failure();
-    return run_in_stream<&RealOneSided::start_change>(is_near(*target), target->rank,
-                                                      at(target->remote, change), into);
+    const auto target =
+        WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
+    return run_in_stream<&RealOneSided::start_change>(is_near(target), target.rank,
+                                                      at(target.remote, change), into);
 }
 
 base::Result<void> RemoteMemory::fence() {
-    if (auto checked = check_open("fence"); !checked) return checked;
+    WEFT_TRY(check_open("fence"));
     const Turn::Hold hold = services_.engine.take_turn();
     if (services_.onesided.fence(stream_)) return {};
     return services_.engine.failure();
 }
 
 base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
-    if (auto checked = check_open("quiet"); !checked) return checked;
+    WEFT_TRY(check_open("quiet"));
     const Turn::Hold hold = services_.engine.take_turn();
     switch (services_.onesided.quiet(stream_, deadline)) {
         case Waited::done:

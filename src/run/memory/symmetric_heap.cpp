@@ -45,13 +45,9 @@ class MinMax {
 base::Result<std::byte*> SymmetricHeap::allocate(Team& team, link::HeapRequest request) {
     const SetupLock::Hold setup = services_.setup.take();
     if (services_.closed()) return team.state().failure;
-    if (first_abandoned(team, 0) != kNone) {
-        if (auto settled = settle(services_.engine, services_.onesided); !settled)
-            return settled.failure();
-    }
-    const auto offset = agree(team, request);
-    if (!offset) return offset.failure();
-    return services_.segment + *offset;
+    if (first_abandoned(team, 0) != kNone) WEFT_TRY(settle(services_.engine, services_.onesided));
+    const auto offset = WEFT_TRY(agree(team, request));
+    return services_.segment + offset;
 }
 
 base::Result<void> SymmetricHeap::free(Team& team, const void* memory) {
@@ -60,7 +56,7 @@ base::Result<void> SymmetricHeap::free(Team& team, const void* memory) {
     const std::uint64_t offset = services_.heap_offset(memory);
     if (offset == link::kNoOffset)
         return base::fail(Status::argument, "free: the pointer is not in the symmetric heap");
-    if (auto settled = settle(services_.engine, services_.onesided); !settled) return settled;
+    WEFT_TRY(settle(services_.engine, services_.onesided));
     return free_block(team, offset);
 }
 
@@ -76,12 +72,11 @@ base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memor
                           "realloc: the pointer is not the start of memory that was allocated on "
                           "this team and is still in use");
     const std::uint64_t before = block->second.bytes;
-    if (auto settled = settle(services_.engine, services_.onesided); !settled)
-        return settled.failure();
+    WEFT_TRY(settle(services_.engine, services_.onesided));
     auto moved = allocate(team, request);
     if (!moved) return moved;
     std::memcpy(*moved, memory, std::min(before, request.bytes));
-    if (auto freed = free_block(team, offset); !freed) return freed.failure();
+    WEFT_TRY(free_block(team, offset));
     return moved;
 }
 

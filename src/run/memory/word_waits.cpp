@@ -133,7 +133,7 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
 template <class Found, class Holds>
 base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
                                      base::Deadline deadline, const Found& found, Holds holds) {
-    if (auto checked = check(call, wait); !checked) return checked.failure();
+    WEFT_TRY(check(call, wait));
     if (holds() || all_skipped(wait)) return found;
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
@@ -151,7 +151,7 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
 template <class Found, class Holds>
 base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, const Found& found,
                                     Holds holds) {
-    if (auto checked = check(call, wait); !checked) return checked.failure();
+    WEFT_TRY(check(call, wait));
     if (holds()) return found;
     services_.engine.poll();
     const Turn::Hold hold = services_.engine.take_turn();

@@ -197,29 +197,24 @@ base::Result<void> Reports::begin(const JobExchange& job) {
 
 base::Result<void> Reports::write(const JobExchange& job, const MappedBytes& moved,
                                   std::span<const MemoryCount> memory, TraceContext context) {
-    if (settings_.stats) {
-        if (auto printed = print_tables(job, moved, memory); !printed) return printed;
-    }
+    if (settings_.stats) WEFT_TRY(print_tables(job, moved, memory));
     return clocks_ ? write_trace(job, std::move(context)) : base::Result<void>();
 }
 
 base::Result<void> Reports::print_tables(const JobExchange& job, const MappedBytes& moved,
                                          std::span<const MemoryCount> memory) {
-    const auto counts = job.gather_texts(packed_counts(*recorder_, moved, memory));
-    if (!counts) return counts.failure();
+    const auto counts = WEFT_TRY(job.gather_texts(packed_counts(*recorder_, moved, memory)));
     if (job.rank != 0) return {};
-    for (const std::string& line : tables_of(*counts, memory)) base::write_line("weft: " + line);
+    for (const std::string& line : tables_of(counts, memory)) base::write_line("weft: " + line);
     return {};
 }
 
 base::Result<void> Reports::write_trace(const JobExchange& job, TraceContext context) {
-    auto clocks = compare_clocks(job.gather_arrivals);
-    if (!clocks) return clocks.failure();
-    context.clocks = {*clocks_, *clocks};
-    const auto traces = job.gather_texts(packed_trace(*recorder_));
-    if (!traces) return traces.failure();
+    auto clocks = WEFT_TRY(compare_clocks(job.gather_arrivals));
+    context.clocks = {*clocks_, clocks};
+    const auto traces = WEFT_TRY(job.gather_texts(packed_trace(*recorder_)));
     if (job.rank != 0) return {};
-    const auto written = run::write_trace(settings_.trace, *traces, context);
+    const auto written = run::write_trace(settings_.trace, traces, context);
     log_.warn(written.ok() ? *written : written.failure().text);
     return {};
 }

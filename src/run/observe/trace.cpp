@@ -311,9 +311,8 @@ base::Result<ClockOffsets> compare_clocks(const GatherArrivals& gather_arrivals)
     std::vector<ClockRound> rounds;
     for (int round = 0; round < kClockRounds; ++round) {
         const std::uint64_t begin_ns = base::monotonic_ns();
-        auto arrived_ns = gather_arrivals();
-        if (!arrived_ns) return arrived_ns.failure();
-        rounds.push_back({begin_ns, base::monotonic_ns(), *std::move(arrived_ns)});
+        auto arrived_ns = WEFT_TRY(gather_arrivals());
+        rounds.push_back({begin_ns, base::monotonic_ns(), std::move(arrived_ns)});
     }
     return offsets_of(rounds);
 }

@@ -56,10 +56,7 @@ base::Result<void> check_counts(const Call& call, Rank rank, Rank size) {
         return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
                           call.count, bytes);
     if (traits.rooted() && call.root != rank) return {};
-    if (traits.has_input_counts()) {
-        if (auto checked = check_blocks(call.in_blocks, "in", size, bytes); !checked)
-            return checked;
-    }
+    if (traits.has_input_counts()) WEFT_TRY(check_blocks(call.in_blocks, "in", size, bytes));
     if (traits.has_output_counts()) return check_blocks(call.out_blocks, "out", size, bytes);
     return {};
 }

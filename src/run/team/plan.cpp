@@ -59,15 +59,11 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     const auto own = static_cast<std::size_t>(rank);
     BlockMemory memory;
     if (!in.counts.empty()) {
-        auto input = extents_of(in, "in", bytes, true);
-        if (!input) return input.failure();
-        memory.input = *std::move(input);
+        memory.input = WEFT_TRY(extents_of(in, "in", bytes, true));
         memory.own_in = starts_of(in)[own] * bytes;
     }
     if (!out.counts.empty()) {
-        auto output = extents_of(out, "out", bytes, false);
-        if (!output) return output.failure();
-        memory.output = *std::move(output);
+        memory.output = WEFT_TRY(extents_of(out, "out", bytes, false));
         memory.own_out = starts_of(out)[own] * bytes;
     }
     const std::size_t own_count = traits.rooted()     ? call.count
@@ -176,7 +172,7 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
     if (algorithm.text != collectives::kPairwiseAlgorithm)
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}", traits.name,
                           algorithm.text, collectives::kPairwiseAlgorithm);
-    if (auto checked = check_own_message(call, context.rank); !checked) return checked.failure();
+    WEFT_TRY(check_own_message(call, context.rank));
     const std::uint64_t slot = even_slot_bytes(
         options.shape, static_cast<std::uint32_t>(context.size), collectives::kVCollectiveDepth);
     const std::uint64_t piece = slot / options.element_bytes;
@@ -191,21 +187,20 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
     Messages received = messages_of(call, call.out_blocks, traits.output == VectorPart::own_block);
     choose_mapped(context, options.element_bytes, sent);
     choose_mapped(context, options.element_bytes, received);
-    auto program = collectives::generate_v_collective({.collective = traits.name,
-                                                       .rank = context.rank,
-                                                       .size = context.size,
-                                                       .root = call.root,
-                                                       .piece_elements = piece,
-                                                       .sent = sent.list,
-                                                       .received = received.list});
-    if (!program) return program.failure();
+    auto program = WEFT_TRY(collectives::generate_v_collective({.collective = traits.name,
+                                                                .rank = context.rank,
+                                                                .size = context.size,
+                                                                .root = call.root,
+                                                                .piece_elements = piece,
+                                                                .sent = sent.list,
+                                                                .received = received.list}));
     // The blocks of the program are first the sent messages, then the received ones.
     const std::size_t blocks = sent.starts.size() + received.starts.size();
     received.starts.insert(received.starts.begin(), sent.starts.size(), 0);
     sent.starts.resize(blocks);
     options.input_starts = std::move(sent.starts);
     options.output_starts = std::move(received.starts);
-    return bind(*std::move(program), options);
+    return bind(std::move(program), options);
 }
 
 // --- all calls ---
@@ -221,22 +216,20 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     const std::string_view even = traits_of(traits_of(call.collective).even).name;
     const collectives::AlgorithmSpec spec = spec_for(call, algorithm.spec);
     const collectives::AlgorithmSpec puts = collectives::with_local_puts(even, spec);
-    auto program = program_of(context, call, direct ? spec : puts, options);
-    if (!program) return program.failure();
+    auto program = WEFT_TRY(program_of(context, call, direct ? spec : puts, options));
     // Exposed blocks need more flags. If a bank has too few cells, use puts as between nodes.
-    if (direct && std::uint64_t{program->slots} * program->depth > options.shape.cells)
-        program = program_of(context, call, puts, options);
-    if (!program) return program.failure();
+    if (direct && std::uint64_t{program.slots} * program.depth > options.shape.cells)
+        program = WEFT_TRY(program_of(context, call, puts, options));
     if (needs_direct(context, call, spec) && !direct)
         return base::fail(Status::unsupported,
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");
     const bool one_node =
         context.nodes == 1 && std::ranges::find(context.near, false) == context.near.end();
-    options.publishes = purpose != Purpose::team_free && may_publish(*program, options, one_node);
+    options.publishes = purpose != Purpose::team_free && may_publish(program, options, one_node);
     if (options.publishes)
-        program = plan::localize(*program, [&](Rank peer) { return context.near[peer]; });
-    return bind(*std::move(program), options);
+        program = plan::localize(program, [&](Rank peer) { return context.near[peer]; });
+    return bind(std::move(program), options);
 }
 
 /// Returns the kernel of a call, or only the element size. `rank` is for the message.
@@ -255,13 +248,10 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
     const Call& call = plan.call;
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     if (traits.has_counts()) {
-        auto memory = block_memory(call, context.rank);
-        if (!memory) return memory.failure();
-        plan.blocks = std::make_unique<const BlockMemory>(*std::move(memory));
+        auto memory = WEFT_TRY(block_memory(call, context.rank));
+        plan.blocks = std::make_unique<const BlockMemory>(std::move(memory));
     }
-    const auto reducer = reducer_of(call, kernels, context.rank);
-    if (!reducer) return reducer.failure();
-    plan.reducer = *reducer;
+    plan.reducer = WEFT_TRY(reducer_of(call, kernels, context.rank));
     BindOptions options{.elements = vector_elements(call, context.size),
                         .element_bytes = element_bytes(call),
                         .description = describe(call, algorithm.text),

@@ -35,16 +35,14 @@ base::Result<void> PlanCache::force(Collective collective, std::string_view spec
         forced = environment_[index_of(collective)];
         return {};
     }
-    auto parsed = parse_algorithm(spec, "the program forces it");
-    if (!parsed) return parsed.failure();
-    if (auto checked = check_algorithm(collective, *parsed); !checked) return checked.failure();
-    forced = *std::move(parsed);
+    auto parsed = WEFT_TRY(parse_algorithm(spec, "the program forces it"));
+    WEFT_TRY(check_algorithm(collective, parsed));
+    forced = std::move(parsed);
     return {};
 }
 
 base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
-    if (auto checked = check_arguments(call, context_.rank, context_.size); !checked)
-        return checked.failure();
+    WEFT_TRY(check_arguments(call, context_.rank, context_.size));
     const Forced& forced = forced_[index_of(call.collective)];
     if (!forced) return chooser_.choose(call);
     if (!*forced) return forced->failure().within(traits_of(call.collective).name);
@@ -52,16 +50,14 @@ base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
 }
 
 base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
-    const auto algorithm = choose(call);
-    if (!algorithm) return algorithm.failure();
+    const auto algorithm = WEFT_TRY(choose(call));
     const std::uint64_t key = plan_key(call);
     for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
         const Plan& plan = *at->second;
-        if (plan.purpose == purpose && plan.algorithm == (*algorithm)->text && plan.serves(call))
+        if (plan.purpose == purpose && plan.algorithm == algorithm->text && plan.serves(call))
             return &plan;
     }
-    return keep(key, make_plan(context_, kernels_, call, **algorithm, purpose),
-                (*algorithm)->reason);
+    return keep(key, make_plan(context_, kernels_, call, *algorithm, purpose), algorithm->reason);
 }
 
 base::Result<const Plan*> PlanCache::find(const Call& call, const Neighborhood& neighborhood) {
@@ -88,11 +84,9 @@ base::Result<const Plan*> PlanCache::barrier(Purpose purpose) {
     const bool inserted = purpose == Purpose::inserted;
     std::unique_ptr<Plan>& held = inserted ? inserted_barrier_ : team_free_barrier_;
     if (held != nullptr) return held.get();
-    const auto algorithm = inserted ? chooser_.choose(Call::barrier()) : choose(Call::barrier());
-    if (!algorithm) return algorithm.failure();
-    auto plan = make_plan(context_, kernels_, Call::barrier(), **algorithm, purpose);
-    if (!plan) return plan.failure();
-    held = *std::move(plan);
+    const auto algorithm =
+        WEFT_TRY(inserted ? chooser_.choose(Call::barrier()) : choose(Call::barrier()));
+    held = WEFT_TRY(make_plan(context_, kernels_, Call::barrier(), *algorithm, purpose));
     return held.get();
 }
 

@@ -82,7 +82,7 @@ base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> ex
         return base::fail(Status::argument,
                           "a box of {} dimensions and reach {} has more than {} neighbors",
                           dimensions, reach, kBlocksMax);
-    if (auto checked = check_extents(ranks, extents); !checked) return checked.failure();
+    WEFT_TRY(check_extents(ranks, extents));
     auto offsets = star ? collectives::star_offsets(dimensions, reach)
                         : collectives::box_offsets(dimensions, reach);
     return collectives::Stencil::make({std::move(extents), std::move(periodic)},
@@ -107,12 +107,11 @@ base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context, const 
                                                 .elements = options.elements,
                                                 .mapped = maps ? &context.near : nullptr});
     };
-    auto program = program_in_segments(make, options);
-    if (!program) return program.failure();
-    options.description = describe(call, stencil, *program);
+    auto program = WEFT_TRY(program_in_segments(make, options));
+    options.description = describe(call, stencil, program);
     options.call_hash = call_hash(options.description, options.element_bytes);
-    const std::string name = program->collective;
-    auto bound = bind(*std::move(program), options);
+    const std::string name = program.collective;
+    auto bound = bind(std::move(program), options);
     if (!bound) return bound.failure().within(name);
     Call without_memory = call;
     without_memory.in = without_memory.out = nullptr;
@@ -133,7 +132,7 @@ StencilExchange::StencilExchange(Team& team, collectives::Stencil stencil)
 
 base::Result<void> StencilExchange::run(Data data, const void* in, void* out, std::size_t count,
                                         Type type) {
-    if (auto checked = check_type(type); !checked) return checked;
+    WEFT_TRY(check_type(type));
     if (count == 0) return base::Done{};
     const bool has_no_neighbor =
         std::ranges::all_of(neighbors_, [](Rank r) { return r == plan::kNoRank; });
@@ -146,19 +145,18 @@ base::Result<void> StencilExchange::run(Data data, const void* in, void* out, st
                           "count: {} elements of {} bytes for each of {} blocks exceed the address "
                           "space",
                           count, base::size_of(type), neighbors_.size());
-    const auto way = choose(data, count * base::size_of(type));
-    if (!way) return way.failure();
+    const auto way = WEFT_TRY(choose(data, count * base::size_of(type)));
     const Call call{
         .collective = Collective::alltoallv, .in = in, .out = out, .count = count, .type = type};
     if (const base::Failure* const why =
-            team_.run(call, {.stencil = stencil_, .data = data, .way = *way}))
+            team_.run(call, {.stencil = stencil_, .data = data, .way = way}))
         return *why;
     return base::Done{};
 }
 
 base::Result<StencilExchange::Way> StencilExchange::way_of(Data data, std::size_t count,
                                                            Type type) {
-    if (auto checked = check_type(type); !checked) return checked.failure();
+    WEFT_TRY(check_type(type));
     return choose(data, count * base::size_of(type));
 }
 
@@ -189,10 +187,9 @@ base::Result<NeighborWay> quicker_way(const plan::Machine& machine,
         candidates.push_back(std::move(candidate));
     }
     const auto choice =
-        plan::select(machine, ranks, candidates, {.elements = elements, .element_bytes = 1}, {},
-                     plan::Scope::chosen);
-    if (!choice) return choice.failure();
-    return choice->algorithm() == "direct" ? NeighborWay::direct : NeighborWay::combined;
+        WEFT_TRY(plan::select(machine, ranks, candidates,
+                              {.elements = elements, .element_bytes = 1}, {}, plan::Scope::chosen));
+    return choice.algorithm() == "direct" ? NeighborWay::direct : NeighborWay::combined;
 }
 
 }  // namespace weft::run

@@ -148,10 +148,9 @@ base::Result<void> Team::check_idle() const {
 }
 
 base::Result<void> Team::run_free_barrier() {
-    const auto barrier = plans_.barrier(Purpose::team_free);
-    if (!barrier) return barrier.failure();
-    prepare_cells((*barrier)->program.program.slots);
-    if (const base::Failure* const why = run(**barrier, Registers())) return *why;
+    const auto barrier = WEFT_TRY(plans_.barrier(Purpose::team_free));
+    prepare_cells(barrier->program.program.slots);
+    if (const base::Failure* const why = run(*barrier, Registers())) return *why;
     return {};
 }
 
@@ -214,8 +213,7 @@ static base::Result<std::vector<std::string>> gather_texts(Team& team, const std
     if (const base::Failure* const why =
             team.run(Call::allreduce(&words, &words, 1, Type::uint64, Op::max), Purpose::observing))
         return *why;
-    if (auto checked = check_longest(words, needed, team.size()); !checked)
-        return checked.failure();
+    WEFT_TRY(check_longest(words, needed, team.size()));
     const std::size_t members = team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0;
     std::vector<std::uint64_t> own(words);
     own[0] = length;

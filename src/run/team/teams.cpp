@@ -204,7 +204,7 @@ base::Result<std::vector<Teams::SplitEntry>> Teams::gather_entries(Team& parent,
     if (!entries) return entries;
     if (std::ranges::all_of(*entries, [](const SplitEntry& entry) { return entry.abandoned == 0; }))
         return entries;
-    if (auto ended = end_abandoned(parent, *entries); !ended) return ended.failure();
+    WEFT_TRY(end_abandoned(parent, *entries));
     return exchange(parent, own_entry(color, key));
 }
 
@@ -220,7 +220,7 @@ base::Result<void> Teams::end_abandoned(const Team& parent,
                 return (entries[at].abandoned >> child->id() & 1) != 0;
             });
         if (!everywhere) continue;
-        if (auto ended = release(*child); !ended) return ended;
+        WEFT_TRY(release(*child));
     }
     return {};
 }
@@ -231,7 +231,7 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     if (!gathered) return gathered.failure().within("split");
     const std::vector<SplitEntry>& entries = *gathered;
     const SplitEntry& mine = entries[parent.rank()];
-    if (auto checked = check_regions(entries); !checked) return checked.failure();
+    WEFT_TRY(check_regions(entries));
     if (color < 0) return nullptr;
 
     std::vector<Rank> ranks;
@@ -270,7 +270,7 @@ std::vector<Team*> Teams::abandoned_within(const Team& team) const {
 /// First completes this rank's puts, which could overwrite data of the next team in the region.
 base::Result<void> Teams::release(Team& team) {
     const SetupLock::Hold setup = setup_.take();
-    if (auto idle = team.check_idle(); !idle) return idle;
+    WEFT_TRY(team.check_idle());
     base::Result<void> ended;
     if (!team.failed()) {
         ended = settle(services_.engine, services_.onesided);
