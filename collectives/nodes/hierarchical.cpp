@@ -33,7 +33,6 @@
 #include "base/units.hpp"
 #include "collectives/entries.hpp"
 #include "collectives/nodes/groups.hpp"
-#include "collectives/nodes/hierarchical_entries.hpp"
 #include "collectives/notation/cursor.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/transfer.hpp"
@@ -43,8 +42,189 @@ namespace weft::collectives {
 namespace {
 
 using plan::VectorName;
-using Entry = HierarchicalEntry;
-using Line = HierarchicalLine;
+
+/// Ranks that call a part together. `nodes`: the ranks of each node. `equal_local_ranks`: one rank
+/// of each node, with equal local ranks. `itself`: each rank runs a local step.
+enum class Callers : std::uint8_t { nodes, leaders, equal_local_ranks, itself };
+
+/// Parameters of a spec that name an algorithm.
+enum class PartName : std::uint8_t { node, net, down };
+
+constexpr VectorName kInput{plan::Buffer::input};
+constexpr VectorName kOutput{plan::Buffer::output};
+/// Scratch buffer of a leader for data of its node.
+constexpr VectorName kPartial{plan::Buffer::scratch};
+
+/// A part of a composed call.
+struct Line {
+    Callers callers = Callers::nodes;
+    /// Parameter that names the algorithm; unused by Callers::itself.
+    PartName part = PartName::node;
+    VectorName input;
+    VectorName output;
+    Data data = Data::vector;
+    bool combines = false;   ///< Callers::itself: combine input and output; false: copy
+    bool takes_part = true;  ///< false: this rank is no caller
+};
+
+/// A composed collective and its parts.
+struct Composed {
+    std::string_view collective;
+    std::string_view summary;
+    std::array<std::string_view, 2> node;  ///< collectives that the part `node` may use
+    std::string_view node_help;
+    std::string_view node_tries = "(binomial)";  ///< values that tests try
+    std::string_view net_default = "binomial";
+    std::string_view net_tries = "(flat)";   ///< values that tests try
+    std::string_view net_variants = "flat";  ///< specs of `net` worth a prediction
+    /// Collective that distributes the result on a node; may be empty.
+    std::string_view down = "";
+    std::span<const Line> lines = {};  ///< parts in their order; empty for scans
+    std::string_view node_default = "flat";
+    std::string_view node_large = "binomial";  ///< for nodes of more than 4 ranks
+    std::string_view net_help = "algorithm between one rank of each node";
+    std::string_view net_of = "";  ///< collective of the part `net`; empty: `collective`
+    bool maps = true;              ///< parts on a node may be `mapped`
+
+    [[nodiscard]] constexpr const CollectiveTraits& traits() const {
+        return *find_collective(collective);
+    }
+    [[nodiscard]] constexpr bool scans() const { return lines.empty(); }
+    [[nodiscard]] constexpr bool synchronizes() const { return !traits().rooted() && !scans(); }
+    [[nodiscard]] std::span<const std::string_view> node_collectives() const {
+        return std::span(node).first(node.back().empty() ? 1 : 2);
+    }
+    [[nodiscard]] const std::string_view& net_collective() const {
+        return net_of.empty() ? collective : net_of;
+    }
+};
+
+// clang-format off
+namespace lines {
+using enum Callers;
+using enum PartName;
+constexpr Line kBarrier[] = {{nodes, node, kInput, kOutput, Data::none},
+                             {leaders, net, kInput, kOutput, Data::none},
+                             {nodes, down, kInput, kOutput, Data::none}};
+constexpr Line kBroadcast[] = {{leaders, net, kInput, kOutput},
+                               {nodes, node, kOutput, kOutput}};
+constexpr Line kReduce[] = {{nodes, node, kInput, kPartial},
+                            {leaders, net, kPartial, kOutput}};
+constexpr Line kAllreduce[] = {{nodes, node, kInput, kOutput},
+                               {leaders, net, kOutput, kOutput},
+                               {nodes, down, kOutput, kOutput}};
+constexpr Line kGather[] = {{nodes, node, kInput, kPartial, Data::blocks},
+                            {leaders, net, kPartial, kOutput, Data::blocks}};
+constexpr Line kScatter[] = {{leaders, net, kInput, kPartial, Data::blocks},
+                             {nodes, node, kPartial, kOutput, Data::blocks}};
+constexpr Line kAllgather[] = {{nodes, node, kInput, kOutput, Data::blocks},
+                               {leaders, net, kOutput, kOutput, Data::blocks},
+                               {nodes, down, kOutput, kOutput}};
+constexpr Line kReduceScatter[] = {{nodes, node, kInput, kPartial},
+                                   {leaders, net, kPartial, kPartial, Data::blocks},
+                                   {nodes, down, kPartial, kOutput, Data::blocks}};
+constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::by_local_rank},
+                              {equal_local_ranks, net, kOutput, kOutput, Data::blocks}};
+}  // namespace lines
+// clang-format on
+
+constexpr Composed scan_entry(std::string_view collective, std::string_view node_help) {
+    return {.collective = collective,
+            .summary = "ranks of a node scan, the last one gets earlier nodes' result, all add it",
+            .node = {collective},
+            .node_help = node_help,
+            .node_tries = "(recursive-doubling)",
+            .net_default = "recursive-doubling",
+            .net_tries = "(linear)",
+            .net_variants = "linear",
+            .down = "broadcast",
+            .node_default = "linear",
+            .node_large = "recursive-doubling",
+            .net_help = "an exscan of the last ranks of nodes",
+            .net_of = "exscan"};
+}
+
+// lint: allow(function-length): a table
+constexpr std::array<Composed, 11> kEntries{{
+    {.collective = "barrier",
+     .summary = "the ranks of each node signal one of them, and these run a barrier",
+     .node = {"reduce", "barrier"},
+     .node_help = "a reduce, used for its signals, or a barrier",
+     .node_tries = "(binomial),(central)",
+     .net_default = "dissemination",
+     .net_tries = "(central),(dissemination:k=2)",
+     .net_variants = "dissemination:k=3,central",
+     .down = "broadcast",
+     .lines = lines::kBarrier,
+     .maps = false},
+    {.collective = "broadcast",
+     .summary = "one rank of each node gets the vector and passes it on there",
+     .node = {"broadcast"},
+     .node_help = "a broadcast on the node",
+     .node_tries = "(binomial),(double-tree)",
+     .net_tries = "(flat),(scatter-allgather)",
+     .net_variants = "flat,scatter-allgather",
+     .lines = lines::kBroadcast},
+    {.collective = "reduce",
+     .summary = "one rank of each node combines its ranks, then nodes are combined",
+     .node = {"reduce"},
+     .node_help = "a reduce on the node",
+     .net_tries = "(flat),(kary:k=3)",
+     .lines = lines::kReduce},
+    {.collective = "allreduce",
+     .summary = "one rank of each node combines its ranks, nodes are combined, all get the result",
+     .node = {"reduce", "allreduce"},
+     .node_help = "a reduce or an allreduce on the node",
+     .node_tries = "(binomial),(recursive-doubling)",
+     .net_default = "recursive-doubling",
+     .net_tries = "(ring),(reduce-broadcast),(double-tree)",
+     .net_variants = "reduce-broadcast,ring",
+     .down = "broadcast",
+     .lines = lines::kAllreduce},
+    {.collective = "gather",
+     .summary = "one rank of each node collects its blocks, the root collects nodes' blocks",
+     .node = {"gather"},
+     .node_help = "a gather on the node",
+     .lines = lines::kGather},
+    {.collective = "scatter",
+     .summary = "one rank of each node gets its ranks' blocks and gives them out",
+     .node = {"scatter"},
+     .node_help = "a scatter on the node",
+     .lines = lines::kScatter},
+    {.collective = "allgather",
+     .summary = "nodes collect their blocks, exchange them, and give them to all ranks",
+     .node = {"gather"},
+     .node_help = "a gather on the node",
+     .net_default = "bruck",
+     .net_tries = "(ring),(direct)",
+     .net_variants = "ring,direct",
+     .down = "broadcast",
+     .lines = lines::kAllgather},
+    {.collective = "reduce_scatter",
+     .summary = "nodes combine their ranks, exchange blocks, and give them out",
+     .node = {"reduce"},
+     .node_help = "a reduce on the node",
+     .net_default = "pairwise",
+     .net_tries = "(ring)",
+     .net_variants = "ring",
+     .down = "scatter",
+     .lines = lines::kReduceScatter},
+    {.collective = "alltoall",
+     .summary = "ranks of a node sort blocks by local rank, then equal local ranks exchange them",
+     .node = {"alltoall"},
+     .node_help = "an alltoall on the node",
+     .node_tries = "(bruck)",
+     .net_default = "direct",
+     .net_tries = "(bruck)",
+     .net_variants = "bruck",
+     .lines = lines::kAlltoall,
+     .node_default = "direct",
+     .node_large = "bruck",
+     .net_help = "an alltoall of the ranks with equal local ranks",
+     .maps = false},
+    scan_entry("scan", "a scan on the node"),
+    scan_entry("exscan", "an exscan on the node"),
+}};
 
 /// On the last rank of a node in an exscan: the result of the node's ranks before it.
 constexpr VectorName kBefore{plan::Buffer::scratch, 1};
@@ -99,50 +279,40 @@ struct Parts {
 base::Result<void> take_pieces(Named& part, Parts& parts) {
     if (part.algorithm->parameter("segments") == nullptr || part.spec.find("segments") == nullptr)
         return base::Done{};
-    const auto pieces = pipeline_segments(part.spec, {});
-    if (!pieces) return pieces.failure();
-    if (*pieces > 1 && parts.pieces > 1 && *pieces != parts.pieces)
+    const auto pieces = WEFT_TRY(pipeline_segments(part.spec, {}));
+    if (pieces > 1 && parts.pieces > 1 && pieces != parts.pieces)
         return base::fail(
             Status::argument,
             "{} {} has {} segments, another part has {}: all go through the same ones",
-            part.collective, print(part.spec), *pieces, parts.pieces);
-    parts.pieces = std::max(parts.pieces, *pieces);
+            part.collective, print(part.spec), pieces, parts.pieces);
+    parts.pieces = std::max(parts.pieces, pieces);
     std::erase_if(part.spec.parameters,
                   [](const SpecParameter& given) { return given.key == "segments"; });
     return base::Done{};
 }
 
 /// Returns the parts that a spec names. `transfer` determines the default algorithms on a node.
-base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec,
+base::Result<Parts> parts_of(const Composed& entry, const AlgorithmSpec& spec,
                              LocalTransfer transfer) {
     Parts parts;
     const bool maps = transfer == LocalTransfer::in_place && entry.maps;
-    auto node =
-        named_by(spec, "node", maps ? kMapped : entry.node_default, entry.node_collectives());
-    if (!node) return node.failure();
-    parts.node = *std::move(node);
-    auto net = named_by(spec, kNet, entry.net_default, {&entry.net_collective(), 1});
-    if (!net) return net.failure();
-    parts.net = *std::move(net);
+    parts.node = WEFT_TRY(
+        named_by(spec, "node", maps ? kMapped : entry.node_default, entry.node_collectives()));
+    parts.net = WEFT_TRY(named_by(spec, kNet, entry.net_default, {&entry.net_collective(), 1}));
     if (parts.net.algorithm->properties_of(parts.net.spec).direct)
         return base::fail(Status::argument,
                           "{} {} is for ranks that share a node, and leaders are on several",
                           parts.net.collective, parts.net.algorithm->name);
-    if (!entry.down.empty()) {
-        auto down = named_by(spec, "down", maps ? kMapped : "flat", {&entry.down, 1});
-        if (!down) return down.failure();
-        parts.down = *std::move(down);
-    }
-    for (Named* part : {&parts.node, &parts.net, &parts.down}) {
-        if (part->algorithm == nullptr) continue;
-        if (auto taken = take_pieces(*part, parts); !taken) return taken.failure();
-    }
+    if (!entry.down.empty())
+        parts.down = WEFT_TRY(named_by(spec, "down", maps ? kMapped : "flat", {&entry.down, 1}));
+    for (Named* part : {&parts.node, &parts.net, &parts.down})
+        if (part->algorithm != nullptr) WEFT_TRY(take_pieces(*part, parts));
     return parts;
 }
 
 /// Returns the transfer method on a node, by the bytes between local peers. `mapped` exposes whole
 /// buffers. Blocks of different sizes need not adjoin in a buffer, so they are put.
-base::Result<LocalTransfer> local_transfer_of(const Entry& entry, const AlgorithmSpec& spec,
+base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
     const std::uint64_t vector = request.elements * request.element_bytes;
@@ -162,7 +332,7 @@ base::Result<void> check_memory(const Parts& parts, const GenerateRequest& reque
 }
 
 /// Returns the lines of an entry. At the root of a reduce or gather, its output replaces kPartial.
-std::vector<Line> lines_of(const Entry& entry, bool at_root) {
+std::vector<Line> lines_of(const Composed& entry, bool at_root) {
     std::vector<Line> lines(entry.lines.begin(), entry.lines.end());
     const bool collects = entry.traits().output == VectorPart::whole_at_root;
     for (Line& line : lines) {
@@ -175,7 +345,7 @@ std::vector<Line> lines_of(const Entry& entry, bool at_root) {
 
 /// Returns the lines of a scan, which differ between ranks in the last part. On the last rank of a
 /// node, `kPartial` holds the sum of the node, and later the sum of the nodes before it.
-std::vector<Line> lines_of_scan(const Entry& entry, const Groups& groups) {
+std::vector<Line> lines_of_scan(const Composed& entry, const Groups& groups) {
     using enum Callers;
     using enum PartName;
     const bool last = groups.leads();
@@ -213,7 +383,7 @@ base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, con
     return groups.on_nodes(call);
 }
 
-base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan::Program header,
+base::Result<plan::Program> compose(const Composed& entry, const Parts& parts, plan::Program header,
                                     const Groups& groups, bool is_part) {
     const bool at_root = header.rank == header.root;
     const auto lines = entry.scans() ? lines_of_scan(entry, groups) : lines_of(entry, at_root);
@@ -228,26 +398,22 @@ base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan
         header.scratch = 1;
     std::vector<plan::SplicePart> list;
     for (const Line& line : lines) {
-        auto part = part_of(line, parts, groups);
-        if (!part) return part.failure();
-        if (!line.takes_part) part->own.reset();
-        list.push_back(*std::move(part));
+        auto part = WEFT_TRY(part_of(line, parts, groups));
+        if (!line.takes_part) part.own.reset();
+        list.push_back(std::move(part));
     }
     return plan::splice(std::move(header), list, !is_part);
 }
 
-base::Result<plan::Program> generate_hierarchical(const Entry& entry, const AlgorithmSpec& spec,
+base::Result<plan::Program> generate_hierarchical(const Composed& entry, const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     GenerateRequest request = asked;
-    const auto transfer = local_transfer_of(entry, spec, request);
-    if (!transfer) return transfer.failure();
-    const auto parts = parts_of(entry, spec, *transfer);
-    if (!parts) return parts.failure();
-    if (auto fits = check_memory(*parts, request); !fits) return fits.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
+    const auto transfer = WEFT_TRY(local_transfer_of(entry, spec, request));
+    const auto parts = WEFT_TRY(parts_of(entry, spec, transfer));
+    WEFT_TRY(check_memory(parts, request));
+    const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     request.segments =
-        as_u32(std::min<std::uint64_t>(std::uint64_t{*segments} * parts->pieces, kSegmentsMax));
+        as_u32(std::min<std::uint64_t>(std::uint64_t{segments} * parts.pieces, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
     request.root = header.root;
     if (entry.traits().has_data() && request.elements == 0) {
@@ -262,10 +428,10 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
                           "not commute",
                           entry.collective);
     header.synchronizing = entry.synchronizes();
-    return compose(entry, *parts, std::move(header), groups, request.one_at_a_time);
+    return compose(entry, parts, std::move(header), groups, request.one_at_a_time);
 }
 
-Properties usual(const Entry& entry) {
+Properties usual(const Composed& entry) {
     return {.ordered = true,
             .bit_identical = true,
             .synchronizing = entry.synchronizes(),
@@ -274,16 +440,15 @@ Properties usual(const Entry& entry) {
             .even_nodes = entry.traits().contribution == Contribution::owner_own_block};
 }
 
-Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
+Properties refined(const Composed& entry, const AlgorithmSpec& spec) {
     Properties properties = usual(entry);
     const auto transfer = local_transfer(spec, 0);
     if (!transfer) return properties;
     const auto parts = parts_of(entry, spec, *transfer);
     if (!parts) return properties;
     for (const Named* named : {&parts->node, &parts->down})
-        properties.direct =
-            properties.direct ||
-            (named->algorithm != nullptr && named->algorithm->properties_of(named->spec).direct);
+        if (named->algorithm != nullptr)
+            properties.direct |= named->algorithm->properties_of(named->spec).direct;
     for (const Named* named : {&parts->node, &parts->net}) {
         const Properties inner = named->algorithm->properties_of(named->spec);
         properties.ordered = properties.ordered && inner.ordered;
@@ -293,7 +458,7 @@ Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
 }
 
 /// Returns specs with trees for large nodes, and with other algorithms for the network.
-std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest& request) {
+std::vector<std::string> variants_of(const Composed& entry, const CandidateRequest& request) {
     std::vector<std::string> specs;
     for (const std::string_view net : base::split_list(entry.net_variants)) {
         specs.push_back(fmt::format("hierarchical:net=({})", net));
@@ -306,7 +471,7 @@ std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest&
 }  // namespace
 
 Algorithm hierarchical(std::string_view collective) {
-    const Entry& entry = *std::ranges::find(kHierarchicalEntries, collective, &Entry::collective);
+    const Composed& entry = *std::ranges::find(kEntries, collective, &Composed::collective);
     Algorithm algorithm{
         .collective = entry.collective,
         .name = "hierarchical",
