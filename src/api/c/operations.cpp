@@ -3,14 +3,13 @@
 //
 // Idea     weft_op is a number, and weft_op_create() has no runtime as argument. So user operations
 //          are in one table of the process. Only calls with a user operation take its lock.
-// Holds    A number has an entry and a use count, so a freed operation is refused. Plans share
-//          ownership of the operations that they use.
+// Holds    A number is used again only after all others, so a freed operation is refused. Plans
+//          share ownership of the operations that they use.
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <unordered_map>
 
 #include "api/c/calls.hpp"
 #include "base/element_types.hpp"
@@ -19,11 +18,8 @@ namespace weft::c_api {
 
 namespace {
 
-// Number of a user operation: the mark, 14 bits for the use count, 16 bits for the entry.
+/// Bit in the numbers of user operations.
 constexpr std::uint32_t kUserMark = 0x4000'0000;
-constexpr unsigned kEntryBits = 16;
-constexpr std::uint32_t kEntryMask = (1U << kEntryBits) - 1;
-constexpr std::uint32_t kUsesMask = (1U << 14) - 1;
 
 static_assert(WEFT_INT64_INT64 + 1 == kBuiltinTypes && WEFT_MAXLOC + 1 == kBuiltinOps);
 static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
@@ -35,59 +31,32 @@ static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
 using Operations = std::array<run::UserOperation, kBuiltinTypes>;
 using HeldOperations = std::shared_ptr<const Operations>;
 
-/// User operations of this process. The table is global, because operation numbers belong
-/// to no runtime.
+/// User operations of this process, by number. The table is global, because operation numbers
+/// belong to no runtime.
 class Table {
   public:
-    [[nodiscard]] Result<weft_op> add(HeldOperations operations) {
+    [[nodiscard]] weft_op add(HeldOperations operations) {
         const std::lock_guard lock(mutex_);
-        std::size_t index = entries_.size();
-        if (!unused_.empty()) {
-            index = unused_.front();
-            unused_.pop_front();
-        } else if (index <= kEntryMask) {
-            entries_.emplace_back();
-        } else {
-            return fail(Status::memory, "{} operations are in use, which is the maximum", index);
-        }
-        OperationEntry& entry = entries_[index];
-        entry.operations = std::move(operations);
-        return static_cast<weft_op>(kUserMark | entry.uses << kEntryBits | index);
+        do {
+            last_ = (last_ + 1) % (WEFT_OP_RANGE - kUserMark);
+        } while (!operations_.try_emplace(kUserMark | last_, operations).second);
+        return static_cast<weft_op>(kUserMark | last_);
     }
     /// Returns the operations of a number, or nullptr if it is stale.
     [[nodiscard]] HeldOperations find(weft_op op) {
         const std::lock_guard lock(mutex_);
-        const OperationEntry* const entry = entry_of(op);
-        return entry == nullptr ? nullptr : entry->operations;
+        const auto found = operations_.find(static_cast<std::uint32_t>(op));
+        return found == operations_.end() ? nullptr : found->second;
     }
     [[nodiscard]] bool remove(weft_op op) {
         const std::lock_guard lock(mutex_);
-        OperationEntry* const entry = entry_of(op);
-        if (entry == nullptr) return false;
-        entry->operations.reset();
-        entry->uses = (entry->uses + 1) & kUsesMask;
-        unused_.push_back(static_cast<std::uint32_t>(entry - entries_.data()));
-        return true;
+        return operations_.erase(static_cast<std::uint32_t>(op)) != 0;
     }
 
   private:
-    struct OperationEntry {
-        HeldOperations operations;
-        std::uint32_t uses = 0;
-    };
-
-    [[nodiscard]] OperationEntry* entry_of(weft_op op) {
-        const auto number = static_cast<std::uint32_t>(op);
-        const std::uint32_t index = number & kEntryMask;
-        if ((number & kUserMark) == 0 || index >= entries_.size()) return nullptr;
-        OperationEntry& entry = entries_[index];
-        const bool current = entry.uses == (number >> kEntryBits & kUsesMask);
-        return current && entry.operations != nullptr ? &entry : nullptr;
-    }
-
     std::mutex mutex_;
-    std::vector<OperationEntry> entries_;
-    std::deque<std::uint32_t> unused_;  ///< freed entries, reused oldest first
+    std::unordered_map<std::uint32_t, HeldOperations> operations_;
+    std::uint32_t last_ = 0;  ///< last number, without the mark
 };
 
 /// Returns the table. It is never destroyed, because other threads may call during exit.
@@ -149,7 +118,8 @@ extern "C" weft_status weft_op_create(void (*fn)(const void* in, void* inout, si
                              .commutative = commutative != 0,
                              .element_bytes = base::size_of(static_cast<Type>(type))};
         }
-        return store(table().add(std::move(made)), out);
+        *out = table().add(std::move(made));
+        return Done{};
     });
 }
 
