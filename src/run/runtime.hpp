@@ -37,9 +37,6 @@ class Runtime {
         const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap = nullptr);
     ~Runtime();
 
-    Runtime(const Runtime&) = delete;
-    Runtime& operator=(const Runtime&) = delete;
-
     [[nodiscard]] const base::Settings& settings() const { return settings_; }
     [[nodiscard]] const Job& job() const { return job_; }
     [[nodiscard]] const SegmentLayout& layout() const { return layout_; }

@@ -20,8 +20,6 @@ class EngineProgress {
   public:
     EngineProgress(const Job& job, RealEngine& engine);
     ~EngineProgress();
-    EngineProgress(const EngineProgress&) = delete;
-    EngineProgress& operator=(const EngineProgress&) = delete;
 
     /// Polls the engine once.
     void drive();

@@ -64,8 +64,6 @@ class StartWatch {
     /// `me` is this rank, from the launcher's environment. `report` must outlive this object.
     StartWatch(SigtermReport& report, Rank me);
     ~StartWatch();
-    StartWatch(const StartWatch&) = delete;
-    StartWatch& operator=(const StartWatch&) = delete;
 
     /// Returns a text about the ranks that had ended at the last check; empty if there were none.
     [[nodiscard]] std::string missing();

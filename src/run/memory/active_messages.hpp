@@ -29,8 +29,6 @@ class ActiveMessages {
     ActiveMessages(const Job& job, const MessageArea& area, RealEngine& engine,
                    RealOneSided& onesided, EngineProgress& progress);
     ~ActiveMessages();
-    ActiveMessages(const ActiveMessages&) = delete;
-    ActiveMessages& operator=(const ActiveMessages&) = delete;
 
     /// Sets the handler of a number from 0 to 255. If `handler` has no function, messages for this
     /// number wait in the mailbox until another handler is set.

@@ -43,8 +43,6 @@ class Messages {
             expect(from, 1);
         }
     }
-    Messages(const Messages&) = delete;
-    Messages& operator=(const Messages&) = delete;
 
     /// Sets the handler of a number below kHandlers.
     void set_handler(std::uint32_t number, const MessageHandler& handler) {
