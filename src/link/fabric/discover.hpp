@@ -49,8 +49,8 @@ struct Found {
 [[nodiscard]] base::Result<void> check_cards(const fi_info* list,
                                              std::span<const std::string> cards,
                                              std::string_view provider);
-/// Replaces the offer in `found` by that of the card which this rank should use, of the named cards
-/// or of all that serve as well. `list` has all offers. Also sets the other members about cards.
+/// Replaces the offer in `found` by one of the card that this rank should use: a named card, or any
+/// card that serves as well. `list` has all offers. Also sets the other members about cards.
 void choose_card(Found& found, const fi_info* list, const FabricOptions& options,
                  std::span<const std::string> cards);
 

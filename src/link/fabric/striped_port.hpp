@@ -9,7 +9,7 @@
 //          the flag (delivery).
 // Holds    A lane sends only to the peer's lane of the same number, so that the queue of a lane has
 //          room for all peers. A peer with fewer cards uses as many lanes as it has.
-// Next     open_port.cpp, which decides; a rank with one card has a Port and none of this code.
+// Next     open_port.cpp, which decides. A rank with one card uses a Port instead.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@
 
 namespace weft::link {
 
-/// Returns the size of the pieces of a striped put. Sending a piece takes the card at least eight
-/// times as long as posting it takes the processor. Pieces are too long for staging buffers,
-/// because a copy may take as long as the transfer.
+/// Returns the size of the pieces of a striped put. The transfer of a piece takes at least eight
+/// times its posting. Pieces do not fit into staging buffers: copies might cost more than the
+/// transfers.
 [[nodiscard]] std::size_t piece_bytes(const ProfiledCost& cost);
 
 class StripedPort final : public FabricPort {
@@ -31,6 +31,7 @@ class StripedPort final : public FabricPort {
     StripedPort(std::vector<std::unique_ptr<Port>> lanes, std::size_t ranks,
                 std::size_t piece_bytes, bool shared_keys);
 
+    [[nodiscard]] std::span<const std::unique_ptr<Port>> lanes() const { return lanes_; }
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
     [[nodiscard]] std::span<const std::byte> address() const override { return cards_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
@@ -61,7 +62,7 @@ class StripedPort final : public FabricPort {
     std::optional<base::Failure> failure_;  ///< invalid card of a peer
 };
 
-/// Opens a port on the card of `found`, or over several cards if long puts may use them.
+/// Opens a port on the card of `found`. Uses its other cards, too, if long puts may use them.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_on_cards(const FabricMemory& memory,
                                                                       const FabricOptions& options,
                                                                       Found found);

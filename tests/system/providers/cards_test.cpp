@@ -33,7 +33,7 @@ TEST(Cards, EquallyNearCardsHaveEqualNumbersOfRanks) {
 TEST(Cards, ARankUsesItsNearestCard) {
     EXPECT_EQ(spread({{0, 2}, {0, 2}, {2, 0}}), (Indices{0, 0, 1}));
     EXPECT_EQ(spread({{-1, 3}}), (Indices{1}));
-    // Ranks of two packages in turn; two cards are near each package.
+    // Ranks are on two packages alternately; two cards are near each package.
     const std::vector<int> first{0, 0, 1, 1};
     const std::vector<int> second{1, 1, 0, 0};
     EXPECT_EQ(spread({first, second, first, second}), (Indices{0, 2, 1, 3}));
@@ -132,7 +132,10 @@ TEST(TwoInterfaces, PiecesOfALongPutUseBothAndArriveWhole) {
     WEFT_EXPECT_JOB(job_over_interfaces(2, [](Member& me) {
         constexpr std::size_t kPieces = 8;
         constexpr std::size_t kBytes = kPieces * kPiece;
-        me.open(link::load_port, over_both(me), 2 * kBytes);
+        const auto open = [](const link::FabricMemory& memory, const link::FabricOptions& options) {
+            return link::open_port(memory, options);
+        };
+        me.open(open, over_both(me), 2 * kBytes);
         expect(me.port->facts().cards == 2, "{} cards", me.port->facts().cards);
         expect(me.port->facts().message_bytes_max == kPiece, "pieces of {} bytes",
                me.port->facts().message_bytes_max);
@@ -147,6 +150,9 @@ TEST(TwoInterfaces, PiecesOfALongPutUseBothAndArriveWhole) {
                    static_cast<std::uint32_t>(piece), pending);
         me.until([&] { return arrived == kPieces && pending == 0; }, "all pieces");
         expect(filled(me.memory.first(kBytes), static_cast<std::uint64_t>(peer) + 7), "the data");
+        for (const auto& lane : dynamic_cast<const link::StripedPort&>(*me.port).lanes())
+            expect(lane->writes() >= 2, "{} has written {} times", lane->facts().domain,
+                   lane->writes());
         me.synchronize();
     }));
 }
