@@ -24,6 +24,9 @@ const link::Profile& gni_profile() {
     static constexpr link::Profile kProfile{
         .provider = "gni",
         .needs = "a Cray XC, and libfabric 1.x with gni",
+        .check =
+            "the launcher (aprun, srun) grants a protection tag; outside it no endpoint "
+            "opens",
         .delivery = {false, "its writes do not accept FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
         .fence = {false, "a fence waits for completions, which do not mean delivery"},
         .ordered = {false, "it does not order writes"},
@@ -37,6 +40,8 @@ const link::Profile& gni_profile() {
                      .fence = true},
         .declared_by = "libfabric 1.20, its sources",
         .bugs = kBugs,
+        .cost = {.byte_fs = 105000,  // https://github.com/open-mpi/ompi/pull/4919
+                 .source = "Ruefenacht, Bull, Booth, table 1; 9.5 GB/s: open-mpi/ompi#4919"},
     };
     return kProfile;
 }

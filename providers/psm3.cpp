@@ -30,6 +30,9 @@ const link::Profile& psm3_profile() {
     static constexpr link::Profile kProfile{
         .provider = "psm3",
         .needs = "an Ethernet or RoCE NIC that psm3 supports (fi_info -p psm3)",
+        .check =
+            "the interface is up; on plain Ethernet, where psm3 is offered and may fail, use "
+            "tcp",
         .delivery = {true, "the target acknowledges a write after it has stored the data (psmx3)"},
         .fence = {false, "it has no fence"},
         .declared = {.key_bytes = 8,

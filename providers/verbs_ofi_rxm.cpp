@@ -30,6 +30,9 @@ const link::Profile& verbs_ofi_rxm_profile() {
         .needs =
             "an InfiniBand or RoCE NIC (apt-get install ibverbs-providers ibverbs-utils; "
             "ibv_devices)",
+        .check =
+            "ibv_devinfo shows PORT_ACTIVE, ip addr an address of the port (connections need "
+            "IP over InfiniBand), and ulimit -l is unlimited",
         .delivery = {false,
                      "it accepts FI_DELIVERY_COMPLETE for writes and does not implement it "
                      "(libfabric#5601)"},
@@ -47,6 +50,13 @@ const link::Profile& verbs_ofi_rxm_profile() {
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
         .bugs = kBugs,
+        // Half a round trip of 0.89 us and 14 million messages a second:
+        // https://icl.utk.edu/publications/ucx-open-source-framework-hpc-network-apis-and-beyond
+        // 12.2 GB/s of a 100 Gb/s port: https://github.com/LMCache/LMCache/pull/4161
+        .cost = {.latency_ns = 719,
+                 .issue_ns = 71,
+                 .byte_fs = 82000,
+                 .source = "Shamis et al., UCX, 2015; 12.2 GB/s: LMCache/LMCache#4161"},
         .settings = kRxmSettings,
     };
     return kProfile;

@@ -72,7 +72,8 @@ struct KnownBug {
 };
 
 /// Cost of a put, for predictions. The choice of algorithms uses it until measured values exist.
-/// The defaults are published values of a hardware network.
+/// The defaults are those of Aries (Ruefenacht, Bull, Booth 2017, table 1), for profiles without an
+/// own figure.
 struct ProfiledCost {
     std::int64_t latency_ns = 1340;
     std::int64_t issue_ns = 340;     ///< the sender's time for each put
@@ -81,7 +82,7 @@ struct ProfiledCost {
     /// Femtoseconds of the receiver's processor for each byte, if the provider copies.
     std::int64_t receive_byte_fs = 0;
     std::int64_t turn_ns = 1000;  ///< from one rank's turn on a shared processor to the next's
-    std::string_view source = "as published for a network of its kind, not measured";
+    std::string_view source = "published for Aries; none for this network";
 };
 
 /// An endpoint that is a file in shared memory. Empty: no file.
@@ -95,6 +96,8 @@ struct Profile {
     std::string_view provider;
     /// Software and hardware that the provider needs, for messages.
     std::string_view needs = "libfabric with that provider, and its hardware";
+    /// Conditions to check first if a job does not start or is slow. Empty: none known.
+    std::string_view check = {};
 
     // --- Notify strategies. A promise counts only with the granted attributes (grant.hpp): four
     // --- bytes for immediates, the capability for a fence, the operation flag for delivery.

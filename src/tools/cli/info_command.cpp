@@ -171,6 +171,7 @@ Json provider_json(const run::ProviderDescription& provider) {
     if (survey.problem.empty())
         report["completion"] = {{"kind", base::name_of(survey.completion)},
                                 {"reason", survey.completion_reason}};
+    report["check"] = profile.check;
     report["several_cards"] = profile.several_cards;
     report["batches_posts"] = profile.batches_posts;
     report["target_must_progress"] = profile.target_must_progress;

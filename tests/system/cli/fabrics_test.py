@@ -32,6 +32,15 @@ On a new network, in this order:
    the costs below are used.
 5. `weft tune` measures algorithms, if predictions are not good enough.
 
+**Several network cards.** Each rank uses the card that is nearest to its processors in hwloc's tree of the machine.
+Ranks with several equally near cards spread over them evenly. `weft info` lists the cards (`cards`: name, place on the
+PCI bus, distance, ranks of this host). This happens if the cards are hardware in one fabric, and for cards with
+internet addresses in one network. In other cases, and for kernel interfaces, `WEFT_CARDS=NAME,NAME` must name the
+cards; all of them must reach all hosts. Over the providers that can use several cards, a rank opens up to four. It then
+cuts puts above a size that follows from the costs, at least 128 KiB, into pieces for all of them. This needs the
+strategy *immediate* or *delivery*, and completions that do not depend on the order of writes: over `tcp` and `net`,
+set `WEFT_NOTIFY=immediate`. Registered buffers outside the heap use the first card if the provider chooses keys.
+
 A variable that is already set keeps its value. libfabric reads variables at its first call in a process: if another
 library has called it before, `WEFT_LOG=info` names those that came too late.
 
@@ -67,11 +76,16 @@ def section(name):
     polls = "only while the target polls" if info["target_must_progress"] else "also while the target computes"
     sizes = info["notify"]["sizes"]
     used = " and ".join(dict.fromkeys(size["way"] for size in sizes))
+    check = f" Check first: {info['check']}." if info["check"] else ""
     lines = [f"## {name}", "",
-             f"Needs {info['needs']}. Facts: {info['declared_by']}.", "",
+             f"Needs {info['needs']}.{check} Facts: {info['declared_by']}.", "",
              f"- Puts of up to {amount(granted['inject_bytes'])} bytes are copied at once; one put has at most "
              f"{amount(granted['message_bytes_max'])} bytes. Data arrives {polls}.",
              f"- Receivers detect puts by {used}."]
+    if info["several_cards"]:
+        lines += ["- A rank can use several cards for long puts."]
+    if info["batches_posts"]:
+        lines += ["- Puts to several peers in one step are passed to the card together (FI_MORE)."]
     lines += [f"- {way['way']}: {'promised' if way['promised'] else 'not promised'}: {way['reason']}."
               for way in info["notify"]["ways"] if way["way"] not in ("immediate", "counter") or not way["promised"]]
     lines += [f"- Costs of a put ({cost['source']}): latency {cost['latency_ns'] / 1000:g} us, sender "

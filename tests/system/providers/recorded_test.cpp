@@ -269,6 +269,14 @@ TEST(Profiles, OnlyTheseUseSeveralCardsAndBatchPosts) {
     EXPECT_EQ(batching, "cxi ");
 }
 
+/// Dedicated networks without an own figure use those of Aries, and say so.
+TEST(Profiles, CostsNameTheirSources) {
+    const std::string_view fallback = link::ProfiledCost{}.source;
+    for (const link::Profile* profile : link::preferred_profiles())
+        EXPECT_EQ(profile->cost.source == fallback, profile->provider == "psm3")
+            << profile->provider << ": " << profile->cost.source;
+}
+
 TEST(Profiles, EachVariableHasOneValueInAllProfiles) {
     std::map<std::string, std::string> values;
     for (const link::Profile* profile : link::preferred_profiles()) {
