@@ -25,7 +25,6 @@ SHARED = {
     "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # they contain splits and merges
     "EveryAlgorithm.ResultsAgreeWithASerialFold": {"S1-06", "S1-07"},  # floats, and matrices in rank order
     "AllreduceCounts.ARingSendsToOneNeighbor": {"S2-04", "S4-03"},  # one algorithm in both papers
-    "AllreduceCounts.MixedGroupsAreRightForGeneralized": {"S4-02", "S4-08"},  # mixed groups have more steps
     "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise exchange is one of them
     "Timeline.CopiesOverlapWithNetworkTransfers": {"S3-04", "S3-05"},  # both rows are about rings
     "test_formulas_match_other_values_of_hoefler": {"S5-03", "S5-06"},  # values of both rows

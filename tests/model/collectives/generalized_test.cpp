@@ -2,6 +2,9 @@
 // Goal: the generalized allreduce is right for every number of ranks, every number r of omitted
 // steps and every group, with exactly the rounds, bytes and reductions of the paper.
 // Method: the verifier's counts are compared with the paper's formula (`weft cost cyclic`).
+#include <algorithm>
+#include <numeric>
+
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/model/collectives/figures.hpp"
@@ -98,6 +101,24 @@ TEST(AllreduceCounts, GeneralizedCopiesOnlyArrivingData) {
         }
     }
     EXPECT_GT(copies, 1000U);
+}
+
+TEST(AllreduceCounts, FurtherStepsMakeMessagesOfGeneralizedSmaller) {
+    // 15 ranks need 2 x 4 steps; a product of groups takes 2 x 5, with shorter first messages.
+    for (const auto& [group, steps, largest] :
+         {std::tuple{"15", 8U, 7U}, {"3x5", 10U, 5U}, {"5x3", 10U, 6U}}) {
+        const auto program =
+            generate("allreduce", *parse_spec(fmt::format("generalized:group={}", group)),
+                     {.size = 15, .elements = 15});
+        ASSERT_TRUE(program.ok()) << program.failure().text;
+        std::vector<std::uint64_t> units;
+        for (const plan::Step& step : program->steps)
+            if (step.kind == plan::StepKind::put)
+                units.push_back(plan::units_of(plan::blocks_of(*program, step.source)));
+        EXPECT_EQ(units.size(), steps) << group;
+        EXPECT_EQ(std::ranges::max(units), largest) << group;
+        EXPECT_EQ(std::accumulate(units.begin(), units.end(), std::uint64_t{0}), 2 * 14U) << group;
+    }
 }
 
 TEST(AllreduceCounts, MixedGroupsAreRightForGeneralized) {
