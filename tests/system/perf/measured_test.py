@@ -58,12 +58,12 @@ class Measured(unittest.TestCase):
     def test_exchanges_with_more_peers_give_a_line(self):
         text, rows = self.measured("fig8")
         self.assertEqual(len(rows), 8)
-        self.assertEqual(text, "A line through the means has 102 us + 0.0 us for each message.")
+        self.assertEqual(text, "A line through the means has 102 us + 0 (+- 0) us for each message.")
 
     def test_pairs_are_compared_with_sums_and_with_mpi(self):
         text, _ = self.measured("maxloc", "--bytes-max", "1024")
-        self.assertEqual(text, "Mean of MAXLOC over that of a sum, and over MPICH's MAXLOC: 16 bytes: 1.00 and 0.52; "
-                               "1K bytes: 1.00 and 0.52.")
+        self.assertEqual(text, "MAXLOC over a sum, and over MPICH's MAXLOC: 16 bytes: 1.00 +- 0.00 and 0.52 +- 0.00; "
+                               "1K bytes: 1.00 +- 0.00 and 0.52 +- 0.00.")
 
     def test_protocols_of_rabenseifner_are_swept(self):
         text, rows = self.measured("protocols", "--bytes-max", "4096")
@@ -74,7 +74,8 @@ class Measured(unittest.TestCase):
         text, rows = self.measured("generalized", "--bytes-max", "448")
         self.assertEqual([row.split(",")[2] for row in rows[:7]],
                          [*(f"generalized:r={r}" for r in range(4)), "ring", "halving-doubling", "recursive-doubling"])
-        self.assertIn("ring (7 ranks, 56 bytes)", text)
+        self.assertEqual(text, "Best r, over recursive halving, over the ring: 56 bytes: r=0, 0.99 +- 0.00, 1.11 +- 0.00; "
+                               "448 bytes: r=0, 0.99 +- 0.00, 1.11 +- 0.00.")
 
     def test_invalid_arguments_are_refused(self):
         check_refusals(self, lambda *words: Run("papers/measured", ANSWER, {"weft": [1]}, *words),

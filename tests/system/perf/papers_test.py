@@ -18,9 +18,17 @@ WEFT = sys.argv.pop(1)
 ROOT = Path(__file__).resolve().parents[3]
 RUN = ROOT / "perf/papers/run"
 PAGES = ROOT / "docs/papers"
-loader = importlib.machinery.SourceFileLoader("papers_run", str(RUN))
-run = importlib.util.module_from_spec(importlib.util.spec_from_loader("papers_run", loader))
-loader.exec_module(run)
+
+
+def load(script):
+    loader = importlib.machinery.SourceFileLoader(f"papers_{script.name}", str(script))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.modules[loader.name] = module  # for dataclasses
+    loader.exec_module(module)
+    return module
+
+
+run, measured = load(RUN), load(RUN.parent / "measured")
 # The other figures take longer; some of them are generated with few points (quick()).
 COMPARED = ("ruefenacht-table2", "ruefenacht-fig12", "ruefenacht-fig17", "ruefenacht-fig18-23", "huang-formulas",
             "kolmakov-r", "hoefler-table1", "hoefler-table2")
@@ -88,6 +96,10 @@ class Papers(unittest.TestCase):
 
     def test_pages_have_all_figures_and_no_other_files_exist(self):
         expected = {f"{paper.__name__}.md" for paper in run.PAPERS} | {"delayed.md", "delayed.csv"}  # perf/papers/delayed
+        text = (PAGES / "measured.md").read_text(encoding="utf-8")
+        for study in measured.STUDIES:
+            self.assertIn(f"## {study.title}\n\n{run.wrapped(f'**The paper.** {study.says}')}\n", text)
+        expected |= {"measured.md", *(f"measured-{study.name}.{end}" for study in measured.STUDIES for end in ("csv", "svg"))}
         for paper in run.PAPERS:
             text = (PAGES / f"{paper.__name__}.md").read_text(encoding="utf-8")
             for figure in paper.FIGURES:
