@@ -160,7 +160,7 @@ class Explain(unittest.TestCase):
 
     # The machine of Huang et al.: 97 million messages/s and 100 Gb/s for each node; costs of puts are assumptions.
     COSTS = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
-             "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
+             "far_ns_per_byte 0.08\ncard_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
 
     def predicted(self, path, collective, size):
         found = self.explain(collective, "--ranks", "2304", "--nodes", "128", "--hosts", "128", "--processors", "18",
