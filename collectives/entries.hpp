@@ -20,6 +20,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm barrier_multiplying();
 [[nodiscard]] Algorithm barrier_tree();
 
+[[nodiscard]] Algorithm broadcast_circulant();
 [[nodiscard]] Algorithm broadcast_double_tree();
 [[nodiscard]] Algorithm broadcast_scatter_allgather();
 [[nodiscard]] Algorithm broadcast_split_binary();
@@ -38,6 +39,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_ring();
 
 [[nodiscard]] Algorithm reduce_binary_blocks();
+[[nodiscard]] Algorithm reduce_circulant();
 [[nodiscard]] Algorithm reduce_double_tree();
 [[nodiscard]] Algorithm reduce_flat();
 [[nodiscard]] Algorithm reduce_halving_doubling();
@@ -62,6 +64,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm alltoall_bruck();
 [[nodiscard]] Algorithm alltoall_direct();
 
+[[nodiscard]] Algorithm reduce_scatter_circulant();
 [[nodiscard]] Algorithm reduce_scatter_pairwise();
 [[nodiscard]] Algorithm reduce_scatter_recursive_halving();
 [[nodiscard]] Algorithm reduce_scatter_ring();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "plan/schedule/step.hpp"
 #include "tests/model/collectives/proof.hpp"
 
 namespace weft::collectives {
@@ -17,6 +18,15 @@ struct Figures {
     Count rounds = 0, messages = 0, total = 0, sent_max = 0, reduced_max = 0, signals = 0;
 };
 inline constexpr Count kOpen = ~Count{0};  ///< no formula: the count is not compared
+
+/// Returns the number of rounds of a call: the numbers of puts.
+inline Count put_rounds(const std::vector<plan::Program>& programs) {
+    Count rounds = 0;
+    for (const plan::Program& program : programs)
+        for (const plan::Step& step : program.steps)
+            if (step.kind == plan::StepKind::put) rounds = std::max<Count>(rounds, step.signal + 1);
+    return rounds;
+}
 
 inline void expect_figures(const plan::Verdict& verdict, const Figures& figures,
                            const std::string& call) {

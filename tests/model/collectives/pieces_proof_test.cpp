@@ -45,6 +45,9 @@ const Exchange kExchanges[] = {
     {"broadcast", "scatter-allgather"},
     {"reduce", "ring"},
     {"reduce_scatter", "ring"},
+    {"reduce_scatter", "circulant"},
+    {"broadcast", "circulant"},
+    {"reduce", "circulant:blocks=5"},
     {"reduce_scatter", "pairwise"},
     {"scan", "recursive-doubling"},
     {"allreduce", "hierarchical:net=(ring),near=put", true},
@@ -152,13 +155,16 @@ TEST(PiecesProof, ASlotThatIsUsedOneSegmentTooEarlyIsRejected) {
 
 TEST(PiecesProof, HalfTheCopiesOfSlotsAreRejected) {
     const auto change = [](plan::Program& program) {
-        // With omitted rounds (r=1), two copies are necessary only in small teams.
+        // With omitted rounds (r=1), two copies are necessary only in small teams, and in a
+        // reduce_scatter on a circulant graph only for some numbers of ranks.
         if (program.algorithm.starts_with("generalized")) return false;
+        if (program.collective == "reduce_scatter" && program.algorithm == "circulant")
+            return false;
         const bool has_two = program.depth > program.window();
         if (has_two) program.depth = program.window();
         return has_two;
     };
-    EXPECT_EQ(expect_rejected(change, "slot"), 43);
+    EXPECT_EQ(expect_rejected(change, "slot"), 47);
 }
 
 TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {
