@@ -13,6 +13,8 @@ namespace weft::collectives {
 // Return the entry of the tree with this name, such as "binomial".
 [[nodiscard]] Algorithm broadcast_tree(std::string_view name);
 [[nodiscard]] Algorithm reduce_tree(std::string_view name);
+[[nodiscard]] Algorithm gather_tree(std::string_view name);
+[[nodiscard]] Algorithm scatter_tree(std::string_view name);
 
 [[nodiscard]] Algorithm barrier_central();
 [[nodiscard]] Algorithm barrier_dissemination();
@@ -46,16 +48,15 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_ring();
 [[nodiscard]] Algorithm reduce_split_binary();
 
-[[nodiscard]] Algorithm gather_binomial();
 [[nodiscard]] Algorithm gather_flat();
 [[nodiscard]] Algorithm gather_multi_object();
 
-[[nodiscard]] Algorithm scatter_binomial();
 [[nodiscard]] Algorithm scatter_flat();
 [[nodiscard]] Algorithm scatter_multi_object();
 
 [[nodiscard]] Algorithm allgather_bruck();
 [[nodiscard]] Algorithm allgather_direct();
+[[nodiscard]] Algorithm allgather_gather_broadcast();
 [[nodiscard]] Algorithm allgather_multi_object_bruck();
 [[nodiscard]] Algorithm allgather_multi_object_ring();
 [[nodiscard]] Algorithm allgather_recursive_doubling();

@@ -18,8 +18,6 @@
 //          put is its index among its siblings. The result has the next number on every rank
 //          (kShared). In a loop one copy of each slot is enough: a child sends the next segment
 //          only after the result of the previous one, so its parent has read the slot.
-#include <algorithm>
-
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 #include "collectives/generate/named_trees.hpp"
@@ -28,64 +26,29 @@ namespace weft::collectives {
 
 namespace {
 
-struct NamedTree {
-    patterns::RangeTree tree;
-    bool smallest_first = false;  ///< the last children have the largest subtrees
-};
-
-base::Result<NamedTree> tree_named(const AlgorithmSpec& spec, Rank size) {
-    const bool binomial = spec.name == "binomial";
-    if (!binomial && spec.name != "kary")
-        return base::fail(Status::argument,
-                          "character {}: there is no tree '{}'; there are binomial and kary",
-                          spec.position, spec.name);
-    for (const SpecParameter& given : spec.parameters) {
-        if (binomial)
-            return base::fail(Status::argument, "character {}: binomial has no parameters",
-                              given.position);
-        if (given.key != "k")
-            return base::fail(Status::argument,
-                              "character {}: kary has no parameter '{}'; it has k", given.position,
-                              given.key);
-    }
-    patterns::RangeTree tree =
-        WEFT_TRY(binomial ? binomial_tree(spec, size) : kary_tree(spec, size));
-    return NamedTree{patterns::in_rank_order(std::move(tree)), binomial};
-}
-
-base::Result<NamedTree> tree_of(const AlgorithmSpec& spec, Rank size) {
-    const SpecParameter* given = spec.find("tree");
-    if (given == nullptr) return tree_named({.name = "binomial"}, size);
-    if (given->nested.empty() || given->nested.front().is_schedule())
-        return base::fail(Status::argument,
-                          "character {}: tree must be (binomial) or (kary:k=2), in parentheses",
-                          given->position);
-    return tree_named(given->nested.front(), size);
-}
-
-void write(BlockWriter& writer, const NamedTree& named, const GenerateRequest& request) {
-    const auto place = patterns::place_in(named.tree, {request.rank, request.size, 0});
+void write(BlockWriter& writer, const patterns::RangeTree& tree, const GenerateRequest& request) {
+    const patterns::RelativeRank own{request.rank, request.size, 0};
+    const auto place = patterns::place_in(patterns::in_rank_order(tree), own);
     const std::uint32_t result = place.children_max;
     const bool leaf = place.children.empty();
-    const plan::Block own = leaf ? writer.input(0) : writer.output(0);
+    const plan::Block sum = leaf ? writer.input(0) : writer.output(0);
     std::vector<plan::Block> operands{writer.input(0)};
     std::uint32_t number = 0;
     for (const Rank child : place.children) {
         writer->wait(child, number);
         operands.push_back(writer.slot(number++, 0));
     }
-    if (!leaf) writer->reduce(own, operands);
+    if (!leaf) writer->reduce(sum, operands);
     if (place.parent != plan::kNoRank) {
-        writer->put(place.parent, place.child_index, own);
+        writer->put(place.parent, place.child_index, sum);
         writer->wait(place.parent, result, plan::kShared);
         writer->flush();
         writer->copy(writer.output(0), writer.slot(result, 0));
     } else if (leaf) {
-        writer->copy(writer.output(0), own);
+        writer->copy(writer.output(0), sum);
     }
-    std::vector<Rank> down = place.children;
-    if (named.smallest_first) std::ranges::reverse(down);
-    for (const Rank child : down) writer->put(child, result, writer.output(0), plan::kShared);
+    for (const Rank child : patterns::place_in(tree, own).children)
+        writer->put(child, result, writer.output(0), plan::kShared);
     if (request.size == 1) return;
     writer->reserve_slots(result + 1);
     writer->reserve_slot_units(1);
@@ -93,7 +56,7 @@ void write(BlockWriter& writer, const NamedTree& named, const GenerateRequest& r
 
 base::Result<plan::Program> generate_reduce_broadcast(const AlgorithmSpec& spec,
                                                       const GenerateRequest& request) {
-    const NamedTree tree = WEFT_TRY(tree_of(spec, request.size));
+    const patterns::RangeTree tree = WEFT_TRY(tree_parameter(spec, request.size));
     return program_by_blocks(
         {.collective = "allreduce", .blocks = 1, .depth = 1, .synchronizing = true}, spec, request,
         [&](BlockWriter& writer, const GenerateRequest&) { write(writer, tree, request); });
@@ -111,9 +74,7 @@ Algorithm allreduce_reduce_broadcast() {
         .name = "reduce-broadcast",
         .summary = "values go up a tree and are combined, the result comes down",
         .source = "Hoefler and Moor, section 3.3",
-        .parameters = {{"tree", "(binomial)", "(binomial) or (kary:k=2), in parentheses",
-                        "(kary:k=1),(kary:k=3)"},
-                       {"segments", "1", kSegmentsHelp}},
+        .parameters = {kTreeParameter, {"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_reduce_broadcast,
         .variants = &tree_variants,

@@ -5,6 +5,8 @@
 //          parameters give the tree, and each collective has one generator that follows it.
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <numeric>
 
 #include "collectives/algorithm.hpp"
@@ -62,6 +64,52 @@ inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
                               kUnitsMax);
     }
     return patterns::logp_tree(size, costs);
+}
+
+inline constexpr Parameter kTreeParameter{
+    "tree", "(binomial)",
+    "a tree in parentheses: (binomial), (kary:k=2), (knomial:k=4), (logp-optimal), (flat), "
+    "(chain) or (pipelined-binary)",
+    "(kary:k=1),(kary:k=3),(knomial:k=3)"};
+
+/// Returns the tree in the parameter `tree`.
+inline Tree tree_parameter(const AlgorithmSpec& spec, Rank size) {
+    struct NamedTree {
+        std::string_view name;
+        TreeOf tree;
+        std::vector<std::string_view> parameters = {};
+    };
+    static const std::vector<NamedTree> kTrees = {
+        {"binomial", binomial_tree},
+        {"kary", kary_tree, {"k"}},
+        {"knomial", knomial_tree, {"k"}},
+        {"logp-optimal", logp_tree, {"latency", "overhead", "gap"}},
+        {"flat", flat_tree},
+        {"chain", chain_tree},
+        {"pipelined-binary", binary_tree}};
+    const SpecParameter* const given = spec.find("tree");
+    if (given == nullptr) return binomial_tree(spec, size);
+    if (given->nested.empty() || given->nested.front().is_schedule())
+        return base::fail(Status::argument,
+                          "character {}: tree must be (binomial), (kary:k=2) or another tree, in "
+                          "parentheses",
+                          given->position);
+    const AlgorithmSpec& named = given->nested.front();
+    const auto found = std::ranges::find(kTrees, named.name, &NamedTree::name);
+    if (found == kTrees.end()) {
+        std::vector<std::string_view> names;
+        for (const NamedTree& tree : kTrees) names.push_back(tree.name);
+        return base::fail(Status::argument, "character {}: there is no tree '{}'; there are {}",
+                          named.position, named.name, fmt::join(names, ", "));
+    }
+    for (const SpecParameter& parameter : named.parameters)
+        if (std::ranges::find(found->parameters, parameter.key) == found->parameters.end())
+            return base::fail(Status::argument, "character {}: {} has no parameter '{}'; it has {}",
+                              parameter.position, named.name, parameter.key,
+                              found->parameters.empty()
+                                  ? "none"
+                                  : fmt::format("{}", fmt::join(found->parameters, ", ")));
+    return found->tree(named, size);
 }
 
 [[nodiscard]] inline std::vector<Parameter> logp_parameters() {

@@ -153,10 +153,12 @@ RangeTree in_rank_order(RangeTree tree) {
 TreeNode find_node(const RangeTree& tree, Rank size, Rank node) {
     TreeNode found{.size = size};
     const bool chain = tree.children_max == 1;
-    if (chain && node > 0) found = {.parent = node - 1, .size = size - node};
+    if (chain && node > 0)
+        found = {.parent = node - 1, .parent_size = size - node + 1, .size = size - node};
     for (Rank root = chain ? node : 0; root != node;) {
         const Child child = tree.child_towards(found.size, node - root);
         found.parent = root;
+        found.parent_size = found.size;
         found.child_index = child.index;
         found.size = child.branch.size;
         root += child.branch.distance;

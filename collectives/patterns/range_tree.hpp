@@ -81,6 +81,7 @@ struct LogP {
 struct TreeNode {
     Rank parent = -1;               ///< -1 at the root
     std::uint32_t child_index = 0;  ///< index among the parent's children
+    Rank parent_size = 0;           ///< nodes of the parent's subtree
     Rank size = 1;                  ///< nodes of its subtree, with itself
     std::vector<Branch> branches;
 };

@@ -111,7 +111,10 @@ class Formulas {
         double fan = 1;
         double levels = std::log2(size_);
         double descriptors = std::ceil(levels);
-        if (tree != nullptr && !tree->nested.empty() && tree->nested.front().name == "kary") {
+        const std::string name =
+            tree == nullptr || tree->nested.empty() ? "binomial" : tree->nested.front().name;
+        if (name != "binomial" && name != "kary") return std::nullopt;
+        if (name == "kary") {
             const auto k = collectives::number_parameter(
                 tree->nested.front(), "k", {.fallback = 2, .least = 2, .most = size_});
             if (!k) return std::nullopt;

@@ -37,6 +37,7 @@ const Exchange kExchanges[] = {
     {"allreduce", "ring"},
     {"allreduce", "generalized:r=1"},
     {"allreduce", "reduce-broadcast"},
+    {"allgather", "gather-broadcast"},
     {"allgather", "bruck:k=3"},
     {"allgather", "ring"},
     {"allgather", "direct"},

@@ -87,7 +87,7 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
              {"binomial", "character 23: tree must be (binomial)"},
              {"(a2)", "character 24: tree must be (binomial)"},
              {"(oak)", "character 24: there is no tree 'oak'"},
-             {"(binomial:k=2)", "character 35: binomial has no parameters"},
+             {"(binomial:k=2)", "character 35: binomial has no parameter 'k'; it has none"},
              {"(kary:d=2)", "character 31: kary has no parameter 'd'"},
              {"(kary:k=0)", "character 31: k=0 is not in 1.."}}) {
         const auto program = generate("allreduce", *parse_spec("reduce-broadcast:tree=" + tree),

@@ -5,6 +5,7 @@
 // Method: the verifier's counts are compared with formulas; the LogP model is simulated; the steps
 // of programs are counted.
 #include <map>
+#include <numeric>
 #include <queue>
 
 #include "plan/schedule/step.hpp"
@@ -79,8 +80,6 @@ TEST(ReduceProof, RankOrderTakesAtMostOneMoreMessage) {
 
 TEST(ReduceBroadcast, EverySizeAndTreeIsRight) {
     for (const TreeRow& tree : trees()) {
-        const bool supported = tree.spec == "binomial" || tree.spec.starts_with("kary");
-        if (!supported) continue;
         const std::string spec = fmt::format("reduce-broadcast:tree=({})", tree.spec);
         expect_all("allreduce", spec, one_a_rank, [&](Count n, Count) {
             return Figures{2 * tree.depth(n), 2 * (n - 1), 2 * n * (n - 1), kOpen,
@@ -89,6 +88,43 @@ TEST(ReduceBroadcast, EverySizeAndTreeIsRight) {
         const auto verdict = prove("allreduce", spec, {.size = 31, .elements = 1});
         EXPECT_TRUE(verdict.ordered && verdict.bit_identical && verdict.synchronizing);
         EXPECT_LE(verdict.descriptors_max, tree.children_max(31) + 1);
+    }
+}
+
+/// Returns the sum of the depths of all ranks: the blocks of all messages of a gather.
+Count depths(const std::string& tree, Rank size) {
+    const auto programs =
+        generate_all("broadcast", *parse_spec(tree), {.size = size, .root = 0, .elements = 1});
+    std::vector<Count> depth(static_cast<std::size_t>(size), 0);
+    std::queue<Rank> next{{0}};
+    for (; !next.empty(); next.pop())
+        for (const plan::Step& step : programs[static_cast<std::size_t>(next.front())].steps) {
+            if (step.kind != plan::StepKind::put) continue;
+            depth[static_cast<std::size_t>(step.peer)] =
+                depth[static_cast<std::size_t>(next.front())] + 1;
+            next.push(step.peer);
+        }
+    return std::accumulate(depth.begin(), depth.end(), Count{0});
+}
+
+TEST(TreeProof, PersonalisedTreesSendEachBlockOverItsPath) {
+    for (const TreeRow& tree : trees()) {
+        const auto total = [&](Count n) { return depths(tree.spec, static_cast<Rank>(n)); };
+        const bool has_entry = tree.spec != "flat" && !tree.spec.starts_with("knomial");
+        for (const char* collective : {"gather", "scatter"}) {
+            if (!has_entry) continue;
+            expect_all(collective, tree.spec, one_a_rank, [&](Count n, Count) {
+                return Figures{tree.depth(n), n - 1, total(n), kOpen};
+            });
+            const auto verdict =
+                prove(collective, tree.spec, {.size = 31, .root = 5, .elements = 31});
+            EXPECT_LE(verdict.descriptors_max, collective[0] == 'g' ? 1 : tree.children_max(31));
+        }
+        expect_all(
+            "allgather", fmt::format("gather-broadcast:tree=({})", tree.spec), one_a_rank,
+            [&](Count n, Count) {
+                return Figures{2 * tree.depth(n), 2 * (n - 1), total(n) + n * (n - 1), kOpen};
+            });
     }
 }
 

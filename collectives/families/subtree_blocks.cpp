@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// subtree_blocks.cpp - gather, scatter and allgather along a tree: binomial, k-ary, chain, or
+// pipelined binary.
+//
+// Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
+//          exchanges them with its parent in one message. Larger subtrees are first. allgather:
+//          rank 0 gathers all blocks and sends them down the same tree (`gather-broadcast`).
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1.2 to 3.1.4 and
+//          3.3.
+// Rounds   The depth of the tree, for the allgather twice that; binomial: the largest number of
+//          bits set in a number below n. Messages: n - 1, for the allgather 2 (n - 1).
+// Bytes    In total, a block for each rank and each of its ancestors; binomial: a block for each
+//          bit set in the numbers below n. The allgather adds n (n - 1) blocks.
+// Memory   gather: slots for n - 1 blocks at the root. scatter: one slot for the largest subtree.
+//          Inner nodes have one scratch vector. With segments, two copies of each slot, and
+//          credits. allgather: slots for 2n - 1 blocks.
+// Good for Short blocks, any n and root. kary, chain: few descriptors on each rank. chain,
+//          pipelined-binary: the default is pieces of about 8 KiB for all blocks together.
+// Holds    Only the allgather is synchronizing. In a gather each child has its own number for data,
+//          and all children get credits by one number. In a scatter all children get data by one
+//          number, and each has its own number for credits. The allgather needs no credits: a child
+//          sends the next segment after the result of the previous one. Children are numbered from
+//          the last one on; in a binomial tree this number alone limits the size of a subtree.
+// Next     ../generate/named_trees.hpp for the trees.
+#include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
+#include "collectives/generate/named_trees.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// Steps of one rank. The index of a child is the number of its later siblings.
+class SubtreeBlocks {
+  public:
+    SubtreeBlocks(BlockWriter& writer, const patterns::RangeTree& tree,
+                  const GenerateRequest& request)
+        : writer_(writer),
+          own_{request.rank, request.size, std::max(request.root, 0)},
+          node_(patterns::find_node(tree, own_.size, own_.number())),
+          largest_(tree.branches(own_.size)),
+          block_(as_u32(request.rank)),
+          indices_(tree.children_max) {
+        std::ranges::reverse(largest_);
+        if (!is_root())
+            own_index_ =
+                as_u32(std::ssize(tree.branches(node_.parent_size))) - 1 - node_.child_index;
+    }
+
+    void gather() {
+        const std::uint32_t credit = indices_;
+        const auto kept = [&](Rank number, Rank count) {
+            return range(plan::Buffer::output, number, count);
+        };
+        const bool leaf = node_.branches.empty();
+        if (is_root() || !leaf) writer_->copy(kept(own_.number(), 1), own_input());
+        receive(kept, [&](Rank child) { writer_.give_credit(child, credit); });
+        if (!is_root()) {
+            writer_.await_credit(parent(), credit);
+            writer_->put(parent(), own_index_,
+                         leaf ? own_input() : kept(own_.number(), node_.size));
+        }
+        for (std::uint32_t index = 0; index < indices_; ++index)
+            writer_->reserve_capacity(index, largest(index));
+        writer_.reserve_credits(credit, 1);
+    }
+
+    void allgather() {
+        const std::uint32_t result = indices_;
+        const auto kept = [&](Rank number, Rank count) {
+            return writer_.wrapped(writer_.output(block_of(number), as_u32(count)));
+        };
+        const plan::Block all = writer_.output(0, as_u32(own_.size));
+        writer_->copy(kept(own_.number(), 1), own_input());
+        receive(kept, [](Rank) {});
+        if (!is_root()) {
+            writer_->put(parent(), own_index_, kept(own_.number(), node_.size));
+            writer_->wait(parent(), result, plan::kShared);
+            writer_->flush();
+            writer_->copy(all, writer_.slot(result, 0, as_u32(own_.size)));
+        }
+        for (const patterns::Branch& branch : node_.branches)
+            writer_->put(child_of(branch), result, all, plan::kShared);
+        if (own_.size == 1) return;
+        for (std::uint32_t index = 0; index < indices_; ++index)
+            writer_->reserve_capacity(index, largest(index));
+        writer_->reserve_capacity(result, as_u32(own_.size));
+    }
+
+    void scatter() {
+        constexpr std::uint32_t kData = 0;
+        constexpr std::uint32_t kCredit = 1;
+        const auto kept = [&](Rank number, Rank count) {
+            return range(plan::Buffer::input, number, count);
+        };
+        const std::vector<plan::Block> own_output{writer_.output(block_)};
+        if (!is_root()) {
+            const bool leaf = node_.size == 1;
+            writer_->wait(parent(), kData);
+            writer_->copy(leaf ? own_output : kept(own_.number(), node_.size),
+                          arrived(kData, own_.number(), node_.size));
+            writer_.give_credit(parent(), kCredit + own_index_);
+        }
+        if (is_root() || node_.size > 1) writer_->copy(own_output, kept(own_.number(), 1));
+        auto index = as_u32(std::ssize(node_.branches));
+        for (const patterns::Branch& branch : node_.branches) {
+            writer_.await_credit(child_of(branch), kCredit + --index);
+            writer_->put(child_of(branch), kData,
+                         kept(own_.number() + branch.distance, branch.size));
+        }
+        for (index = 0; index < indices_; ++index) writer_->reserve_capacity(kData, largest(index));
+        writer_.reserve_credits(kCredit, indices_);
+    }
+
+  private:
+    [[nodiscard]] bool is_root() const { return node_.parent < 0; }
+    [[nodiscard]] Rank parent() const { return own_.rank_of(node_.parent); }
+    [[nodiscard]] Rank child_of(const patterns::Branch& branch) const {
+        return own_.rank_of(own_.number() + branch.distance);
+    }
+    /// Returns the ranks of the largest subtree of a child with this index.
+    [[nodiscard]] std::uint32_t largest(std::uint32_t index) const {
+        return as_u32(largest_[index].size);
+    }
+    /// Copies the blocks of all children out of their slots to kept(number, count). Calls
+    /// emptied(child) after each.
+    template <class Kept, class Emptied>
+    void receive(Kept kept, Emptied emptied) {
+        auto index = as_u32(std::ssize(node_.branches));
+        for (const patterns::Branch& branch : node_.branches) {
+            const Rank number = own_.number() + branch.distance;
+            writer_->wait(child_of(branch), --index);
+            writer_->copy(kept(number, branch.size), arrived(index, number, branch.size));
+            emptied(child_of(branch));
+        }
+    }
+    [[nodiscard]] std::vector<plan::Block> own_input() const { return {writer_.input(block_)}; }
+    [[nodiscard]] std::uint32_t block_of(Rank number) const { return as_u32(own_.rank_of(number)); }
+    /// Returns the blocks of consecutive numbers, in the root's own buffer or in scratch.
+    [[nodiscard]] std::vector<plan::Block> range(plan::Buffer at_root, Rank number,
+                                                 Rank count) const {
+        const std::uint32_t first = block_of(number);
+        const auto blocks = as_u32(count);
+        if (!is_root()) return writer_.wrapped(writer_.scratch(0, first, blocks));
+        return writer_.wrapped(at_root == plan::Buffer::input ? writer_.input(first, blocks)
+                                                              : writer_.output(first, blocks));
+    }
+    /// Returns the blocks of consecutive numbers in a slot.
+    [[nodiscard]] std::vector<plan::Block> arrived(std::uint32_t slot, Rank number,
+                                                   Rank count) const {
+        return writer_.wrapped(writer_.slot(slot, block_of(number), as_u32(count)));
+    }
+
+    BlockWriter& writer_;
+    patterns::RelativeRank own_;
+    patterns::TreeNode node_;
+    std::vector<patterns::Branch> largest_;  ///< children of the root by index
+    std::uint32_t block_;                    ///< this rank's block
+    std::uint32_t indices_;                  ///< number of different indices of children
+    std::uint32_t own_index_ = 0;
+};
+
+Algorithm entry(std::string_view collective, std::string_view name) {
+    struct TreeEntry {
+        std::string_view name;
+        TreeOf tree;
+        std::string_view summary;
+        std::string_view source;
+        std::vector<Parameter> parameters;
+    };
+    static const TreeEntry kTrees[] = {
+        {"binomial",
+         binomial_tree,
+         "blocks of subtrees of doubling size in one message",
+         "Hoefler and Moor, section 3.1.3",
+         {{"segments", "1", kSegmentsHelp, "3"}}},
+        {"kary",
+         kary_tree,
+         "every rank passes on the blocks of k subtrees",
+         "Hoefler and Moor, section 3.1.2",
+         {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
+        {"chain",
+         chain_tree,
+         "each rank passes on the blocks of all later ranks, piece by piece",
+         "Hoefler and Moor, section 3.1.4",
+         {{"segments", "by size", kSegmentsHelp, "2,5"}}},
+        {"pipelined-binary",
+         binary_tree,
+         "blocks of subtrees along a binary tree, piece by piece",
+         "Hoefler and Moor, section 3.1.4",
+         {{"segments", "by size", kSegmentsHelp, "2,5"}}},
+    };
+    const TreeEntry& found = *std::ranges::find(kTrees, name, &TreeEntry::name);
+    const BlockCall call{.collective = collective,
+                         .in_pieces = found.parameters.front().fallback == "by size",
+                         .one_stage = true};
+    return {.collective = collective,
+            .name = found.name,
+            .summary = found.summary,
+            .source = found.source,
+            .parameters = found.parameters,
+            .properties = {.ordered = true, .bit_identical = true},
+            .generate = [=, named = found.tree](const AlgorithmSpec& spec,
+                                                const GenerateRequest& request) {
+                const auto tree = named(spec, request.size);
+                if (!tree) return base::Result<plan::Program>(tree.failure());
+                return program_by_blocks(
+                    call, spec, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
+                        SubtreeBlocks blocks(writer, *tree, cut);
+                        call.collective == "gather" ? blocks.gather() : blocks.scatter();
+                    });
+            }};
+}
+
+base::Result<plan::Program> generate_gather_broadcast(const AlgorithmSpec& spec,
+                                                      const GenerateRequest& request) {
+    const Tree tree = tree_parameter(spec, request.size);
+    if (!tree) return tree.failure();
+    return program_by_blocks({.collective = "allgather", .depth = 1, .synchronizing = true}, spec,
+                             request, [&](BlockWriter& writer, const GenerateRequest& cut) {
+                                 SubtreeBlocks(writer, *tree, cut).allgather();
+                             });
+}
+
+}  // namespace
+
+Algorithm gather_tree(std::string_view name) {
+    return entry("gather", name);
+}
+Algorithm scatter_tree(std::string_view name) {
+    return entry("scatter", name);
+}
+Algorithm allgather_gather_broadcast() {
+    return {.collective = "allgather",
+            .name = "gather-broadcast",
+            .summary = "blocks go up a tree, all of them come down",
+            .source = "Hoefler and Moor, section 3.3",
+            .parameters = {kTreeParameter, {"segments", "1", kSegmentsHelp, "3"}},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .generate = &generate_gather_broadcast};
+}
+
+}  // namespace weft::collectives
