@@ -29,13 +29,16 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm allreduce_binary_blocks();
 [[nodiscard]] Algorithm allreduce_butterfly();
+[[nodiscard]] Algorithm allreduce_chain();
 [[nodiscard]] Algorithm allreduce_double_tree();
+[[nodiscard]] Algorithm allreduce_dual_root();
 [[nodiscard]] Algorithm allreduce_elimination();
 [[nodiscard]] Algorithm allreduce_generalized();
 [[nodiscard]] Algorithm allreduce_halving_doubling();
 [[nodiscard]] Algorithm allreduce_multi_object_large();
 [[nodiscard]] Algorithm allreduce_multi_object_small();
 [[nodiscard]] Algorithm allreduce_multiplying();
+[[nodiscard]] Algorithm allreduce_pipelined_binary();
 [[nodiscard]] Algorithm allreduce_recursive_doubling();
 [[nodiscard]] Algorithm allreduce_reduce_broadcast();
 [[nodiscard]] Algorithm allreduce_ring();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree.hpp - steps of one rank in a broadcast along a tree.
+// tree.hpp - steps of one rank in a broadcast or a pipelined reduction along a tree.
 //
 // Idea     Wait for the parent's put, copy the data out of the slot, and put it to the
 //          children. With segments these steps are a loop: children forward one segment while
@@ -42,6 +42,26 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
         writer.give_credit(place.parent, data.first_credit + place.child_index);
     }
     send_down(writer, place, data);
+}
+
+/// Combines the own value and the children's partial results into the target. Children, in rank
+/// order, put to the numbers from 0 on; the next number is that of the parent's credit.
+inline void combine_up(BlockWriter& writer, const patterns::TreePlace& place,
+                       const plan::Block& target) {
+    std::vector<plan::Block> operands{writer.input(0)};
+    for (const Rank child : place.children) {
+        const auto number = as_u32(std::ssize(operands) - 1);
+        writer->wait(child, number);
+        operands.push_back(writer.slot(number, 0));
+    }
+    writer.combine(target, operands);
+    for (const Rank child : place.children) writer.give_credit(child, place.children_max);
+}
+/// Puts a partial result to the parent.
+inline void send_up(BlockWriter& writer, const patterns::TreePlace& place,
+                    const plan::Block& value) {
+    writer.await_credit(place.parent, place.children_max);
+    writer->put(place.parent, place.child_index, value);
 }
 
 /// As write_tree(), for a single block that is delivered directly into buffers.

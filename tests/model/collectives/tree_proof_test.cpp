@@ -128,6 +128,29 @@ TEST(TreeProof, PersonalisedTreesSendEachBlockOverItsPath) {
     }
 }
 
+TEST(TreeProof, PipelinedAllreducesGoUpAndDownTheirTrees) {
+    const auto expect = [](const std::string& spec, auto rounds_of) {
+        expect_all("allreduce", spec, one_a_rank, [&](Count n, Count) {
+            const Count to_itself = spec == "dual-root" ? 2 * one_if(n > 1) : 0;
+            return Figures{rounds_of(n), 2 * (n - 1), 2 * n * (n - 1), kOpen, kOpen, to_itself};
+        });
+        for (const Rank size : {2, 3, 9, 16, 31})
+            for (const Count segments : {3U, 7U, 20U}) {
+                const auto n = static_cast<Count>(size);
+                const auto verdict =
+                    prove("allreduce", fmt::format("{}:segments={}", spec, segments),
+                          {.size = size, .elements = 40, .ordered = true});
+                ASSERT_TRUE(verdict.valid && verdict.ordered && verdict.bit_identical)
+                    << spec << ' ' << size << verdict.error;
+                EXPECT_EQ(verdict.messages, 2 * segments * (n - 1));
+                EXPECT_LE(verdict.descriptors_max, 10U);
+            }
+    };
+    expect("chain", [](Count n) { return 2 * (n - 1); });
+    expect("pipelined-binary", [](Count n) { return 2 * kary_levels(2, n); });
+    expect("dual-root", [](Count n) { return n == 1 ? 0 : 2 * kary_levels(2, (n + 1) / 2) + 1; });
+}
+
 TEST(TreeProof, TheTwoHalvesTakeSeparateTrees) {
     const auto twice = [](Count n) { return 2 * n; };
     const auto messages = [](Count n) { return 2 * (n - 1); };
