@@ -22,6 +22,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm barrier_multiplying();
 [[nodiscard]] Algorithm barrier_tree();
 
+[[nodiscard]] Algorithm broadcast_bine();
 [[nodiscard]] Algorithm broadcast_circulant();
 [[nodiscard]] Algorithm broadcast_double_tree();
 [[nodiscard]] Algorithm broadcast_scatter_allgather();
@@ -42,8 +43,10 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_recursive_doubling();
 [[nodiscard]] Algorithm allreduce_reduce_broadcast();
 [[nodiscard]] Algorithm allreduce_ring();
+[[nodiscard]] Algorithm allreduce_swing();
 
 [[nodiscard]] Algorithm reduce_binary_blocks();
+[[nodiscard]] Algorithm reduce_bine();
 [[nodiscard]] Algorithm reduce_circulant();
 [[nodiscard]] Algorithm reduce_double_tree();
 [[nodiscard]] Algorithm reduce_flat();
@@ -64,6 +67,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allgather_multi_object_ring();
 [[nodiscard]] Algorithm allgather_recursive_doubling();
 [[nodiscard]] Algorithm allgather_ring();
+[[nodiscard]] Algorithm allgather_swing();
 
 [[nodiscard]] Algorithm alltoall_bruck();
 [[nodiscard]] Algorithm alltoall_direct();
@@ -72,6 +76,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_scatter_pairwise();
 [[nodiscard]] Algorithm reduce_scatter_recursive_halving();
 [[nodiscard]] Algorithm reduce_scatter_ring();
+[[nodiscard]] Algorithm reduce_scatter_swing();
 
 [[nodiscard]] Algorithm scan_linear();
 [[nodiscard]] Algorithm scan_mapped_linear();

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bine.cpp - trees (`bine`) and exchanges of blocks (`swing`) over distances 1, 1, 3, 5, 11, ..
+// instead of powers of two.
+//
+// Idea     In step s the partner of an even rank is (1 - (-2)^(s+1)) / 3 ranks ahead, that of an
+//          odd rank is as far behind. The steps from s on reach 2^(steps - s) ranks
+//          from any rank, each once.
+//            swing  In step s a rank sends the blocks of the ranks that its partner reaches in
+//                   later steps, and combines those that it reaches itself. Then the steps run in
+//                   reverse order and distribute the results.
+//            bine   From the last step to the first one, each rank that has the vector sends it to
+//                   its partner. reduce: the same messages in reverse.
+// Source   De Sensi et al., Swing: short-cutting rings for higher bandwidth allreduce; De Sensi et
+//          al., Bine trees.
+// Rounds   log2 n; swing allreduce: 2 log2 n. Messages: n in a round of a swing, n - 1 of a tree.
+// Bytes    swing: a rank sends n - 1 blocks, in an allreduce twice; it reduces n - 1 blocks. bine:
+//          as the binomial tree.
+// Memory   swing: slots for n - 1 blocks, in an allreduce twice; a scratch vector for a
+//          reduce_scatter. bine: one slot, or one for each child in a reduction; a scratch vector.
+// Good for Rings, tori and networks with few long links: partners are at 2/3 of the distance of a
+//          butterfly, and neighbors on both sides are used.
+// Holds    For powers of two. Swing is synchronizing. Each block is reduced once, so results are
+//          bit-identical, but not in rank order. The time to generate a program is O(n log n).
+// Next     generate/tree.hpp for the steps of trees; generate/range_exchange.hpp for the butterfly.
+#include <bit>
+
+#include "collectives/entries.hpp"
+#include "collectives/generate/tree.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+using plan::Block;
+
+std::uint32_t steps_of(Rank size) {
+    return as_u32(std::bit_width(as_u32(size)) - 1);
+}
+
+/// Returns the partner of a number in a step.
+Rank partner(Rank number, std::uint32_t step, Rank size) {
+    const std::int64_t power = (step % 2 == 0 ? -2 : 2) * (std::int64_t{1} << step);
+    const std::int64_t ahead = (1 - power) / 3;
+    const std::int64_t to = number % 2 == 0 ? number + ahead : number - ahead;
+    return static_cast<Rank>((to % size + size) % size);
+}
+
+/// Steps of one rank. `kept` returns the buffer for the sum of some blocks.
+class Swing {
+  public:
+    using Kept = std::function<Block(std::uint32_t first, std::uint32_t count)>;
+
+    Swing(BlockWriter& writer, const GenerateRequest& request, Kept kept)
+        : writer_(writer), rank_(request.rank), size_(request.size), kept_(std::move(kept)) {}
+
+    /// Reduces the blocks; the own one is finished in result(block).
+    void reduce_scatter(const Kept& result) {
+        const Kept input = [&](std::uint32_t first, std::uint32_t count) {
+            return writer_.input(first, count);
+        };
+        const std::uint32_t steps = steps_of(size_);
+        for (std::uint32_t step = 0; step < steps; ++step) {
+            const Kept& value = step == 0 ? input : kept_;
+            const Rank peer = partner(rank_, step, size_);
+            writer_->put(peer, step, blocks(peer, step + 1, value));
+            writer_->wait(peer, step);
+            std::vector<Block> operands = blocks(rank_, step + 1, value);
+            for (const Block& block : blocks(rank_, step + 1, slot(step)))
+                operands.push_back(block);
+            writer_->reduce_lists(blocks(rank_, step + 1, step + 1 == steps ? result : kept_),
+                                  operands);
+        }
+    }
+    /// Distributes finished blocks, with numbers from `first` on.
+    void allgather(std::uint32_t first) {
+        for (std::uint32_t step = steps_of(size_); step-- > 0;) {
+            const Rank peer = partner(rank_, step, size_);
+            writer_->put(peer, first + step, blocks(rank_, step + 1, kept_));
+            writer_->wait(peer, first + step);
+            writer_->copy(blocks(peer, step + 1, kept_),
+                          blocks(peer, step + 1, slot(first + step)));
+        }
+    }
+
+  private:
+    [[nodiscard]] Kept slot(std::uint32_t number) const {
+        return [this, number](std::uint32_t first, std::uint32_t count) {
+            return writer_.slot(number, first, count);
+        };
+    }
+    /// Returns the blocks of the ranks that `from` reaches in the steps from `step` on, as runs.
+    [[nodiscard]] std::vector<Block> blocks(Rank from, std::uint32_t step, const Kept& in) const {
+        std::vector<Rank> reached{from};
+        for (std::uint32_t later = steps_of(size_); later-- > step;)
+            for (std::size_t i = reached.size(); i-- > 0;)
+                reached.push_back(partner(reached[i], later, size_));
+        std::ranges::sort(reached);
+        std::vector<Block> runs;
+        for (std::size_t first = 0, next = 1; first < reached.size(); first = next++) {
+            while (next < reached.size() && reached[next] == reached[next - 1] + 1) ++next;
+            runs.push_back(in(as_u32(reached[first]), as_u32(next - first)));
+        }
+        return runs;
+    }
+
+    BlockWriter& writer_;
+    Rank rank_;
+    Rank size_;
+    Kept kept_;
+};
+
+void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
+    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
+    const Swing::Kept output = [&](auto first, auto count) { return writer.output(first, count); };
+    Swing swing(writer, request, output);
+    swing.reduce_scatter(output);
+    writer->flush();  // the next writes to the output replace sources of puts
+    swing.allgather(steps_of(request.size));
+}
+void write_allgather(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = as_u32(request.rank);
+    writer->copy(writer.output(own), writer.input(own));
+    Swing swing(writer, request,
+                [&](auto first, auto count) { return writer.output(first, count); });
+    swing.allgather(0);
+}
+void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
+    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
+    Swing swing(writer, request,
+                [&](auto first, auto count) { return writer.scratch(0, first, count); });
+    swing.reduce_scatter([&](auto first, auto count) { return writer.output(first, count); });
+}
+
+/// Returns the neighbors of a rank in the tree.
+patterns::TreePlace bine_place(patterns::RelativeRank own) {
+    const std::uint32_t steps = steps_of(own.size);
+    std::vector<std::uint32_t> received(static_cast<std::size_t>(own.size), steps);
+    std::vector<Rank> reached{0};
+    for (std::uint32_t step = steps; step-- > 0;)
+        for (std::size_t i = reached.size(); i-- > 0;) {
+            reached.push_back(partner(reached[i], step, own.size));
+            received[static_cast<std::size_t>(reached.back())] = step;
+        }
+    const Rank number = own.number();
+    const std::uint32_t from = received[static_cast<std::size_t>(number)];
+    patterns::TreePlace place{.children_max = steps};
+    if (number != 0) {
+        const Rank parent = partner(number, from, own.size);
+        place.parent = own.rank_of(parent);
+        place.child_index = received[static_cast<std::size_t>(parent)] - 1 - from;
+    }
+    for (std::uint32_t step = from; step-- > 0;)
+        place.children.push_back(own.rank_of(partner(number, step, own.size)));
+    return place;
+}
+
+void write_broadcast(BlockWriter& writer, const GenerateRequest& request) {
+    const auto place = bine_place({request.rank, request.size, request.root});
+    write_tree(writer, place, {});
+    if (request.size == 1) return;
+    writer->reserve_capacity(0, 1);
+    writer.reserve_credits(1, place.children_max);
+}
+void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
+    const auto place = bine_place({request.rank, request.size, request.root});
+    if (place.parent == plan::kNoRank) {
+        combine_up(writer, place, writer.output(0));
+    } else if (place.children.empty()) {
+        send_up(writer, place, writer.input(0));
+    } else {
+        combine_up(writer, place, writer.scratch(0, 0));
+        send_up(writer, place, writer.scratch(0, 0));
+    }
+    writer->reserve_capacities(0, place.children_max, 1);
+    writer.reserve_credits(place.children_max, request.size > 1 ? 1 : 0);
+}
+
+Algorithm entry(BlockCall call, std::string_view name, std::string_view summary,
+                void (*write)(BlockWriter&, const GenerateRequest&)) {
+    const Collective collective = find_collective(call.collective)->collective;
+    return {.collective = call.collective,
+            .name = name,
+            .summary = summary,
+            .source = name == "swing" ? "De Sensi et al., Swing" : "De Sensi et al., Bine trees",
+            .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+            .properties = {.ordered = collective == Collective::broadcast ||
+                                      collective == Collective::allgather,
+                           .bit_identical = true,
+                           .synchronizing = call.synchronizing,
+                           .power_of_two = true},
+            .generate = by_blocks(call, write)};
+}
+
+}  // namespace
+
+Algorithm broadcast_bine() {
+    return entry({.collective = "broadcast", .blocks = 1, .one_stage = true}, "bine",
+                 "along a tree over distances 1, 1, 3, 5, 11, ..", write_broadcast);
+}
+Algorithm reduce_bine() {
+    return entry({.collective = "reduce", .blocks = 1, .one_stage = true}, "bine",
+                 "along a tree over distances 1, 1, 3, 5, 11, ..", write_reduce);
+}
+Algorithm allreduce_swing() {
+    return entry({.collective = "allreduce", .synchronizing = true}, "swing",
+                 "blocks are reduced and distributed over distances 1, 1, 3, 5, 11, ..",
+                 write_allreduce);
+}
+Algorithm allgather_swing() {
+    return entry({.collective = "allgather", .synchronizing = true}, "swing",
+                 "blocks are exchanged over distances 1, 1, 3, 5, 11, ..", write_allgather);
+}
+Algorithm reduce_scatter_swing() {
+    return entry({.collective = "reduce_scatter", .synchronizing = true}, "swing",
+                 "blocks are reduced over distances 1, 1, 3, 5, 11, ..", write_reduce_scatter);
+}
+
+}  // namespace weft::collectives
