@@ -30,6 +30,7 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm allreduce_binary_blocks();
 [[nodiscard]] Algorithm allreduce_butterfly();
+[[nodiscard]] Algorithm allreduce_census();
 [[nodiscard]] Algorithm allreduce_chain();
 [[nodiscard]] Algorithm allreduce_double_tree();
 [[nodiscard]] Algorithm allreduce_dual_root();

@@ -53,6 +53,7 @@ std::vector<Algorithm> list_algorithms() {
         allreduce_chain(),
         allreduce_pipelined_binary(),
         allreduce_dual_root(),
+        allreduce_census(),
         allreduce_swing(),
         in_place("allreduce"),
         hierarchical("allreduce"),

@@ -3,12 +3,9 @@
 // (`multi-object`), in which several ranks of each node use the network at the same time.
 //
 // Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then rounds of
-//          radix B combine the N nodes. Each node keeps two sums, a and b, which first are the
-//          node's sum. Invariant: the result of a node is its a plus the b of the n - 1 nodes
-//          before it, modulo N; at first n = N. In a round each port sends b to one node and
-//          receives the b of another one, and the ranks of a node exchange the received data. All
-//          of it is added to b and a part of it to a, so that the invariant holds for
-//          c = ceil(n/B) in place of n. The sum a is the result when n = 1. Long vectors are not
+//          radix B combine the N nodes, as in generate/census.hpp. In a round each port sends the
+//          node's partial sum to one node and receives the sum of another one, and the ranks of a
+//          node exchange the received data. Long vectors are not
 //          put to local peers: the owner exposes its input, or the slot with data from another
 //          node, and local peers reduce from there. With node=binomial, a binomial tree of puts
 //          computes the node's sum, and its root shares it. The barrier has signals in place of the
@@ -29,10 +26,8 @@
 //          order of nodes: in rank order, if nodes hold consecutive ranks. In a pipeline, piece
 //          p + 2 reuses the slots of piece p. A rank starts it after piece p + 1, so all ranks have
 //          entered piece p + 1 and need those slots no more.
-// Next     ../generate/node_position.hpp for ports; ../transfer.hpp.
-#include <algorithm>
-
 #include "collectives/entries.hpp"
+#include "collectives/generate/census.hpp"
 #include "collectives/generate/node_position.hpp"
 #include "collectives/notation/cursor.hpp"
 #include "plan/schedule/splice.hpp"
@@ -40,34 +35,6 @@
 namespace weft::collectives {
 
 namespace {
-
-/// One round over the network.
-struct Round {
-    Rank terms_of_a = 1;  ///< terms of the new a: the old a and data of terms_of_a - 1 ports
-    bool last = false;    ///< after it a is the result, so b is not computed
-    std::vector<Rank> distances;  ///< from sender to receiver in nodes, by port; others are idle
-
-    /// Returns the number of ports that are not idle.
-    [[nodiscard]] Rank active() const { return static_cast<Rank>(distances.size()); }
-    /// Returns true if sum a includes the data that `port` receives.
-    [[nodiscard]] bool adds_to_a(Rank port) const { return port + 1 < terms_of_a; }
-};
-
-/// Returns the rounds that combine `nodes` nodes. Each round replaces n by `next`, see the head.
-std::vector<Round> census(Rank nodes, Rank radix) {
-    std::vector<Round> rounds;
-    for (Rank n = nodes; n > 1;) {
-        const Rank next = (n - 1) / radix + 1;
-        Round round{.terms_of_a = n - (next - 1) * radix, .last = next == 1};
-        const Rank terms = round.terms_of_a;
-        for (Rank j = 1; j < (round.last ? terms : radix); ++j)
-            round.distances.push_back(j < terms ? j * next
-                                                : terms * next + (j - terms) * (next - 1) - 1);
-        rounds.push_back(round);
-        n = next;
-    }
-    return rounds;
-}
 
 class Exchange {
   public:
@@ -79,20 +46,22 @@ class Exchange {
           transfer_(transfer),
           binomial_(binomial),
           inputs_(writer.builder(), here_, binomial ? LocalTransfer::put : transfer, first_done),
-          slots_(writer.builder(), here_, transfer, first_done + as_u32(here_.layout.most())) {}
+          slots_(writer.builder(), here_, transfer, first_done + as_u32(here_.layout.most())),
+          sums_(writer, writer.input(0)) {}
 
-    void write(const std::vector<Round>& rounds) {
+    void write(const std::vector<CensusRound>& rounds) {
         if (binomial_)
             up_the_tree();
         else
             on_node();
         auto number = as_u32(here_.layout.most());
-        for (const Round& round : rounds) {
+        for (const CensusRound& round : rounds) {
             exchange(round, number);
             combine(round, number, rounds.size() == 1);
             number += 1 + as_u32(here_.ports);
         }
-        if (a_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), a_);
+        const plan::Block& result = sums_.result();
+        if (result.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), result);
         if (transfer_ == LocalTransfer::put) return;
         slots_.signal_done();
         slots_.await_done();
@@ -101,48 +70,47 @@ class Exchange {
   private:
     /// Combines the inputs of the node's ranks.
     void on_node() {
-        a_ = b_ = writer_.input(0);
+        const plan::Block own = writer_.input(0);
         if (here_.count == 1) return;
-        inputs_.share(as_u32(here_.local), a_);
+        inputs_.share(as_u32(here_.local), own);
         std::vector<plan::Block> operands;
         for (Rank peer = 0; peer < here_.count; ++peer) {
             const auto number = as_u32(peer);
-            operands.push_back(peer == here_.local ? a_ : local_block(peer, number));
+            operands.push_back(peer == here_.local ? own : local_block(peer, number));
             if (peer != here_.local) inputs_.wait(here_.node_rank(peer), number);
         }
         writer_->flush();
-        if (transfer_ == LocalTransfer::put) {
-            a_ = b_ = writer_.output(0);
-            return writer_->reduce(a_, operands);
-        }
-        a_ = b_ = writer_.scratch(1, 0);
-        writer_->reduce(a_, operands);
+        const bool puts = transfer_ == LocalTransfer::put;
+        const plan::Block sum = puts ? writer_.output(0) : writer_.scratch(1, 0);
+        writer_->reduce(sum, operands);
+        sums_.start_from(sum);
+        if (puts) return;
         inputs_.signal_done();
         inputs_.await_done();
     }
 
     /// Combines the inputs of the node's ranks in a binomial tree, whose root shares the sum.
     void up_the_tree() {
-        a_ = b_ = writer_.input(0);
+        plan::Block sum = writer_.input(0);
         if (here_.count == 1) return;
         Rank step = 1;
         for (; step < here_.count && (here_.local & step) == 0; step *= 2) {
             const Rank child = here_.local + step;
             if (child >= here_.count) continue;
             writer_->wait(here_.node_rank(child), as_u32(child));
-            writer_->reduce(writer_.output(0), {a_, writer_.slot(as_u32(child), 0)});
-            a_ = writer_.output(0);
+            writer_->reduce(writer_.output(0), {sum, writer_.slot(as_u32(child), 0)});
+            sum = writer_.output(0);
         }
         if (here_.local == 0) {
-            inputs_.share(0, a_);
+            inputs_.share(0, sum);
             writer_->flush();
         } else {
-            writer_->put(here_.node_rank(here_.local - step), as_u32(here_.local), a_);
+            writer_->put(here_.node_rank(here_.local - step), as_u32(here_.local), sum);
             writer_->flush();
             inputs_.wait(here_.node_rank(0), 0);
             writer_->copy(writer_.output(0), writer_.slot(0, 0));
         }
-        a_ = b_ = writer_.output(0);
+        sums_.start_from(writer_.output(0));
     }
 
     /// Returns the data that a local peer has shared under `number`.
@@ -151,68 +119,37 @@ class Exchange {
     }
 
     /// Exchanges with other nodes, then on the node.
-    void exchange(const Round& round, std::uint32_t number) {
-        if (here_.local < round.active()) {
+    void exchange(const CensusRound& round, std::uint32_t number) {
+        if (here_.local < active(round)) {
             const Rank distance = round.distances[here_.local];
-            writer_->put(here_.partner(std::int64_t{here_.node} + distance), number, b_);
+            writer_->put(here_.partner(std::int64_t{here_.node} + distance), number, sums_.sent());
             writer_->wait(here_.partner(std::int64_t{here_.node} - distance), number);
             slots_.share(shared_number(number, here_.local), writer_.slot(number, 0));
         }
-        for (Rank port = 0; port < round.active(); ++port)
+        for (Rank port = 0; port < active(round); ++port)
             if (port != here_.local)
                 slots_.wait(here_.node_rank(port), shared_number(number, port));
         writer_->flush();
     }
 
     /// Adds the received data to the sums.
-    void combine(const Round& round, std::uint32_t number, bool is_only_round) {
+    void combine(const CensusRound& round, std::uint32_t number, bool is_only_round) {
         const auto received = [&](Rank port) {
             return port == here_.local ? writer_.slot(number, 0)
                                        : local_block(port, shared_number(number, port));
         };
-        std::vector<plan::Block> for_a;
-        std::vector<plan::Block> for_b;
-        for (Rank port = 0; port < round.active(); ++port) {
-            for_b.push_back(received(port));
-            if (round.adds_to_a(port)) for_a.push_back(received(port));
-        }
-        if (is_only_round) {
-            in_node_order(round, for_a);
-            return;
-        }
-        const bool differ = !(a_ == b_);
-        for_a.insert(for_a.begin(), a_);
-        for_b.insert(for_b.begin(), b_);
-        if (!round.last && (differ || for_a.size() < for_b.size())) {
-            b_ = writer_.scratch(0, 0);
-            writer_->reduce(b_, for_b);
-            a_ = add(for_a);
-        } else {
-            a_ = add(for_a);
-            if (!differ) b_ = a_;
-        }
+        std::vector<plan::Block> blocks;
+        for (Rank port = 0; port < active(round); ++port) blocks.push_back(received(port));
+        if (is_only_round)
+            sums_.add_in_order(round, blocks, here_.node, here_.nodes);
+        else
+            sums_.add(round, blocks);
     }
 
-    /// Adds operands into the output. A single operand is returned unchanged.
-    plan::Block add(const std::vector<plan::Block>& operands) {
-        if (operands.size() == 1) return operands.front();
-        writer_->reduce(writer_.output(0), operands);
-        return writer_.output(0);
+    /// Returns the number of ports that are not idle.
+    [[nodiscard]] static Rank active(const CensusRound& round) {
+        return static_cast<Rank>(round.distances.size());
     }
-
-    /// Combines the data of all nodes, in the order of nodes, if there is only one round.
-    void in_node_order(const Round& round, const std::vector<plan::Block>& received) {
-        std::vector<std::pair<Rank, plan::Block>> nodes{{here_.node, a_}};
-        for (std::size_t port = 0; port < received.size(); ++port) {
-            const Rank from = (here_.node - round.distances[port] + here_.nodes) % here_.nodes;
-            nodes.emplace_back(from, received[port]);
-        }
-        std::ranges::sort(nodes, {}, &std::pair<Rank, plan::Block>::first);
-        std::vector<plan::Block> operands;
-        for (const auto& [node, block] : nodes) operands.push_back(block);
-        a_ = add(operands);
-    }
-
     /// Returns the number by which a port shares its data of the round that uses `number`.
     [[nodiscard]] static std::uint32_t shared_number(std::uint32_t number, Rank port) {
         return number + 1 + as_u32(port);
@@ -224,8 +161,7 @@ class Exchange {
     bool binomial_;
     LocalPeers inputs_;  ///< shares inputs
     LocalPeers slots_;   ///< shares data from other nodes
-    plan::Block a_;      ///< buffer of sum a
-    plan::Block b_;      ///< buffer of sum b; equal to a_ while the sums are equal
+    CensusSums sums_;    ///< sums of the node
 };
 
 base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
@@ -243,7 +179,7 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
     const bool binomial = node != nullptr && node->value == "binomial";
     if (node != nullptr && !binomial && node->value != "direct")
         return fail_at(node->position, "node is '{}', expected direct or binomial", node->value);
-    const std::vector<Round> rounds = census(layout.nodes(), radix);
+    const std::vector<CensusRound> rounds = census_rounds(layout.nodes(), radix);
     const auto transfer = local_transfer(spec, request.elements * request.element_bytes);
     if (!transfer) return transfer.failure();
     const auto largest_node = as_u32(layout.most());

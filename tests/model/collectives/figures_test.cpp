@@ -175,6 +175,31 @@ TEST(ReduceCounts, ARingSendsOneBufferFromEachRank) {
     });
 }
 
+TEST(AllreduceCounts, ACensusTakesTheLeastRounds) {
+    for (const Count k : {2U, 3U, 4U, 5U, 16U}) {
+        const auto spec = *parse_spec(fmt::format("census:k={}", k));
+        for (Rank size = 1; size <= 130; ++size) {
+            const auto n = static_cast<Count>(size);
+            const auto verdict = prove("allreduce", spec, {.size = size, .elements = 1});
+            const Count rounds = rounds_in_base(k, n);
+            Count power = 1;
+            while (power < n) power *= k;
+            const std::string call = fmt::format("k={} on {} ranks", k, size);
+            expect_figures(verdict,
+                           {.rounds = rounds,
+                            .messages = power == n ? n * (k - 1) * rounds : kOpen,
+                            .total = verdict.messages,
+                            .sent_max = verdict.messages / n,
+                            .reduced_max = kOpen},
+                           call);
+            EXPECT_LE(verdict.messages, n * (k - 1) * rounds) << call;
+            EXPECT_TRUE(verdict.synchronizing) << call;
+            EXPECT_TRUE((verdict.ordered && verdict.bit_identical) || n > k) << call;
+        }
+    }
+    EXPECT_FALSE(prove("allreduce", "census:k=3", {.size = 7, .elements = 1}).bit_identical);
+}
+
 /// Returns the number of elements that rank `number` sends in a gather of m elements to rank `top`:
 /// m divided by 2^(1 + the highest bit in which both numbers differ).
 Count gathered(Count m, Count number, Count top) {

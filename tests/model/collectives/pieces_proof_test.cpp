@@ -37,6 +37,7 @@ const Exchange kExchanges[] = {
     {"allreduce", "ring"},
     {"allreduce", "generalized:r=1"},
     {"allreduce", "reduce-broadcast"},
+    {"allreduce", "census:k=3"},
     {"allgather", "gather-broadcast"},
     {"allgather", "bruck:k=3"},
     {"allgather", "ring"},
@@ -165,7 +166,7 @@ TEST(PiecesProof, HalfTheCopiesOfSlotsAreRejected) {
         if (has_two) program.depth = program.window();
         return has_two;
     };
-    EXPECT_EQ(expect_rejected(change, "slot"), 47);
+    EXPECT_EQ(expect_rejected(change, "slot"), 49);
 }
 
 TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {
