@@ -28,6 +28,13 @@ bool is_pipeline(const Algorithm& algorithm) {
     return segments != nullptr && segments->fallback == "by size";
 }
 
+/// Returns true for allreduces whose latency is proportional to the number of ranks, and which
+/// take long to predict.
+bool only_for_small_teams(const Algorithm& algorithm) {
+    return algorithm.collective == "allreduce" &&
+           (algorithm.name == "chain" || algorithm.name == "pairwise-ring");
+}
+
 /// Returns the overhead of a message at both ends.
 std::int64_t message_of(const CandidateRequest& request) {
     return std::max<std::int64_t>(1, request.round - request.stage.latency);
@@ -94,6 +101,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
         if (algorithm.properties.direct && !request.direct) continue;
         if (algorithm.properties.two_trees && request.size <= 2) continue;
+        if (request.size > kBlocksMax && only_for_small_teams(algorithm)) continue;
         const bool needs_parameters = std::ranges::any_of(
             algorithm.parameters, &std::string_view::empty, &Parameter::fallback);
         if (!needs_parameters) add(algorithm.name);

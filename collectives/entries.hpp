@@ -40,6 +40,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_multi_object_large();
 [[nodiscard]] Algorithm allreduce_multi_object_small();
 [[nodiscard]] Algorithm allreduce_multiplying();
+[[nodiscard]] Algorithm allreduce_pairwise_ring();
 [[nodiscard]] Algorithm allreduce_pipelined_binary();
 [[nodiscard]] Algorithm allreduce_recursive_doubling();
 [[nodiscard]] Algorithm allreduce_reduce_broadcast();
@@ -52,6 +53,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_double_tree();
 [[nodiscard]] Algorithm reduce_flat();
 [[nodiscard]] Algorithm reduce_halving_doubling();
+[[nodiscard]] Algorithm reduce_pairwise_ring();
 [[nodiscard]] Algorithm reduce_ring();
 [[nodiscard]] Algorithm reduce_split_binary();
 

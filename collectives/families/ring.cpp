@@ -9,10 +9,13 @@
 //            allgather       the distribution
 //            allreduce       the reduction, then the distribution of the results
 //            reduce          the reduction, then every other rank puts its block to the root
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, here with
-//          messages to the next rank only. allreduce: also Kolmakov and Zhang's generalized
-//          algorithm, if it combines one block at a time. Allgather: Thakur, Rabenseifner and
-//          Gropp, Optimization of collective communication operations in MPICH, section 4.1.
+//          pairwise-ring: in step i of the reduction, every rank puts to rank + i the block for it,
+//          and receives its own one. Then it combines all parts of its block.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7
+//          (pairwise-ring); ring: with messages to the next rank only. allreduce ring: also
+//          Kolmakov and Zhang's generalized algorithm, if it combines one block at a time.
+//          allgather: Thakur, Rabenseifner and Gropp, Optimization of collective communication
+//          operations in MPICH, section 4.1.
 // Rounds   reduce_scatter, allgather: n - 1. Messages: n (n - 1). allreduce: 2 (n - 1).
 //          reduce: n. Messages: (n + 1)(n - 1).
 // Bytes    reduce_scatter, allgather: a rank sends n - 1 blocks. allreduce of m bytes: a rank sends
@@ -50,18 +53,38 @@ void reduce_around(BlockWriter& writer, const GenerateRequest& request, Kept kep
     }
 }
 
+/// Reduces this rank's block by puts over all distances, one after the other.
+template <class Kept>
+void reduce_by_pairs(BlockWriter& writer, const GenerateRequest& request, Kept kept) {
+    const auto [rank, size] = std::pair{request.rank, request.size};
+    const auto own = as_u32(rank);
+    for (Rank distance = 1; distance < size; ++distance) {
+        const Rank to = (rank + distance) % size;
+        writer->put(to, as_u32(distance - 1), writer.input(as_u32(to)));
+        writer->wait((rank + size - distance) % size, as_u32(distance - 1));
+    }
+    std::vector<plan::Block> operands;
+    for (Rank from = 0; from < size; ++from)
+        operands.push_back(from == rank
+                               ? writer.input(own)
+                               : writer.slot(as_u32((rank - from + size) % size - 1), own));
+    writer.combine(kept(own), operands);
+}
+
 void write_allgather(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     const auto own = as_u32(request.rank);
     writer->copy(writer.output(own), writer.input(own));
     pass_around(writer, {request.rank, request.size, 0}, 0, into);
 }
 
+template <bool kPairs>
 void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     const auto blocks = as_u32(request.size);
     // Only the reduction needs slots, so a bank can hold longer vectors.
     if (into == Delivery::direct) writer->reserve_capacities(0, blocks - 1, 1);
-    reduce_around(writer, request, [&](std::uint32_t kept) { return writer.output(kept); });
+    const auto output = [&](std::uint32_t block) { return writer.output(block); };
+    kPairs ? reduce_by_pairs(writer, request, output) : reduce_around(writer, request, output);
     writer->flush();  // the next writes to the output replace sources of puts
     pass_around(writer, {request.rank, request.size, 0}, blocks - 1, into);
 }
@@ -74,15 +97,16 @@ void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
     if (request.size == 1) writer->copy(writer.output(own), writer.input(own));
 }
 
+template <bool kPairs>
 void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
+    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     const auto own = as_u32(request.rank);
     const auto first_result = as_u32(request.size - 1);
     const bool is_root = request.rank == request.root;
     const auto kept = [&](std::uint32_t block) {
         return is_root ? writer.output(block) : writer.scratch(0, block);
     };
-    reduce_around(writer, request, kept);
-    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
+    kPairs ? reduce_by_pairs(writer, request, kept) : reduce_around(writer, request, kept);
     if (!is_root) writer->put(request.root, first_result + own, kept(own));
     if (is_root) writer->flush();  // the next writes to the output replace sources of puts
     for (Rank step = 1; step < request.size; ++step) {
@@ -95,6 +119,33 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
         writer->copy(writer.output(block), writer.slot(first_result + block, block));
     }
     writer->reserve_slots(2 * first_result + 1);
+}
+
+Algorithm allreduce(std::string_view name, std::string_view summary, std::string_view source,
+                    const Properties& properties,
+                    void (*write)(BlockWriter&, const GenerateRequest&, Delivery)) {
+    return {
+        .collective = "allreduce",
+        .name = name,
+        .summary = summary,
+        .source = source,
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = properties,
+        .generate =
+            by_blocks({.collective = "allreduce", .lane_depth = 1, .synchronizing = true}, write),
+    };
+}
+Algorithm reduce(std::string_view name, std::string_view summary, const Properties& properties,
+                 void (*write)(BlockWriter&, const GenerateRequest&)) {
+    return {
+        .collective = "reduce",
+        .name = name,
+        .summary = summary,
+        .source = "Rabenseifner, section 3.7",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = properties,
+        .generate = by_blocks({.collective = "reduce", .synchronizing = true}, write),
+    };
 }
 
 }  // namespace
@@ -114,28 +165,24 @@ Algorithm allgather_ring() {
 }
 
 Algorithm allreduce_ring() {
-    return {
-        .collective = "allreduce",
-        .name = "ring",
-        .summary = "blocks are reduced around a ring, then passed around it",
-        .source = "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
-        .properties = {.bit_identical = true, .synchronizing = true},
-        .generate = by_blocks({.collective = "allreduce", .lane_depth = 1, .synchronizing = true},
-                              write_allreduce),
-    };
+    return allreduce("ring", "blocks are reduced around a ring, then passed around it",
+                     "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
+                     {.bit_identical = true, .synchronizing = true}, write_allreduce<false>);
 }
-
+Algorithm allreduce_pairwise_ring() {
+    return allreduce("pairwise-ring", "blocks are put to their ranks, then passed around a ring",
+                     "Rabenseifner, section 3.7",
+                     {.ordered = true, .bit_identical = true, .synchronizing = true},
+                     write_allreduce<true>);
+}
 Algorithm reduce_ring() {
-    return {
-        .collective = "reduce",
-        .name = "ring",
-        .summary = "blocks are reduced around a ring, then put to the root",
-        .source = "Rabenseifner, section 3.7",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.bit_identical = true, .synchronizing = true},
-        .generate = by_blocks({.collective = "reduce", .synchronizing = true}, write_reduce),
-    };
+    return reduce("ring", "blocks are reduced around a ring, then put to the root",
+                  {.bit_identical = true, .synchronizing = true}, write_reduce<false>);
+}
+Algorithm reduce_pairwise_ring() {
+    return reduce("pairwise-ring", "blocks are put to their ranks, and the results to the root",
+                  {.ordered = true, .bit_identical = true, .synchronizing = true},
+                  write_reduce<true>);
 }
 
 Algorithm reduce_scatter_ring() {

@@ -163,16 +163,30 @@ TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
 }
 
 TEST(AllreduceCounts, ARingSendsToOneNeighbor) {
-    expect_all("allreduce", "ring", one_a_rank, [](Count n, Count) {
-        return Figures{2 * (n - 1), 2 * n * (n - 1), 2 * n * (n - 1), 2 * (n - 1), n - 1};
-    });
+    for (const char* spec : {"ring", "pairwise-ring"})
+        expect_all("allreduce", spec, one_a_rank, [](Count n, Count) {
+            return Figures{2 * (n - 1), 2 * n * (n - 1), 2 * n * (n - 1), 2 * (n - 1), n - 1};
+        });
 }
 
 TEST(ReduceCounts, ARingSendsOneBufferFromEachRank) {
-    expect_all("reduce", "ring", one_a_rank, [](Count n, Count) {
-        return Figures{n * one_if(n > 1), (n + 1) * (n - 1), (n + 1) * (n - 1), n * one_if(n > 1),
-                       n - 1};
-    });
+    for (const char* spec : {"ring", "pairwise-ring"})
+        expect_all("reduce", spec, one_a_rank, [](Count n, Count) {
+            return Figures{n * one_if(n > 1), (n + 1) * (n - 1), (n + 1) * (n - 1),
+                           n * one_if(n > 1), n - 1};
+        });
+}
+
+TEST(AllreduceCounts, PairwiseRingsKeepRankOrder) {
+    for (Rank size = 1; size <= 40; ++size)
+        for (const char* collective : {"allreduce", "reduce"}) {
+            const auto verdict = prove(collective, "pairwise-ring",
+                                       {.size = size,
+                                        .root = is_rooted(collective) ? size / 2 : plan::kNoRank,
+                                        .elements = static_cast<Count>(size) + 3,
+                                        .ordered = true});
+            EXPECT_TRUE(verdict.valid && verdict.ordered) << collective << size << verdict.error;
+        }
 }
 
 TEST(AllreduceCounts, ACensusTakesTheLeastRounds) {

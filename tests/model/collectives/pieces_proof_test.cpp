@@ -37,6 +37,7 @@ const Exchange kExchanges[] = {
     {"allreduce", "ring"},
     {"allreduce", "generalized:r=1"},
     {"allreduce", "reduce-broadcast"},
+    {"allreduce", "pairwise-ring"},
     {"allreduce", "census:k=3"},
     {"allgather", "gather-broadcast"},
     {"allgather", "bruck:k=3"},
