@@ -15,7 +15,7 @@
 #include "base/units.hpp"
 #include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
-#include "plan/verify/form.hpp"
+#include "plan/verify/verify.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {
