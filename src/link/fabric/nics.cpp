@@ -142,13 +142,13 @@ void choose_card(Found& found, const fi_info* list, const FabricOptions& options
                  std::span<const std::string> cards) {
     std::map<std::string, AcceptedOffer> offers = offers_by_card(list);
     const AcceptedOffer used{found.info.get(), found.grant};
-    const std::string_view name = found.info->domain_attr->name;
+    const std::string name = found.info->domain_attr->name;
     std::erase_if(offers, [&](const auto& each) {
         const fi_info& info = *each.second.offer;
-        if (each.first == name) return false;
         if (found.source.forced || !same_provider(*used.offer, info)) return true;
         return cards.empty() ? !serves_like(used, each.second) : !is_among(cards, info);
     });
+    offers[name] = used;  // with an address that the user gives, `list` may lack the card
     for (const auto& [card, offer] : offers)
         found.nics.push_back({.name = card, .bus = bus_of(*offer.offer)});
     assign_nics(found.nics, options.host);
@@ -157,16 +157,16 @@ void choose_card(Found& found, const fi_info* list, const FabricOptions& options
     std::ranges::stable_sort(nearest, {}, [](const Nic* nic) {
         return std::pair(!nic->chosen, static_cast<unsigned>(nic->distance));
     });
-    if (nearest.front()->name != name) {
-        const AcceptedOffer& offer = offers.at(nearest.front()->name);
-        found.info.reset(fi_dupinfo(offer.offer));
-        found.grant = offer.grant;
-        found.source = {};
-    }
-    for (std::size_t other = 1; other < nearest.size(); ++other)
-        if (const AcceptedOffer& offer = offers.at(nearest[other]->name);
-            offer.grant == found.grant)
+    const AcceptedOffer& chosen = offers.at(nearest.front()->name);
+    found.grant = chosen.grant;
+    for (const Nic* nic : nearest)
+        if (const AcceptedOffer& offer = offers.at(nic->name);
+            !nic->chosen && offer.grant == chosen.grant)
             found.other_cards.emplace_back(fi_dupinfo(offer.offer));
+    if (nearest.front()->name == name) return;
+    Info info(fi_dupinfo(chosen.offer));
+    found.info = std::move(info);  // `used` has the offer until here
+    found.source = {};
 }
 
 base::Result<void> check_cards(const fi_info* list, std::span<const std::string> cards,
