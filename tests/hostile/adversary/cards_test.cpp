@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: on a host with two network cards, each rank uses its nearest card, WEFT_CARDS selects
-// cards, and a card that cannot be opened is named.
+// cards, and a card that cannot be opened is named. The adversary ends programs that mix up cards
+// or leave a write with FI_MORE alone.
 // Method: the adversary offers two cards on the PCI buses of a recorded machine of two packages.
 // libfabric runs in child processes.
 #include <fmt/format.h>
@@ -36,12 +37,16 @@ link::FabricOptions rank_of_host(std::size_t position) {
     return options;
 }
 
+void use_adversary() {
+    ::setenv("FI_PROVIDER_PATH", ADVERSARY_FOLDER, 1);
+    ::setenv("ADVERSARY_PROFILE", ADVERSARY_PROFILES "/cxi.txt", 1);
+    ::setenv("HWLOC_XMLFILE", TWO_PACKAGES, 1);
+}
+
 /// Calls a function in a child process with the adversary as provider.
 std::string over_two_cards(const std::function<std::string()>& body) {
     return in_child([&] {
-        ::setenv("FI_PROVIDER_PATH", ADVERSARY_FOLDER, 1);
-        ::setenv("ADVERSARY_PROFILE", ADVERSARY_PROFILES "/cxi.txt", 1);
-        ::setenv("HWLOC_XMLFILE", TWO_PACKAGES, 1);
+        use_adversary();
         return body();
     });
 }
@@ -100,6 +105,55 @@ TEST(AdversaryCards, ACardThatCannotBeOpenedIsNamed) {
             << failure;
         EXPECT_NE(failure.find("fi_domain: "), std::string::npos) << failure;
     }
+}
+
+// --- violations ----------------------------------------------------------------------------------
+
+constexpr int kViolationStatus = 86;
+
+/// Opens an endpoint on the first card of this process.
+void open_endpoint(link::Endpoint& endpoint) {
+    use_adversary();
+    const auto found = link::discover(rank_of_host(0));
+    endpoint.binds_memory = true;
+    if (!found || !endpoint.open(*found->info, 1, 64)) std::exit(1);
+}
+
+void bind_addresses_of_another_card() {
+    link::Endpoint first;
+    open_endpoint(first);
+    const auto found = link::discover(rank_of_host(1));
+    link::Endpoint second;
+    if (!second.open(*found->info, 1, 64)) std::exit(1);
+    static_cast<void>(fi_ep_bind(first.handle.get(), &second.addresses->fid, 0));
+}
+
+void leave_a_write_with_more_alone() {
+    link::Endpoint endpoint;
+    open_endpoint(endpoint);
+    if (!endpoint.enable()) std::exit(1);
+    const auto name = endpoint.name();
+    fi_addr_t self = FI_ADDR_UNSPEC;
+    fi_av_insert(endpoint.addresses.get(), name->data(), 1, &self, 0, nullptr);
+    std::array<std::byte, 256> memory{};
+    const auto region = endpoint.register_memory(memory, FI_REMOTE_WRITE, 5);
+    const iovec source{memory.data(), 8};
+    const fi_rma_iov target{128, 8, 5};
+    const fi_msg_rma message{
+        .msg_iov = &source, .iov_count = 1, .addr = self, .rma_iov = &target, .rma_iov_count = 1};
+    while (fi_writemsg(endpoint.handle.get(), &message, FI_COMPLETION | FI_MORE) == -FI_EAGAIN)
+        continue;
+    fi_cq_data_entry entry;
+    for (int poll = 0; poll < 1000; ++poll)
+        static_cast<void>(fi_cq_read(endpoint.completions.get(), &entry, 1));
+}
+
+TEST(AdversaryCards, ViolationsAreCaught) {
+    EXPECT_EXIT(bind_addresses_of_another_card(), testing::ExitedWithCode(kViolationStatus),
+                "an object of domain cxi-adversary1 was bound to an endpoint of domain "
+                "cxi-adversary0");
+    EXPECT_EXIT(leave_a_write_with_more_alone(), testing::ExitedWithCode(kViolationStatus),
+                "FI_MORE was followed by 400 polls, and by no operation without it");
 }
 
 }  // namespace
