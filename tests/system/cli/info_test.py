@@ -12,7 +12,7 @@ from pathlib import Path
 from command import WEFT, weft
 
 PAGE = Path(__file__).parents[3] / "docs/guide/environment.md"
-FIELDS = ("versions job provider provider_reason providers granted notify completion banks mapping topology "
+FIELDS = ("versions job provider provider_reason providers cards granted notify completion banks mapping topology "
           "reduction environment unknown").split()
 
 
