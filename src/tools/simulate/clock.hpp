@@ -44,24 +44,27 @@ struct Clock {
 
     /// Returns the start of the next message.
     [[nodiscard]] Time next_send(const MessageModel& model) const {
-        return std::max(now, send_free - model.slack());
+        return std::max(now, model.free_messages == 1 ? send_free : send_free - model.slack());
     }
     /// Sends one message; returns the time of its arrival.
     Time send(const MessageModel& model, Time busy, Time latency) {
         const Time start = next_send(model);
         send_free = std::max(send_free, start) + model.gap;
-        now = start + busy + model.burst_time(++burst);
+        now = start + busy;
+        if ((model.pipeline | model.saturation) != 0) now += model.burst_time(++burst);
         const Time arrives = now + latency;
         if (model.blocking) now = arrives;
-        if (start >= flights_end) flights_begin = start;
-        flights_end = std::max(flights_end, arrives);
+        if (model.has_two_way()) {
+            if (start >= flights_end) flights_begin = start;
+            flights_end = std::max(flights_end, arrives);
+        }
         return arrives;
     }
     /// Receives one message; returns the time at which all of it has arrived. A waiting receiver
     /// takes its bytes as they arrive; a busy one starts when it becomes free.
     Time receive(const MessageModel& model, Arrival arrival) {
-        const Time free = std::max(now, receive_free - model.slack());
-        const Time start = std::max(free + arrival.work, arrival.time);
+        const Time free = model.free_messages == 1 ? receive_free : receive_free - model.slack();
+        const Time start = std::max(std::max(now, free) + arrival.work, arrival.time);
         receive_free = std::max(receive_free, start) + model.gap;
         now = start + model.receive;
         burst = 0;

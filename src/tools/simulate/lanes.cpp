@@ -33,9 +33,11 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
     WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);
     places_.resize(lanes);
     now_.resize(lanes);
-    const bool two_way = surroundings.model.has_two_way();
-    if (surroundings.model.gap > 0 || two_way) clocks_.resize(lanes);
-    if (two_way) crossings_.emplace(ranks_, keys_of(parts), false);
+    if (surroundings.model.gap > 0) free_.resize(lanes);
+    if (surroundings.model.has_two_way()) {
+        flights_.resize(lanes);
+        crossings_.emplace(ranks_, keys_of(parts), false);
+    }
     std::uint32_t index = 0;
     for (const ImagePart& part : parts) {
         if (part.lanes().empty()) continue;

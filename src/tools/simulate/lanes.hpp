@@ -16,6 +16,7 @@
 
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -126,13 +127,15 @@ class Lanes {
         return views_[part];
     }
     [[nodiscard]] Clock clock_of(std::uint32_t index) const {
-        Clock clock = clocks_.empty() ? Clock{} : clocks_[index];
-        clock.now = now_[index];
+        Clock clock{.now = now_[index]};
+        if (!free_.empty()) std::tie(clock.send_free, clock.receive_free) = free_[index];
+        if (!flights_.empty()) std::tie(clock.flights_begin, clock.flights_end) = flights_[index];
         return clock;
     }
     void set_clock(std::uint32_t index, const Clock& clock) {
         now_[index] = clock.now;
-        if (!clocks_.empty()) clocks_[index] = clock;
+        if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
+        if (!flights_.empty()) flights_[index] = {clock.flights_begin, clock.flights_end};
     }
     /// Executes the words of a piece before its reception.
     template <class Send>
@@ -174,7 +177,9 @@ class Lanes {
     std::vector<View> views_;
     std::vector<std::uint32_t> places_;  ///< by lane: twice the number of its piece, + kSent
     std::vector<Time> now_;
-    std::vector<Clock> clocks_;  ///< by lane; empty if `now_` is all that the model needs
+    std::vector<std::pair<Time, Time>>
+        free_;  ///< by lane: when it may send and receive; empty without gaps
+    std::vector<std::pair<Time, Time>> flights_;  ///< by lane; empty without two-way costs
     /// By lane: the missing key. A table of its own, because every delivery reads it.
     /// Empty before watch().
     std::vector<std::uint32_t> missing_;
