@@ -28,9 +28,8 @@
 //          bit-identical. Synchronizing: in a pipeline a slot is reused only after every rank has
 //          entered the piece before the last. A block has the same number on its whole path around
 //          the ring (kShared). Put numbers: one for each local rank (inputs), one for each node
-//          (parts to combine), one for each port (finished parts), one for each block, done
-//          signals. In place, a rank overwrites its input only after the port that combined it has
-//          exposed the result.
+//          (parts to combine), one for each block (finished data), done signals. In place, a rank
+//          overwrites its input only after the port that combined it has exposed the result.
 // Next     ../generate/node_position.hpp for ports; ../transfer.hpp; ../generate/blocks.hpp.
 #include <algorithm>
 
@@ -131,7 +130,7 @@ class NodeChunksAllreduce {
           node_(as_u32(here_.node)),
           ports_(as_u32(here_.ports)),
           most_(as_u32(here_.layout.most())),
-          first_block_(most_ + nodes_ + ports_),
+          first_block_(most_ + nodes_),
           first_done_(first_block_ + ports_ * nodes_),
           ring_(writer, here_, results, first_block_),
           peers_(writer.builder(), here_, results, first_done_) {}
@@ -230,13 +229,13 @@ class NodeChunksAllreduce {
         }
         if (nodes_ > 1) ring_.put_to_next_node(block, writer_.output(block));
         if (const Part* own = chunks_.part_of(node_, here_.local); own != nullptr)
-            peers_.share(part_number(here_.local), output(*own));
+            peers_.share(part_number(*own), output(*own));
     }
 
     /// Copies the finished part of the node's chunk that a port has shared.
     void take_part(Rank port) {
         const Part& part = *chunks_.part_of(node_, port);
-        const std::uint32_t number = part_number(port);
+        const std::uint32_t number = part_number(part);
         const Rank from = here_.node_rank(port);
         peers_.wait(from, number);
         writer_->copy(output(part),
@@ -258,15 +257,17 @@ class NodeChunksAllreduce {
 
     void reserve() {
         if (here_.layout.size() == 1) return;
-        const std::uint32_t part = chunks_.largest_part();
         std::uint32_t served = 0;
         for (Rank port = 0; port < here_.ports; ++port)
             served = std::max(served, chunks_.range_of(port).second);
         writer_->reserve_capacities(0, most_, most_ > 1 && !exposes_input_ ? served : 0);
-        writer_->reserve_capacities(most_, nodes_, nodes_ > 1 ? part : 0);
-        writer_->reserve_capacities(most_ + nodes_, ports_, most_ > 1 && !in_place_ ? part : 0);
+        writer_->reserve_capacities(most_, nodes_, nodes_ > 1 ? chunks_.largest_part() : 0);
         writer_->reserve_capacities(first_block_, ports_ * nodes_, nodes_ > 1 ? 1 : 0);
-        if (in_place_) writer_->reserve_slots(sent_signal() + 1);
+        if (most_ > 1 && !in_place_)
+            for (Rank port = 0; port < here_.ports; ++port)
+                for (const Part& part : chunks_.served_by(port))
+                    writer_->reserve_capacity(part_number(part), part.count);
+        if (in_place_) writer_->reserve_slots(sent_signal() + (ordered_lanes() ? 1 : 0));
     }
 
     [[nodiscard]] plan::Block output(const Part& part) const {
@@ -276,9 +277,10 @@ class NodeChunksAllreduce {
     [[nodiscard]] std::uint32_t node_before(std::uint32_t k) const {
         return (node_ + nodes_ - k) % nodes_;
     }
-    /// Returns the number under which a port shares its finished part.
-    [[nodiscard]] std::uint32_t part_number(Rank port) const {
-        return most_ + nodes_ + as_u32(port);
+    /// Returns the number under which a port shares its finished part: that of the last block in
+    /// the ring, which no rank of this node receives otherwise.
+    [[nodiscard]] std::uint32_t part_number(const Part& part) const {
+        return first_block_ + part.first + part.count - 1;
     }
     /// Returns true if the second lane replaces data that the first has put or copied.
     [[nodiscard]] bool ordered_lanes() const { return chunks_.largest_part() > 1; }
