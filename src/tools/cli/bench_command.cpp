@@ -100,7 +100,7 @@ base::Result<Timed> make_and_measure(Team world, const BenchPlan& plan, std::uin
                                      Arguments... arguments) {
     auto subject = make_subject<Subject>(world, bytes, arguments...);
     if (!subject) return subject.failure();
-    Timed timed{.bytes = bytes, .measurement = lab::measure(**subject, plan.measuring)};
+    Timed timed{.bytes = bytes, .measurement = lab::measure(**subject, plan.measuring_of(bytes))};
     if (plan.request.histogram) {
         const std::uint64_t calls = std::min(timed.measurement.iterations, kSingleCallsMax);
         timed.single_calls_us = lab::measure_singly(**subject, plan.measuring.loop, calls);
@@ -149,7 +149,7 @@ base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_
     timed->puts_per_call = static_cast<double>(puts);
     timed->measurement.iterations *= puts;
     lab::Summary& call = timed->measurement.call_us;
-    for (double* time : {&call.min, &call.median, &call.p99, &call.max})
+    for (double* time : {&call.min, &call.median, &call.p99, &call.max, &call.deviation})
         *time /= timed->puts_per_call;
     for (double& time : timed->single_calls_us) time /= timed->puts_per_call;
     return timed;
@@ -336,6 +336,10 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     add_option(*command, "--warmup", request->measuring.warmup,
                "untimed calls before the first timed one")
         .within(0, 1'000'000'000);
+    add_flag(*command, "--calls-by-size", request->calls_by_size,
+             "10 batches of 10000 calls up to 1 KiB, of 1000 up to 8 KiB, of 100 below 128 KiB, of "
+             "10 from there on, after as many untimed calls as in a batch; replaces --iterations, "
+             "--batches and --warmup");
     add_kinds_of_calls(*command, *request);
     add_flag(*command, "--osu", request->osu,
              "two columns, as the OSU micro-benchmarks print them");

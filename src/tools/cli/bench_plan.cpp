@@ -20,6 +20,7 @@ void refuse_given(const BenchRequest& request, std::string_view bench) {
     for (const auto& [given, name] : {std::pair{request.osu, "--osu"},
                                       {request.histogram, "--histogram"},
                                       {request.memcpy, "--memcpy"},
+                                      {request.calls_by_size, "--calls-by-size"},
                                       {!request.page.empty(), "--html"},
                                       {request.counts != "same", "--counts"},
                                       {request.delay_ns != 0, "--delay-ns"}})
@@ -126,6 +127,16 @@ base::Result<void> check_spec(const BenchPlan& plan, const std::string& given) {
     const auto algorithm = collectives::find_algorithm(plan.algorithms_of, *spec);
     if (!algorithm) return algorithm.failure();
     return {};
+}
+
+lab::MeasuringOptions BenchPlan::measuring_of(std::uint64_t size) const {
+    lab::MeasuringOptions options = measuring;
+    if (!request.calls_by_size) return options;
+    constexpr std::uint64_t kKiB = 1024;
+    options.batches = 10;
+    options.warmup = size <= kKiB ? 10'000 : size <= 8 * kKiB ? 1000 : size < 128 * kKiB ? 100 : 10;
+    options.iterations = options.batches * options.warmup;
+    return options;
 }
 
 BenchPlan plan_bench(const BenchRequest& request) {

@@ -37,6 +37,7 @@ struct BenchRequest {
     bool osu = false;
     bool histogram = false;
     bool memcpy = false;
+    bool calls_by_size = false;
     std::uint64_t pairs = 1;         ///< for puts: pairs that put at the same time
     std::optional<Rank> ranks;       ///< ranks of a job that the bench starts itself
     std::optional<Rank> nodes;       ///< virtual nodes of that job
@@ -60,6 +61,8 @@ struct BenchPlan {
     CallOptions call;
     lab::MeasuringOptions measuring;
 
+    /// Returns the options for calls of one size.
+    [[nodiscard]] lab::MeasuringOptions measuring_of(std::uint64_t size) const;
     [[nodiscard]] bool rooted() const { return traits != nullptr && traits->rooted(); }
     [[nodiscard]] bool reduces() const { return traits != nullptr && traits->reduces(); }
     /// Returns true if the call has only one algorithm, a direct exchange between its ranks.

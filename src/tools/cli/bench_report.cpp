@@ -79,6 +79,7 @@ std::vector<Column> columns_for(const BenchPlan& plan, std::size_t widest) {
                 us("min_us", "min_us"),
                 median,
                 us("p99_us", "p99_us"),
+                us("stddev_us", "stddev_us"),
                 {"puts/s", "rate_per_s", 14, 0},
                 gigabytes("GB/s", "bandwidth_bytes_per_s", 10),
                 verdict()};
@@ -92,6 +93,7 @@ std::vector<Column> columns_for(const BenchPlan& plan, std::size_t widest) {
         us("max_us", "rank_max_us"),
         median,
         us("p99_us", "p99_us"),
+        us("stddev_us", "stddev_us"),
         gigabytes("alg_GB/s", "algorithm_bandwidth_bytes_per_s", 9),
         gigabytes("bus_GB/s", "bus_bandwidth_bytes_per_s", 9),
         verdict(),
@@ -109,7 +111,8 @@ std::string title_of(const BenchPlan& plan, const Json& head) {
     if (plan.traits == nullptr)
         return title + ", " + counted(static_cast<Rank>(request.pairs), "pair");
     return title +
-           "\nmin, avg, max: of the ranks' mean times; median, p99: of batches of the slowest rank";
+           "\nmin, avg, max: of the ranks' mean times; median, p99, stddev: of batches of the "
+           "slowest rank";
 }
 
 }  // namespace
@@ -151,6 +154,7 @@ Json BenchReport::facts_of(const Timed& timed) const {
                {"median_us", call.median},
                {"p99_us", call.p99},
                {"max_us", call.max},
+               {"stddev_us", call.deviation},
                {"checked", timed.measurement.checked}};
     if (timed.puts_per_call == 0) {
         const lab::OverRanks& ranks = timed.measurement.ranks_us;

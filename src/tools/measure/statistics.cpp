@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "base/check.hpp"
@@ -30,6 +31,15 @@ double percentile_of_sorted(std::span<const double> samples, double percent) {
     return samples[rank < 1 ? 0 : static_cast<std::size_t>(rank) - 1];
 }
 
+double deviation_of(std::span<const double> samples) {
+    const auto count = static_cast<double>(samples.size());
+    if (count < 2) return 0;
+    const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
+    double squares = 0;
+    for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+    return std::sqrt(squares / (count - 1));
+}
+
 }  // namespace
 
 double median(std::span<const double> samples) {
@@ -46,7 +56,8 @@ Summary summarize(std::span<const double> samples) {
             .min = ascending.front(),
             .median = median_of_sorted(ascending),
             .p99 = percentile_of_sorted(ascending, 99),
-            .max = ascending.back()};
+            .max = ascending.back(),
+            .deviation = deviation_of(samples)};
 }
 
 std::vector<Bin> histogram(std::span<const double> samples) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// statistics.hpp - summary of samples: median, percentiles, extremes.
+// statistics.hpp - summary of samples: median, percentiles, extremes, standard deviation.
 //
 // Holds    Pure. The samples may be in any order. There must be at least one sample.
 // Next     docs/performance.md for the definition of a sample.
@@ -24,6 +24,7 @@ struct Summary {
     double median = 0;
     double p99 = 0;
     double max = 0;
+    double deviation = 0;  ///< standard deviation (divisor count - 1); 0 for one sample
 };
 [[nodiscard]] Summary summarize(std::span<const double> samples);
 

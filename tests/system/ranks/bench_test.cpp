@@ -58,8 +58,9 @@ Words with(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
-const Words kTimes{"algorithm", "bytes",   "iterations",  "min_us",      "median_us",  "p99_us",
-                   "max_us",    "checked", "rank_min_us", "rank_avg_us", "rank_max_us"};
+const Words kTimes{"algorithm", "bytes",       "iterations",  "min_us",
+                   "median_us", "p99_us",      "max_us",      "stddev_us",
+                   "checked",   "rank_min_us", "rank_avg_us", "rank_max_us"};
 
 class BenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
@@ -149,6 +150,17 @@ Json quick_object_of(const Words& ranks, const Words& words) {
         run_bench(ranks, with(words, {"--iterations", "2", "--warmup", "0", "--json"}));
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     return lab::read_json(outcome.output);
+}
+
+TEST(BenchSweepTest, TheNumberOfCallsFollowsTheSize) {
+    const Json object = quick_object_of(
+        {"-n", "2"}, {"broadcast", "--bytes", "8K,8200,131064,128K", "--calls-by-size"});
+    std::vector<int> calls;
+    for (const Json& row : object["results"]) {
+        calls.push_back(row["iterations"].get<int>());
+        EXPECT_GT(row["stddev_us"].get<double>(), 0);
+    }
+    EXPECT_EQ(calls, (std::vector<int>{10'000, 1000, 1000, 100}));
 }
 
 TEST(PutBenchTest, AllPairsAndDirectionsAreCounted) {

@@ -55,6 +55,9 @@ TEST(Statistics, TheSummaryOfAKnownSeriesIsRight) {
     EXPECT_DOUBLE_EQ(summary.median, 100.5);
     EXPECT_DOUBLE_EQ(summary.p99, 198);
     EXPECT_DOUBLE_EQ(summary.max, 200);
+    EXPECT_DOUBLE_EQ(summary.deviation, std::sqrt(200.0 * 201 / 12));
+    EXPECT_DOUBLE_EQ(summarize(std::vector{3.0}).deviation, 0);
+    EXPECT_DOUBLE_EQ(summarize(std::vector{1.0, 1.0, 4.0}).deviation, std::sqrt(3.0));
 }
 
 TEST(Statistics, AHistogramCountsEverySampleBetweenFixedBounds) {
