@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // pshmem.h - the routines of shmem.h under the names that profiling tools call.
 //
-// Idea     A tool defines shmem_x, which calls pshmem_x. The library has both names.
+// Idea     A tool defines a routine of shmem.h, such as shmem_quiet(), which records the call and
+//          calls pshmem_quiet(). The library defines each routine under both names.
 #ifndef WEFT_OPENSHMEM_PSHMEM_H
 #define WEFT_OPENSHMEM_PSHMEM_H
 

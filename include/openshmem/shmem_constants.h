@@ -39,7 +39,7 @@ typedef struct shmem_team_config {
 #define SHMEM_CTX_PRIVATE (1L << 1)
 #define SHMEM_CTX_NOSTORE (1L << 2)
 
-/// Hints of a session, which is a phase of communication on a context. They change nothing.
+/// Hints of a session, which is a phase of communication on a context. The library ignores them.
 typedef struct shmem_ctx_session_config {
     size_t total_ops;  ///< expected calls of transfers in the session; SIZE_MAX: unknown
 } shmem_ctx_session_config_t;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a collective call as a value.
 //
-// Team::run(), start() and prepare() take a Call of any collective. A call is in place if `in` and
-// `out` share memory. If one of them has a block for each member, the other one is this rank's
-// block in it: out = in + rank * count for a reduce_scatter.
+// Team::run(), start() and prepare() accept a Call of any collective. A call is in place if `in`
+// and `out` share memory: they are equal, or one is the address of this rank's block in the other.
+// For example, an in-place reduce_scatter has out = in + rank * count elements.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,9 @@ class WEFT_API UserOp {
     std::shared_ptr<const void> held_;  ///< the operation
 };
 
-/// Blocks of different sizes, one for each member in rank order: `counts` and start
-/// (`displacements`) of each, in elements. Without displacements the blocks are contiguous. The
-/// caller owns the arrays; run(), start() and prepare() read them only before they return.
+/// Blocks of different sizes, one for each member in rank order: size (`counts`) and start
+/// (`displacements`) of each block in elements. Without displacements the blocks are contiguous.
+/// The caller owns the arrays; run(), start() and prepare() read them only before they return.
 struct Blocks {
     std::span<const std::size_t> counts = {};
     std::span<const std::size_t> displacements = {};
@@ -91,7 +91,7 @@ struct Call {
     [[nodiscard]] static Call allgather(const void* in, void* out, std::size_t count, Type type) {
         return {Collective::allgather, in, out, count, type};
     }
-    /// in: a block of count elements for each member; out: a block from each, in rank order.
+    /// in: a block of count elements for each member; out: a block from each member, in rank order.
     [[nodiscard]] static Call alltoall(const void* in, void* out, std::size_t count, Type type) {
         return {Collective::alltoall, in, out, count, type};
     }
@@ -127,8 +127,8 @@ struct Call {
                                       Blocks out_blocks, Type type, Rank root) {
         return {Collective::gatherv, in, out, count, type, {}, root, {}, {}, out_blocks};
     }
-    /// Sends in_blocks.counts[r] elements of the root's in to out of rank r, which expects count.
-    /// Only the root's in and in_blocks are read.
+    /// Sends in_blocks.counts[r] elements of the root's in to out of rank r, which passes the same
+    /// number as count. Only the root's in and in_blocks are read.
     [[nodiscard]] static Call scatterv(const void* in, Blocks in_blocks, void* out,
                                        std::size_t count, Type type, Rank root) {
         return {Collective::scatterv, in, out, count, type, {}, root, {}, in_blocks};

@@ -15,7 +15,8 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/// Gives enumerations the type int in C++. So programs can pass unknown values, which are refused.
+/// In C++, gives enumerations the type int, so that weft can receive unknown values and refuse
+/// them.
 #ifdef __cplusplus
 #define WEFT_AS_INT : int
 extern "C" {
@@ -39,8 +40,8 @@ typedef enum weft_status WEFT_AS_INT {
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. The last types are pairs: structures of a value and an index, such as
-/// struct { double value; int index; }.
+/// Element types. WEFT_FLOAT_INT and later types are pairs: structures of a value and an index,
+/// such as struct { double value; int index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
     WEFT_INT16,
@@ -114,13 +115,13 @@ WEFT_API const char* weft_version(void);
 /// *out: the runtime, which weft_finalize() ends; unchanged on failure.
 WEFT_API weft_status weft_init(weft_runtime** out);
 
-/// Does what weft_init() does, for ranks that `bootstrap` connects instead of a launcher. If a rank
-/// cannot join, all ranks get a failure that names the reason. The job then continues without this
-/// library, whose resources are released. Signal handlers are not changed.
+/// Joins the job like weft_init(), but `bootstrap` connects the ranks instead of a launcher. If a
+/// rank cannot join, all ranks get an error that names the reason, and weft releases its resources;
+/// the program may continue without weft. Signal handlers are not changed.
 WEFT_API weft_status weft_init_with(const weft_bootstrap* bootstrap, weft_runtime** out);
 
 /// Leaves the job. Collective over the job: waits until all started calls are complete and all
-/// ranks have called it. Frees the runtime, its teams, requests and memory, whatever the status.
+/// ranks have called it. Frees the runtime, its teams, requests and memory, also on failure.
 WEFT_API weft_status weft_finalize(weft_runtime* runtime);
 
 /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
@@ -141,9 +142,10 @@ WEFT_API int weft_rank(const weft_team* team);
 /// Returns the number of members; -1 if the team is not usable. Not collective.
 WEFT_API int weft_size(const weft_team* team);
 
-/// Forms a team of each color's members, ordered by key, then by rank. color < 0: no team, *out is
-/// NULL. weft_team_free() ends the team. A rank can be in at most 32 teams. If a member of a new
-/// team has reached this limit, all members of `team` get WEFT_ERR_MEMORY and no team is made.
+/// Forms one team for each color, from the members that pass this color, ordered by key, then by
+/// rank. A member with color < 0 joins no team; its *out is NULL. weft_team_free() ends the team. A
+/// rank can be in at most 32 teams. If a member of a new team has reached this limit, all members
+/// of `team` get WEFT_ERR_MEMORY and no team is made.
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
 /// Forms a team of the members that share memory with this rank, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
@@ -156,33 +158,34 @@ WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, i
                                       void* arg, weft_team** out);
 /// Ends this rank's use of a team made by a split or weft_team_create(). Not collective; does not
 /// wait. Calls in flight continue, and their requests stay valid. The team counts towards the limit
-/// of 32 teams until all members have dropped it. Free memory of the team before.
+/// of 32 teams until all members have dropped it. Free the team's memory before the drop.
 WEFT_API weft_status weft_team_drop(weft_team* team);
-/// Ends a team made by a split, and frees its memory as weft_free() does. Collective over that
-/// team; its parent may have ended. No call of the team may be in flight. The world cannot be
-/// freed. A team that has failed, or fails during this call, is dropped as by weft_team_drop().
+/// Ends a team made by a split, and frees its memory as weft_free() does. Collective over this
+/// team; the team that was split may have ended before. No call of the team may be in flight. The
+/// world cannot be freed. A team that has failed, or fails during this call, is dropped as by
+/// weft_team_drop().
 WEFT_API weft_status weft_team_free(weft_team* team);
 
 // --- symmetric memory ----------------------------------------------------------------------------
 
 /// Allocates `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes, not
-/// cleared. All members request the same size, whatever they have allocated on other teams. Each
-/// call returns a distinct pointer, also for 0 bytes. *out: this rank's memory, valid until
-/// weft_free() or the end of the team or runtime.
+/// cleared. All members request the same size; their other allocations may differ. Each call
+/// returns a distinct pointer, also for 0 bytes. *out: this rank's memory, valid until weft_free()
+/// or the end of the team or runtime.
 WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
-/// Allocates with an alignment: a power of two, at most the size of the heap and 1 GiB.
+/// Allocates with an alignment in bytes: a power of two, at most 1 GiB and at most the heap's size.
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                         void** out);
 /// Frees memory that weft_alloc() returned on the same team; all members free the same memory.
-/// Blocks may be freed in any order. As shmem_free() of OpenSHMEM 1.5, it begins with a
+/// Blocks may be freed in any order. Like shmem_free() of OpenSHMEM 1.5, the call begins with a
 /// weft_quiet() of each member and returns when all members have entered. So no earlier put reaches
 /// memory of a later allocation. NULL is refused.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
-/// Translates `symmetric` (any address in memory of weft_alloc(), or in a name of weft_register())
-/// to member `peer`'s memory. Returns a pointer for loads and stores; NULL if this rank cannot load
-/// from that memory, or an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5,
-/// with ranks of the team.
+/// Translates `symmetric` (an address in memory of weft_alloc() or in the range of a name from
+/// weft_register()) to the same byte of member `peer`. Returns a pointer for loads and stores; NULL
+/// if this rank cannot load from the peer's memory, or an argument is not usable. Not collective.
+/// Like shmem_ptr() of OpenSHMEM 1.5, but `peer` is a rank of the team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
 // --- one-sided calls -----------------------------------------------------------------------------
@@ -190,7 +193,7 @@ WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 // These calls access the memory of one peer: another rank of the team or this rank itself. Memory
 // of the peer is named by this rank's address of the same symmetric memory (weft_alloc()); for
 // other memory see weft_register() in onesided.h. The calls are not collective, but the peer must
-// call into the library from time to time. Calls that OpenSHMEM 1.5 has, too, have its semantics.
+// call into the library from time to time. Calls that OpenSHMEM 1.5 also has behave as there.
 
 /// How weft_wait_until() compares the word with the value.
 typedef enum weft_compare WEFT_AS_INT {
@@ -215,8 +218,8 @@ WEFT_API weft_status weft_get(weft_team* team, void* dst, const void* src, size_
 WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                   int peer);
 
-/// Does a weft_put(). After its delivery, *signal at the peer is set to value, or value is added to
-/// it if add is not 0. A rank that sees the change also sees the data. bytes may be 0.
+/// Does a weft_put(). After its delivery, sets *signal at the peer to value if add is 0, else adds
+/// value to *signal. A rank that sees the changed signal also sees the data. bytes may be 0.
 WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
                                      uint64_t* signal, uint64_t value, int add, int peer);
 /// Starts a weft_put_signal(); returns at once: src belongs to the library until weft_quiet().
@@ -273,8 +276,8 @@ WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, siz
                                  weft_type type, weft_op op, int root);
 
 // The following calls move blocks, one for each member. With WEFT_IN_PLACE as `in` (in gather, at
-// the root only), `out` is the buffer of all blocks in rank order. It holds this rank's block at
-// its place; reduce_scatter writes the result to this place. In scatter, the root may pass
+// the root only), `out` is the buffer of all blocks in rank order. This rank's block is at index
+// weft_rank() of `out`, where reduce_scatter also writes the result. In scatter, the root may pass
 // WEFT_IN_PLACE as `out`: its block then stays in `in`.
 
 /// in: `count` elements. The root's out: weft_size() blocks of `count` elements, in rank order;
@@ -316,8 +319,9 @@ WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count,
                                   const size_t* counts, const size_t* displacements, weft_type type,
                                   int root);
 
-/// Sends `counts[r]` elements, at `displacements[r]` of the root's in, to out of rank r, which
-/// expects `count`. Only the root's in, counts and displacements are read.
+/// Sends `counts[r]` elements, at `displacements[r]` of the root's in, to out of rank r. Rank r
+/// passes the number that it expects as `count`. Only the root's in, counts and displacements are
+/// read.
 WEFT_API weft_status weft_scatterv(weft_team* team, const void* in, const size_t* counts,
                                    const size_t* displacements, void* out, size_t count,
                                    weft_type type, int root);
@@ -329,8 +333,8 @@ WEFT_API weft_status weft_allgatherv(weft_team* team, const void* in, void* out,
                                      weft_type type);
 
 /// Sends `in_counts[r]` elements, at `in_displacements[r]` of in, to rank r, and receives
-/// `out_counts[r]` from it at `out_displacements[r]` of out. Rank r's counts for this rank must
-/// match. in: not WEFT_IN_PLACE; its blocks must not overlap blocks of out.
+/// `out_counts[r]` from rank r at `out_displacements[r]` of out. Rank r's counts for this rank must
+/// be equal. in: not WEFT_IN_PLACE; its blocks must not overlap blocks of out.
 WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_t* in_counts,
                                     const size_t* in_displacements, void* out,
                                     const size_t* out_counts, const size_t* out_displacements,
@@ -360,14 +364,14 @@ WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, siz
 WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
                                                void* arg),
                                     void* arg, int commutative, weft_op* out);
-/// Frees an operation and sets *op to WEFT_OP_NONE. Started calls keep it until they are complete.
+/// Frees an operation and sets *op to WEFT_OP_NONE. Started calls may use it until they complete.
 /// Built-in operations are refused.
 WEFT_API weft_status weft_op_free(weft_op* op);
 
 // --- started calls -------------------------------------------------------------------------------
 
 /// @name Started calls
-/// never wait, whatever calls were started before on any team. Buffers belong to the library until
+/// never wait, also if earlier calls of any team are in flight. Buffers belong to the library until
 /// the request is complete. *request: freed by weft_wait() or weft_test(); unchanged if the start
 /// fails. Other arguments are as in the blocking calls.
 /// @{
@@ -415,8 +419,8 @@ WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void
 /// and persistent requests that are not started, *done is 1. For a failed call, *done is 1, and its
 /// status is returned.
 WEFT_API weft_status weft_test(weft_request** request, int* done);
-/// Tests without driving calls and without freeing the request. *done: as weft_test() would set
-/// it. For programs that test many requests after one weft_progress().
+/// Sets *done as weft_test() would, but neither drives calls nor frees the request. For programs
+/// that test many requests after one weft_progress().
 WEFT_API weft_status weft_request_ended(const weft_request* request, int* done);
 /// Waits until the call is complete; otherwise acts as weft_test().
 WEFT_API weft_status weft_wait(weft_request** request);

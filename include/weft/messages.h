@@ -26,18 +26,18 @@ typedef void (*weft_am_handler)(void* arg, const weft_am* message, const void* d
 /// and delays later messages of the same sender.
 WEFT_API weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
                                       void* arg);
-/// Returns the largest size of a message: 2048 bytes, or 256 in jobs of more than 1024 ranks. 0 if
-/// the runtime is not usable.
+/// Returns the largest size of a message in bytes: 2048, or 256 in jobs of more than 1024 ranks; 0
+/// if the runtime is not usable.
 WEFT_API size_t weft_am_bytes_max(const weft_runtime* runtime);
 /// Sends a message to a peer or to this rank itself. data may be changed when the call has
 /// returned. Outside handlers, the call may wait until the peer has received earlier messages, and
 /// drives all transfers meanwhile.
 WEFT_API weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                      size_t bytes);
-/// Sends a message to the sender of `message`. Only in a handler.
+/// Sends a message to the sender of `message`. Only handlers may call it.
 WEFT_API weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
                                    size_t bytes);
-/// Returns the sender of a message, as a rank of the world. Only in a handler.
+/// Returns the sender of a message, as a rank of the world. Only handlers may call it.
 WEFT_API int weft_am_peer(const weft_am* message);
 
 #ifdef __cplusplus

@@ -2,10 +2,10 @@
 // near.h - puts, gets and atomic operations on local peers' memory by load, store or atomic
 // instructions, without a call into the library.
 //
-// weft_near_open() returns a view of a team's symmetric memory, which the functions of this
-// header take. These inline functions access memory of local peers directly. For remote peers, and
-// for unusable arguments, they call the function of weft.h or onesided.h with the same meaning.
-// weft_fence() and weft_quiet() of the team order and complete their puts.
+// weft_near_open() makes a view of a team's symmetric memory. The inline functions of this header
+// use the view to access memory of local peers directly. For remote peers, and for unusable
+// arguments, they call the function of weft.h or onesided.h with the same meaning. weft_fence() and
+// weft_quiet() of the team order and complete the puts of both kinds.
 //
 // The structure weft_near is part of the binary interface: new fields are added only at its end,
 // and the program passes sizeof(weft_near) at its compilation to weft_near_open().
@@ -24,9 +24,9 @@ typedef struct weft_near {
     uintptr_t heap;   ///< start of this rank's symmetric memory
     uintptr_t bytes;  ///< size of the symmetric memory
     char* const*
-        bases;       ///< by rank of the team: start of its symmetric memory as mapped here, or NULL
+        bases;       ///< for each rank of the team: start of its memory, if mapped here; else NULL
     uint32_t ranks;  ///< number of members of the team
-    uint32_t left;   ///< number of calls until weft_near_drive() must be called; 0: never
+    uint32_t left;   ///< number of accesses until the next weft_near_drive(); 0: none is necessary
 } weft_near;
 
 /// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near).
@@ -51,9 +51,9 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
     return base + offset;
 }
 
-/// weft_near_put_NAME() and weft_near_get_NAME() for one element, as OpenSHMEM's p and g. The store
-/// is a release: this rank's earlier reads are complete before a peer sees it. The load is an
-/// acquire: it is complete before later accesses.
+/// Defines weft_near_put_NAME() and weft_near_get_NAME(), which copy one element like OpenSHMEM's p
+/// and g. The put stores with release order: this rank's earlier reads are complete before a peer
+/// sees the element. The get loads with acquire order: it is complete before later accesses.
 #define WEFT_NEAR_ELEMENT(name, element, whole)                                                  \
     static inline weft_status weft_near_put_##name(weft_near* near, element* dst, element value, \
                                                    int peer) {                                   \
@@ -73,7 +73,7 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         return WEFT_OK;                                                                          \
     }
 
-/// weft_near_fetch_NAME(), _set_, _swap_, _add_, _fetch_add_ and others: weft_atomic() on a word.
+/// Defines weft_near_add_NAME(), _fetch_add_ and others, with the meaning of weft_atomic().
 #define WEFT_NEAR_CHANGE(name, word, type, call, kind, builtin)                                    \
     static inline weft_status weft_near_##call##_##name(weft_near* near, word* at, word operand,   \
                                                         int peer) {                                \

@@ -91,11 +91,11 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
 /// @}
 
 /// @name Stencils
-/// Exchanges of equal blocks with all members around each member of a grid, including diagonal
-/// neighbors. The direct way sends each block to its neighbor (26 messages in three dimensions).
-/// The combined way exchanges along one dimension after another. It joins all blocks for the same
-/// distance in that dimension into one message: 6 messages, but more bytes. By default, the way
-/// with the lower predicted time is used for each size.
+/// A stencil exchanges equal blocks with all neighbors on a grid, including diagonal ones. There
+/// are two methods, or ways. The direct way sends each block to its neighbor: 26 messages in three
+/// dimensions. The combined way exchanges along one dimension after another, and joins all blocks
+/// for the same distance in that dimension into one message: 6 messages, but more bytes. By
+/// default, the way with the lower predicted time is used for each size.
 /// @{
 typedef struct weft_stencil weft_stencil;
 
@@ -118,11 +118,11 @@ WEFT_API weft_status weft_stencil_create(weft_team* team, int dimensions, const 
 WEFT_API weft_status weft_stencil_free(weft_stencil** stencil);
 /// Returns the number of blocks; -1 if stencil is NULL.
 WEFT_API int weft_stencil_blocks(const weft_stencil* stencil);
-/// Returns the neighbor with this block; -1 if it would be outside the grid, or the block does not
-/// exist. On a short periodic dimension, a member can be a neighbor several times, and this rank
-/// its own.
+/// Returns the rank of the neighbor with this block; -1 if the neighbor would be outside the grid,
+/// or the block does not exist. On a short periodic dimension, a member can be a neighbor several
+/// times, and this rank can be its own neighbor.
 WEFT_API int weft_stencil_neighbor(const weft_stencil* stencil, int block);
-/// Sets the way of later calls; equal on all members.
+/// Sets the way of later calls; all members must set the same way.
 WEFT_API weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way);
 
 /// Collective. in: a block of count elements for each neighbor; out: a block from each neighbor.

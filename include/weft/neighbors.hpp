@@ -69,7 +69,7 @@ class Neighbors {
     }
 
   private:
-    /// The blocks that are sent, or those that are received.
+    /// All blocks that this rank sends, or all blocks that it receives.
     struct Side {
         Side(Rank members, std::vector<Rank> named, const char* what)
             : ranks(std::move(named)),
@@ -110,8 +110,8 @@ class Neighbors {
         [[nodiscard]] Blocks blocks() const { return {counts, displacements}; }
 
         std::vector<Rank> ranks;                 ///< neighbors, in the order of the blocks
-        std::vector<std::size_t> counts;         ///< by member; 0 if it is no neighbor
-        std::vector<std::size_t> displacements;  ///< by member
+        std::vector<std::size_t> counts;         ///< for each member; 0 if it is no neighbor
+        std::vector<std::size_t> displacements;  ///< for each member
     };
 
     [[nodiscard]] Call call(const void* in, void* out, Type type) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// onesided.h - further one-sided calls of the C interface: all kinds of words, strides, waits
-// for several words, contexts, locks, memory of the caller, and other functions for OpenSHMEM
-// and GASPI programs.
+// onesided.h - further one-sided calls of the C interface: atomic operations on all word types,
+// strided copies, waits for several words, contexts, locks, registered memory, and other functions
+// for OpenSHMEM and GASPI programs.
 //
 // weft.h includes this header; its introduction also applies here. Memory of a peer is named by
 // this rank's address of the same symmetric memory, or by a name from weft_register(). A word has 4
@@ -52,8 +52,7 @@ WEFT_API weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_ty
 WEFT_API weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, weft_type type,
                                      void* word, const void* operand, const void* compare,
                                      void* result, int peer);
-/// Sets the peer's signal to value, or adds value to it if add is not 0: a
-/// weft_put_signal() without data.
+/// Sets the peer's signal to value if add is 0, else adds value: a weft_put_signal() without data.
 WEFT_API weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t value, int add,
                                  int peer);
 
@@ -83,9 +82,9 @@ WEFT_API weft_status weft_iget(weft_team* team, void* dst, const void* src, size
 typedef struct weft_words {
     const void* words;   ///< `count` contiguous words; NULL if count is 0
     size_t count;        ///< number of words
-    weft_type type;      ///< of words and values
+    weft_type type;      ///< type of words and values
     int cmp;             ///< a weft_compare
-    const void* values;  ///< operand of cmp: one value, or one for each word if `each` is not 0
+    const void* values;  ///< right operand of cmp: one value, or one for each word if `each` is set
     int each;            ///< not 0: `values` has `count` values
     const int* skip;     ///< words with a nonzero entry are ignored; may be NULL
 } weft_words;
@@ -94,9 +93,9 @@ typedef struct weft_words {
 /// may be NULL.
 WEFT_API weft_status weft_wait_word(weft_team* team, const void* word, weft_type type, int cmp,
                                     const void* value, int64_t timeout_ns, void* seen);
-/// Waits until each word has satisfied the condition once. Returns at once if all are ignored.
+/// Waits until each word has satisfied the condition once. Returns at once if it ignores all words.
 WEFT_API weft_status weft_wait_all(weft_team* team, const weft_words* words, int64_t timeout_ns);
-/// Waits until one word satisfies the condition. *index: its index; SIZE_MAX if all are ignored.
+/// Waits until one word satisfies the condition. *index: its index; SIZE_MAX: all are ignored.
 WEFT_API weft_status weft_wait_any(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                    size_t* index);
 /// Waits as weft_wait_any(). indices: the indices of all words that satisfy the condition, in
@@ -124,9 +123,10 @@ typedef enum weft_context_hint WEFT_AS_INT {
     WEFT_CONTEXT_RANGE = 0x7fffffff  ///< no hint: makes the enumeration as large as an int
 } weft_context_hint;
 
-/// Makes a context: a handle of the same team with its own fence and quiet. They apply only to puts
-/// and gets through the context; weft_fence() and weft_quiet() of the team do not. All calls of
-/// this interface accept a context as a team. Not collective. hints: sum of WEFT_CONTEXT_*, or 0.
+/// Makes a context: a second handle of the team, to order and complete some puts and gets
+/// separately. weft_fence() and weft_quiet() of the context apply only to puts and gets through the
+/// context; those of the team do not apply to them. All calls of this interface accept a context as
+/// a team. Not collective. hints: sum of WEFT_CONTEXT_*, or 0.
 WEFT_API weft_status weft_context_create(weft_team* team, int hints, weft_team** out);
 /// Does a weft_quiet() of the context and ends it. The end of the team ends its contexts.
 WEFT_API weft_status weft_context_free(weft_team* context);
@@ -139,7 +139,7 @@ WEFT_API weft_status weft_context_free(weft_team* context);
 /// its own memory.
 /// @{
 WEFT_API weft_status weft_lock_set(weft_team* team, uint64_t* lock);
-/// Tries to get the lock. *got: 1 if this rank now holds it, 0 if another rank does.
+/// Tries to get the lock; does not wait. *got: 1 if this rank now holds it, 0 if another rank does.
 WEFT_API weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got);
 /// Does a weft_quiet() and releases the lock. The next holder sees all data that this rank has put.
 WEFT_API weft_status weft_lock_clear(weft_team* team, uint64_t* lock);
@@ -156,7 +156,7 @@ WEFT_API weft_status weft_team_split_strided(weft_team* team, int start, int str
 /// of each row and of each column. Collective over `team`.
 WEFT_API weft_status weft_team_split_2d(weft_team* team, int x_range, weft_team** row,
                                         weft_team** column);
-/// Returns the rank in `to` of the member with rank `rank` in `from`; -1 if it is not a member of
+/// Returns the rank in `to` of the member with rank `rank` in `from`; -1 if this member is not in
 /// `to`, or an argument is not usable. Not collective.
 WEFT_API int weft_team_translate(const weft_team* from, int rank, const weft_team* to);
 
@@ -169,7 +169,7 @@ typedef enum weft_memory_hint WEFT_AS_INT {
     WEFT_MEMORY_RANGE = 0x7fffffff  ///< no hint: makes the enumeration as large as an int
 } weft_memory_hint;
 
-/// Does a weft_alloc() of count * bytes bytes, which are 0 on all members when it returns.
+/// Does a weft_alloc() of count * bytes bytes. When it returns, they are 0 on all members.
 WEFT_API weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, void** out);
 /// Replaces *memory, from weft_alloc() or NULL, by a block of `bytes` bytes, and keeps the contents
 /// up to the smaller size. With 0 bytes it does a weft_free(), and *memory is NULL. Collective,
@@ -192,12 +192,13 @@ typedef enum weft_memory_kind WEFT_AS_INT {
 /// mmap() or weft_alloc() memory. Collective over `team`; each member registers its own range, or
 /// nothing (0 bytes). *segment: a name for the memory of all members. In one-sided calls of this
 /// team and its contexts, (char*)*segment + i is byte i of the range that the peer has
-/// registered. A name is valid only in calls: loads and stores at this address fail. Locks must be
-/// in memory of weft_alloc().
+/// registered. A name is valid only in weft's calls: loads and stores at this address fail. Locks
+/// must be in memory of weft_alloc().
 ///
 /// The caller owns the memory and accesses it under the rules of symmetric memory. To wait for a
-/// word, it passes the word's own address. The memory must remain mapped until weft_unregister(),
-/// weft_team_free() or weft_finalize() has returned. Words must be aligned in the peer's memory.
+/// word, pass the word's address, not a name. The memory must remain mapped until
+/// weft_unregister(), weft_team_free() or weft_finalize() has returned. Words must be aligned in
+/// the peer's memory.
 ///
 /// Progress: the owner executes puts of words, signals and atomic operations during its calls into
 /// the library, also for local peers. It also executes all transfers that neither the kernel nor
@@ -207,9 +208,9 @@ typedef enum weft_memory_kind WEFT_AS_INT {
 /// this member's rank, and nothing is registered. Only WEFT_KIND_HOST is supported.
 WEFT_API weft_status weft_register(weft_team* team, weft_memory_kind kind, void* memory,
                                    size_t bytes, void** segment);
-/// Ends a registration on the same team, with the same segment on all members. As weft_free(), it
-/// begins with a weft_quiet() of each member and returns when all have entered. From then on no
-/// peer accesses the memory, and calls with the name are refused.
+/// Ends a registration on the same team, with the same segment on all members. Like weft_free(),
+/// the call begins with a weft_quiet() of each member and returns when all members have entered.
+/// From then on no peer accesses the memory, and calls with the name are refused.
 WEFT_API weft_status weft_unregister(weft_team* team, void* segment);
 /// Returns the number of bytes that a member has registered under the name that includes `segment`;
 /// 0 if the name is unknown. Not collective.
@@ -228,7 +229,7 @@ WEFT_API weft_status weft_alltoall_strided(weft_team* team, const void* in, size
 WEFT_API weft_status weft_collect(weft_team* team, const void* in, size_t count, void* out,
                                   size_t* counts, weft_type type);
 
-// --- the end -------------------------------------------------------------------------------------
+// --- abort ---------------------------------------------------------------------------------------
 
 /// Ends the job now, on all ranks; does not return. The launcher exits with the low byte of status.
 WEFT_API void weft_abort(weft_runtime* runtime, int status);

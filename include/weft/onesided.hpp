@@ -4,7 +4,7 @@
 // These calls access the memory of one peer: another rank of the team or this rank itself. Memory
 // of the peer is named by this rank's address of the same symmetric memory (Team::allocate()). The
 // calls are not collective, but the peer must call into the library from time to time. Calls that
-// OpenSHMEM 1.5 has, too, have its semantics.
+// OpenSHMEM 1.5 also has behave as there.
 #pragma once
 
 #include <bit>
@@ -67,8 +67,9 @@ class WEFT_API OneSidedCalls {
         get(dst.data(), src.data(), src.size_bytes(), peer);
     }
 
-    /// Copy `count` blocks of `bytes` bytes. Block i starts i * stride bytes after block 0, with
-    /// the stride of its side, which may be negative. They return as put() and get() do.
+    /// Copy `count` blocks of `bytes` bytes. Block i is read at src + i * src_stride and written at
+    /// dst + i * dst_stride, with strides in bytes. Strides may be negative. Return as put(),
+    /// get().
     void put_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
     void get_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
@@ -122,8 +123,8 @@ class WEFT_API OneSidedCalls {
             change(AtomicKind::compare_swap, word, sizeof(T), bits(wanted), bits(expected), peer));
     }
     /// Starts an atomic operation without a result, and returns at once; the change is made
-    /// before the next quiet() returns. kind: neither fetch nor compare_swap. Floating point
-    /// has set() only.
+    /// before the next quiet() returns. kind: neither fetch nor compare_swap. For floating point
+    /// use set().
     template <Word T>
     void atomic(AtomicKind kind, T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(kind, word, sizeof(T), bits(operand), peer);
@@ -151,7 +152,7 @@ class WEFT_API OneSidedCalls {
     void unlock(std::uint64_t* lock);
 
     /// Sends a message to the peer's handler with this number (Runtime::on_message()); see
-    /// messages.h. Returns when `data` may be changed. If a handler calls it, it never waits.
+    /// messages.h. Returns when `data` may be changed; called by a handler, it returns at once.
     void send(Rank peer, int handler, const void* data, std::size_t bytes);
 
     /// Orders deliveries at each peer: earlier puts (signals and atomic operations included) before

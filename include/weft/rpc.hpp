@@ -9,11 +9,11 @@
 //
 // Functions are handlers of active messages. A peer runs them inside its calls into the library,
 // one at a time; they must not call the library. If a function throws, its caller gets an Error.
-// The arguments of a call may have up to 2032 bytes, and its result, too. In jobs of more than
-// 1024 ranks the limit is 240 bytes; the caller gets an Error if it is exceeded. All ranks make
-// an Rpc, and keep it until no rank calls functions any more. A function is identified by its name
-// and type, and registered by its use in Rpc::call(). So the programs of all ranks must contain
-// such a use.
+// The arguments of a call may have up to 2032 bytes; the same limit applies to its result. In jobs
+// of more than 1024 ranks the limit is 240 bytes; beyond the limit the caller gets an Error. All
+// ranks make an Rpc, and keep it until no rank calls functions any more. A function is identified
+// by its name and type, and registered by an Rpc::call() of it in the program. So the programs of
+// all ranks must contain such a call.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +38,13 @@ namespace weft {
 
 namespace detail {
 
-/// Largest size of a message in jobs of up to 1024 ranks.
+/// Largest size of a message in jobs of up to 1024 ranks, in bytes.
 inline constexpr std::size_t kRpcMessageBytes = 2048;
-/// Size of the head with which each request and reply starts.
+/// Size of the header at the start of each request and reply, in bytes.
 inline constexpr std::size_t kRpcHeadBytes = 16;
 
-/// Calls a function with `arguments` and writes its result. Returns false, without a call, if
-/// `bytes` is not the size of the arguments.
+/// Calls a function with `arguments` and writes its result. If `bytes` is not the size of the
+/// arguments, it returns false and does not call the function.
 using Invoker = bool (*)(const std::byte* arguments, std::size_t bytes, std::byte* result);
 
 struct KnownFunction {
@@ -214,7 +214,7 @@ class Rpc {
         std::uint64_t id = 0;    ///< number of the call, in calls_ of the caller
     };
     static_assert(sizeof(Head) == detail::kRpcHeadBytes);
-    /// Largest size of an error's text in a reply, which fits into a message of any job.
+    /// Largest size of an error's text in a reply, in bytes: fits into a message of any job.
     static constexpr std::size_t kWhyBytes = 200;
 
     template <class T>
@@ -250,8 +250,8 @@ class Rpc {
         return reply;
     }
 
-    /// Sends the caller the text of an error. If even this reply cannot be sent, the runtime has
-    /// failed, and the calls of both sides report that.
+    /// Sends the caller the text of an error. If this reply cannot be sent, the runtime has failed,
+    /// and later calls of both ranks report that failure.
     void send_failure(Rank peer, std::uint64_t id, std::string_view why) noexcept {
         std::array<std::byte, sizeof(Head) + kWhyBytes> reply;
         const Head head{static_cast<std::uint64_t>(detail::RpcState::failed), id};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stencil.hpp - exchanges of equal blocks with the neighbors on a grid, including diagonal ones.
 //
-// Neighbors are the members at fixed offsets: all in a box around each member, or only those along
-// the axes. There are two methods. The direct way sends each block to its neighbor: 26 messages in
-// a box of three dimensions. The combined way exchanges along one dimension after another and joins
-// all blocks for the same distance in that dimension into one message: 6 messages, but more bytes.
-// By default, each size uses the way with the lower predicted time.
+// Neighbors are the members at fixed offsets: all members in a box around this rank, or only
+// members along the axes. There are two methods, or ways. The direct way sends each block to its
+// neighbor: 26 messages in a box of three dimensions. The combined way exchanges along one
+// dimension after another and joins all blocks for the same distance in that dimension into one
+// message: 6 messages, but more bytes. The default is the way with the lower predicted time.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class WEFT_API Stencil {
     /// Returns the neighbors in the order of their blocks; -1 if a neighbor would be outside the
     /// grid. A box is in lexical order of the offsets, starting with -reach, -reach, ... A star is
     /// ordered by dimension, then by distance, the previous rank before the next rank. On a short
-    /// periodic dimension, a member can be a neighbor several times, and this rank its own.
+    /// periodic dimension, a member can be a neighbor several times, also this rank itself.
     [[nodiscard]] const std::vector<Rank>& neighbors() const;
 
     /// Collective. in: a block of count elements for each neighbor; out: a block from each
@@ -54,7 +54,7 @@ class WEFT_API Stencil {
     /// As alltoall(), but `in` is a single block that all neighbors receive.
     void allgather(const void* in, void* out, std::size_t count, Type type);
 
-    /// Sets the way of later calls; equal on all members.
+    /// Sets the way of later calls; all members must set the same way.
     void set_way(Way way);
     /// Return the way that a call with `count` elements would use. Not collective.
     [[nodiscard]] Way alltoall_way(std::size_t count, Type type);

@@ -9,13 +9,14 @@
 extern "C" {
 #endif
 
-/// Whether several threads may call at the same time.
+/// Thread level: whether several threads may call weft at the same time.
 typedef enum weft_threads WEFT_AS_INT {
     WEFT_THREADS_SINGLE = 0,  ///< one thread at a time
-    /// Any threads at the same time. One-sided calls may be concurrent. One thread at a time makes
-    /// collectives of a team, in the same order on all ranks. Waiting threads do not block other
-    /// threads. Calls that make or end a team, or allocate or free memory, are made in the same
-    /// order on all ranks, also across teams. One thread at a time uses a request.
+    /// Several threads at the same time. One-sided calls may be concurrent. At most one thread at a
+    /// time may call collectives of a team, in the same order on all ranks. Waiting threads do not
+    /// block other threads. Calls that make or end a team, or allocate or free memory, must have
+    /// the same order on all ranks, also across teams. At most one thread at a time may use a
+    /// request.
     WEFT_THREADS_MULTIPLE,
     WEFT_THREADS_RANGE = 0x7fffffff  ///< no level: makes the enumeration as large as an int
 } weft_threads;

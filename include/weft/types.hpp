@@ -30,7 +30,7 @@ enum class Type : std::uint8_t {
     boolean,    ///< bool
     float16,    ///< IEEE 754 binary16
     bfloat16,   ///< the upper half of a binary32
-    float_int,  ///< this and the next 7: pairs of value and index for minloc and maxloc, a C struct
+    float_int,  ///< this and the next 7: C structs of value and index, for minloc and maxloc
     double_int,
     int16_int,
     int32_int,
@@ -38,12 +38,12 @@ enum class Type : std::uint8_t {
     longdouble_int,
     double_int64,
     int64_int64,
-    user,  ///< elements of a user operation, with the size that the call gives
+    user,  ///< elements of a user operation, with the size that the operation was made with
 };
-inline constexpr int kBuiltinTypes = 24;  ///< all but user
+inline constexpr int kBuiltinTypes = 24;  ///< number of types other than user
 
 /// Reduction operations. docs/guide/programming.md lists the types of each. Logical operations read
-/// an element as (x != 0) and give 0 or 1. In all minima and maxima a NaN wins and -0.0 is less
+/// an element as (x != 0) and return 0 or 1. In all minima and maxima a NaN wins and -0.0 is less
 /// than +0.0; minloc and maxloc choose the lower index among equal values.
 enum class Op : std::uint8_t {
     sum,
@@ -60,7 +60,7 @@ enum class Op : std::uint8_t {
     maxloc,
     user
 };
-inline constexpr int kBuiltinOps = 12;  ///< all but user
+inline constexpr int kBuiltinOps = 12;  ///< number of operations other than user
 
 /// A user operation: for i < count, sets inout[i] = in[i] (op) inout[i], where `in` holds the
 /// contributions of lower ranks. It runs on the thread that drives the runtime; with

@@ -19,8 +19,8 @@
 //            made with WEFT_THREADS_MULTIPLE (threads.h). weft_last_error() is per thread. Any
 //            thread may call weft_op_create() and weft_op_free(). Concurrent calls of
 //            weft_init() are serialized.
-// Progress   This rank sends and receives data only during calls into the library. A program that
-//            computes for long calls weft_progress() from time to time.
+// Progress   This rank sends and receives data only during calls into the library. A program should
+//            call weft_progress() from time to time during long computations.
 // Buffers    may have any alignment and any address, unless a function requires symmetric memory.
 // Next     core.h for most calls; neighbors.h and near.h, which this header does not include.
 #ifndef WEFT_WEFT_H

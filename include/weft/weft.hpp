@@ -8,8 +8,8 @@
 //
 // Threads: one thread at a time may use a runtime and its objects, unless the runtime was made with
 // Threads::multiple. Concurrent constructions of runtimes are serialized.
-// Progress: this rank sends and receives data only during calls into the library. A program that
-// computes for long calls Runtime::progress() from time to time.
+// Progress: this rank sends and receives data only during calls into the library. A program should
+// call Runtime::progress() from time to time during long computations.
 // Errors: weft::Error, with a status and a text that names the argument or rank and the expected
 // value. A call whose arguments are refused has no effect. After any other Error of a collective,
 // the team can only be freed; other teams are not affected. Calls with freed teams, or with objects
@@ -94,7 +94,7 @@ enum class Threads : std::uint8_t { single, multiple };
 
 /// An algorithm, and the predicted time of a call with it.
 struct PredictedAlgorithm {
-    std::string algorithm;  ///< its spec, as for set_algorithm()
+    std::string algorithm;  ///< algorithm spec, in the form that set_algorithm() accepts
     double predicted_us = 0;
 };
 
@@ -112,7 +112,7 @@ class WEFT_API Team : public OneSidedCalls {
 
     /// @name Collectives
     /// take a Call in three forms. run() returns when the call is complete on this rank. start()
-    /// never waits, whatever calls were started before on any team; the call's buffers belong to
+    /// never waits, also if earlier calls of any team are in flight; the call's buffers belong to
     /// the library until the request is complete. prepare() is not collective, checks the arguments
     /// and moves no data; PersistentRequest::start() then makes the call any number of times.
     /// @{
@@ -225,14 +225,14 @@ class WEFT_API Team : public OneSidedCalls {
         return value;
     }
 
-    /// Makes a context: a handle of the same team with its own fence and quiet. They apply only to
-    /// puts and gets through this handle; fence() and quiet() of the team do not. Not collective.
-    /// The context ends with the team.
+    /// Makes a context: a second handle of the team. fence() and quiet() of the context apply only
+    /// to puts and gets through the context; those of the team do not apply to them. Not
+    /// collective. The context ends with the team.
     [[nodiscard]] Team make_context();
 
-    /// Forms a team of each color's members, ordered by key, then by rank; none if color < 0.
-    /// Collective. A rank can be in at most 32 teams. If a member of a new team has reached this
-    /// limit, all members get an Error of Status::memory.
+    /// Forms one team for each color, from the members that pass this color, ordered by key, then
+    /// by rank. Returns no team if color < 0. Collective. A rank can be in at most 32 teams. If a
+    /// member of a new team has reached this limit, all members get an Error of Status::memory.
     [[nodiscard]] std::optional<Team> split(int color, int key);
     /// Forms a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] Team split_by_node();
@@ -241,28 +241,28 @@ class WEFT_API Team : public OneSidedCalls {
     /// before, or fails during this call, is dropped as by drop().
     void free();
     /// Ends this rank's use of a team made by a split. Not collective; never waits. Calls in flight
-    /// continue, and their requests complete normally. After all members have dropped the team, a
-    /// later split() of a team with all its members frees it and its memory; else the runtime does.
-    /// All copies of the handle are refused afterwards.
+    /// continue, and their requests complete normally. After all members have dropped the team, the
+    /// next split() of a team that contains them all frees the dropped team and its memory; else
+    /// the end of the runtime does. All copies of the handle are refused afterwards.
     void drop();
 
     /// Allocates `bytes` bytes at the same offset of every member's heap, not cleared. Collective.
-    /// alignment: a power of two, at most the size of the heap and 1 GiB. release(), free() of the
-    /// team or the end of the runtime frees the memory.
+    /// alignment: a power of two in bytes, at most 1 GiB and at most the heap's size. release(),
+    /// free() of the team or the end of the runtime frees the memory.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     /// Frees memory of allocate(): does a quiet() and returns when all members have entered.
     /// Collective.
     void release(void* memory);
     /// Translates `symmetric`, an address in memory of allocate(), to a member's memory. Returns a
-    /// pointer for loads and stores; nullptr if the two ranks share no memory. Not collective. As
-    /// shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
+    /// pointer for loads and stores; nullptr if the two ranks share no memory. Not collective. Like
+    /// shmem_ptr() of OpenSHMEM 1.5, but `peer` is a rank of the team.
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
     /// Lets members access memory of this rank with puts, gets, signals and atomic operations.
     /// Collective; each member registers its own range, or 0 bytes. The result is a name, not an
-    /// address of memory: in one-sided calls of this team, byte i after it is byte i of the peer's
-    /// range. The caller owns the memory, and keeps it in place until unregister_memory(), free()
-    /// of the team or the end of the runtime. See weft_register() in onesided.h.
+    /// address of memory: in one-sided calls of this team, the name plus i is byte i of the peer's
+    /// range. The caller owns the memory, and keeps it mapped until unregister_memory(), free() of
+    /// the team or the end of the runtime. See weft_register() in onesided.h.
     [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
     template <class T>
     [[nodiscard]] T* register_memory(std::span<T> memory) {
@@ -272,7 +272,7 @@ class WEFT_API Team : public OneSidedCalls {
     /// Ends a registration: does a quiet() and returns when all members have entered. Collective.
     /// name: from register_memory().
     void unregister_memory(const void* name);
-    /// Returns the number of bytes that a member has registered under that name; 0 if it is
+    /// Returns the number of bytes that a member has registered under the name; 0 if the name is
     /// unknown. Not collective.
     [[nodiscard]] std::size_t registered_bytes(const void* name, Rank peer) const;
 
@@ -283,8 +283,8 @@ class WEFT_API Team : public OneSidedCalls {
     /// Returns the algorithm that a call would use now. For a barrier, type and count are ignored.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
-    /// Returns the usable algorithms of such a call, ordered by predicted time. Algorithms
-    /// that lack a required property are excluded. Not for gatherv, scatterv and alltoallv.
+    /// Returns the algorithms that a call with these arguments can use, ordered by predicted time.
+    /// Not for gatherv, scatterv and alltoallv.
     [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
                                                                 std::size_t count, Type type) const;
 
@@ -310,8 +310,8 @@ class WEFT_API OwnedTeam : public Team {
 };
 
 /// Symmetric memory that this object owns. The destructor abandons it without waiting for other
-/// members. A later allocate() of the same team frees it after all members have abandoned it, or
-/// the end of the team does. Call free() to free it earlier.
+/// members. After all members have abandoned it, the next allocate() of the team frees it, or else
+/// the end of the team. Call free() to free it earlier.
 class WEFT_API Memory {
   public:
     Memory() noexcept = default;
@@ -363,9 +363,9 @@ class WEFT_API Runtime {
 
     /// Returns the team of all ranks.
     [[nodiscard]] Team world();
-    /// Leaves the job: waits until all started calls are complete and all ranks have called it.
-    /// Collective over all ranks. Afterwards calls on its teams are refused. The destructor frees
-    /// memory of allocate().
+    /// Leaves the job: waits until all started calls are complete and all ranks have called
+    /// finalize(). Afterwards calls on the runtime's teams are refused. The destructor frees memory
+    /// of allocate().
     void finalize();
     /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
     void progress();
@@ -376,14 +376,14 @@ class WEFT_API Runtime {
 
     /// Sets the handler of messages with this number (0 to 255). It runs during calls that drive
     /// the runtime, one message at a time; `peer` is the sender's rank in the world. A handler may
-    /// send() messages, but must not make other calls or throw. With nullptr, messages wait. See
-    /// rpc.hpp for functions with arguments and a result.
+    /// send() messages, but must not make other calls or throw. If `function` is nullptr, messages
+    /// wait for a later handler. See rpc.hpp for functions with arguments and a result.
     void on_message(int handler,
                     void (*function)(void* argument, Rank peer, const std::byte* data,
                                      std::size_t bytes),
                     void* argument);
 
-    /// Do the same as world().allocate() and release().
+    /// Same as world().allocate() and world().release().
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     void release(void* memory);
 
