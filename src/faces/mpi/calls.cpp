@@ -3,8 +3,8 @@
 //
 // Idea     From a collective's parameter list and its function of PreparedCall, macros define the
 //          blocking entry, the started entry and, for MPI 4, both entries with long counts.
-// Holds    All other entries of MPI are the host's. Calls that weft does not serve go to PMPI with
-//          all arguments.
+// Holds    All other entries of MPI are those of the host, the program's MPI library. Calls that
+//          weft does not serve go to the host's PMPI function with unchanged arguments.
 // Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
 
@@ -15,8 +15,8 @@
 namespace weft::mpi {
 
 /// Defines the blocking and the started entry of a collective. `key` has the arguments for a
-/// Shortcut; `prepare` calls a function of PreparedCall. The blocking entry must be short, because
-/// it delays each call that the host serves, so the rest is in a function that is not inlined.
+/// Shortcut (layer.hpp); `prepare` calls a function of PreparedCall. The blocking entry is short
+/// and calls serve_Name(), which is not inlined: it delays each call that the host serves.
 #define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)    \
     static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {  \
         return Layer::get().make<false>(                                           \

@@ -18,7 +18,7 @@ constexpr std::string_view kShipped =
     "openmpi 8 alltoall 1048576 host\n"
     "mpich 8 alltoall 1048576 host\n";
 
-/// Returns the range of a line, and the MPI for which it is.
+/// Returns the range in a line, or nothing if the line is malformed. `mpi` receives the line's MPI.
 std::optional<ChoiceRange> read_line(const std::string& text, std::string& mpi) {
     std::istringstream words(text);
     ChoiceRange range;

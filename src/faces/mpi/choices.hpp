@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // choices.hpp - for the mode `auto`: which library serves the calls of a collective and size.
 //
-// Idea     Ranges of sizes come from the file that `weft tune --mpi` writes, or from the table that
-//          weft ships. Without a range, weft serves short calls. It serves long calls only if the
-//          buffers of all members recur: weft shares buffers with local peers, and sharing costs
-//          more than a single call saves.
+// Idea     Ranges of sizes, with the faster library of each, come from the file that `weft tune
+//          --mpi` writes or from kShipped in choices.cpp. Without a range, weft serves short calls.
+//          It serves long calls only if the buffers of all members recur: weft shares buffers with
+//          local peers, and sharing costs more than a single call saves.
 // Holds    A choice depends only on the ranges, which are equal on all ranks, on the order and size
 //          of calls, and on what members have agreed about their buffers. So all members use the
 //          same library.
@@ -47,25 +47,25 @@ struct ChoiceRange {
 /// Long calls without a range, of one kind on one communicator.
 class LongCalls {
   public:
-    /// Calls before members first agree about their buffers. They agree again whenever the number
-    /// of calls has doubled.
+    /// Number of calls before members first exchange whether their buffers recur. They repeat the
+    /// exchange whenever the number of calls has doubled.
     static constexpr unsigned kCallsBefore = 16;
 
-    /// Counts a call with its buffers on this rank. Returns true if members must agree before the
-    /// call is made.
+    /// Counts a call with its buffers on this rank. Returns true if members must make the exchange
+    /// before the call.
     [[nodiscard]] bool count(const void* in, const void* out);
-    /// Returns true if most calls since the last agreement used buffers of recent calls.
+    /// Returns true if at least half of the calls since the last exchange reused recent buffers.
     [[nodiscard]] bool reuse_buffers() const { return 2 * reusing_ >= calls_ - agreed_; }
-    /// Records whether the buffers of all members recur.
+    /// Records the result of the exchange: true if the buffers of all members recur.
     void agree(bool recur);
     [[nodiscard]] bool recur() const { return recur_; }
 
   private:
     unsigned calls_ = 0;
-    unsigned agreed_ = 0;               ///< calls before the last agreement
-    unsigned reusing_ = 0;              ///< calls with recent buffers since then
-    unsigned agree_at_ = kCallsBefore;  ///< number of the call before which members agree again
-    bool recur_ = false;
+    unsigned agreed_ = 0;               ///< value of calls_ at the last exchange
+    unsigned reusing_ = 0;              ///< calls with recent buffers since the last exchange
+    unsigned agree_at_ = kCallsBefore;  ///< value of calls_ at the next exchange
+    bool recur_ = false;                ///< result of the last exchange
     std::array<std::pair<const void*, const void*>, 8> recent_;  ///< the oldest is replaced
     std::size_t oldest_ = 0;
 };
@@ -73,7 +73,7 @@ class LongCalls {
 /// Choices for one communicator.
 class Choices {
   public:
-    static constexpr std::size_t kLongBytes = 256 << 10;  ///< size of the shortest long call
+    static constexpr std::size_t kLongBytes = 256 << 10;  ///< calls of at least this size are long
 
     explicit Choices(int ranks) : ranks_(ranks) {}
 
@@ -97,8 +97,8 @@ class Choices {
 
   private:
     static constexpr std::size_t kClasses = 48;
-    /// A class has the sizes from a power of two to the next, the last class all larger sizes. So a
-    /// range begins at the power of two at or below its `from_bytes`.
+    /// Returns the index of a size class. A class is the sizes from a power of two up to the next;
+    /// the last class has all larger sizes. So a range begins at a power of two.
     [[nodiscard]] static std::size_t class_of(std::size_t bytes) {
         return std::min(static_cast<std::size_t>(std::bit_width(bytes)), kClasses - 1);
     }

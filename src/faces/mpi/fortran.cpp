@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fortran.cpp - the Fortran entries of MPI that this library replaces.
 //
-// Why      Open MPI's Fortran library calls PMPI, so a C entry never sees these calls. MPICH's
-//          calls the C entries, so MPICH needs no Fortran entries.
+// Why      Open MPI's Fortran library calls PMPI functions, which bypass the layer's C entries.
+//          MPICH's Fortran library calls the C entries, so MPICH needs no Fortran entries.
 // Holds    Entries have gfortran's names for mpif.h and `use mpi` (mpi_*_), and aliases with the
 //          names that the library of `use mpi_f08` calls (ompi_*_f). Calls without an entry
 //          (alltoallw, operations made in Fortran) go to the host on all ranks.
@@ -16,7 +16,7 @@
 
 namespace {
 
-/// Converts Fortran's special addresses, which are common blocks of the host, to C constants.
+/// Converts Fortran's MPI_IN_PLACE and MPI_BOTTOM, addresses of common blocks, to C's constants.
 void* memory_of(void* given) {
     static void* const in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");
     static void* const bottom = dlsym(RTLD_DEFAULT, "mpi_fortran_bottom_");

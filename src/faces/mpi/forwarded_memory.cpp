@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarded_memory.cpp - forwards the program's calls of madvise() and mremap() to libweft.so.
 //
-// Why      libweft.so must see these calls, but comes after the C library in the search order. This
-//          library is preloaded, so it comes first (weft/preload.h).
+// Why      libweft.so must receive these calls, but the C library precedes it in the search for
+//          symbols. This library is preloaded, so its symbols are found first (weft/preload.h).
 #include <sys/mman.h>
 
 #include <cstdarg>

@@ -33,7 +33,7 @@ bool on_host_progress(int (*function)()) {
 
 #else
 
-// Relaxed: one thread stores, and others may see the function later.
+// Relaxed: one thread stores the function; it does no harm if other threads see it later.
 static std::atomic<int (*)()> on_progress{nullptr};
 
 void drive_host(MPI_Comm comm) {
@@ -46,7 +46,7 @@ bool on_host_progress(int (*function)()) {
     return dlsym(RTLD_DEFAULT, "ucp_worker_create") != nullptr;  // this MPICH uses UCX
 }
 
-/// Replaces UCX's function, which MPICH calls in all its waits, and then calls that function.
+/// Replaces UCX's function of this name, which MPICH calls in all waits; calls UCX's function last.
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
     using Progress = unsigned (*)(void*);
     static const auto next = reinterpret_cast<Progress>(dlsym(RTLD_NEXT, "ucp_worker_progress"));

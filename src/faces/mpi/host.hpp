@@ -3,10 +3,10 @@
 //
 // Idea     While weft waits, it calls drive_host(). While the host waits in any call, it calls the
 //          function set by on_host_progress(). Open MPI has a list of functions to call. MPICH
-//          calls ucp_worker_progress() of UCX in all waits; this library replaces that function.
+//          calls ucp_worker_progress() of UCX in all waits; this layer replaces that function.
 // Why      A rank that waits in MPI_Recv must forward data of weft's calls; a rank that waits in
-//          weft must answer the rendezvous of an MPI message. The layer cannot avoid waits in the
-//          host by MPI's nonblocking calls, because some calls have no nonblocking form.
+//          weft must answer the rendezvous of an MPI message. The layer cannot replace the host's
+//          waits by polling nonblocking calls, because some calls have no nonblocking form.
 // Next     layer.hpp.
 #pragma once
 
@@ -29,7 +29,7 @@ inline constexpr bool kRequestsEndInProgress = kIsOpenMpi;
 /// does not promise this, but MPICH's own barrier receives such messages and programs rely on it.
 inline constexpr bool kBarriersDeliver = !kIsOpenMpi;
 
-/// Drives the host's transfers. `comm`: a communicator without messages, which MPICH probes.
+/// Drives the host's transfers. `comm`: a communicator without messages, for a probe of MPICH.
 void drive_host(MPI_Comm comm);
 
 /// Makes the host call `function` while it waits; nullptr ends that. Returns false if the host has

@@ -6,7 +6,7 @@
 
 namespace weft::mpi {
 
-// `start`, `order` and other names in backquotes: facts that layer.hpp lists.
+// Comments refer to the facts that layer.hpp lists, by names such as `start` and `order`.
 
 namespace {
 
@@ -18,9 +18,9 @@ bool all_agree(MPI_Comm comm, bool mine) {
     return outcome == MPI_SUCCESS && least != 0;
 }
 
-/// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is
-/// a process of another job. Guarantee `members`: all members get the same answer, since jobs
-/// share no process.
+/// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is a
+/// process of another job. By guarantee `members`, all members get the same result: a process is in
+/// one job only.
 std::vector<int> ranks_in_world(const Member& member) {
     MPI_Group members = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
@@ -92,7 +92,7 @@ Communicator* Layer::add(MPI_Comm comm) {
     if (inter != 0) fresh.refused = Why::inter;
     if (fresh.refused != Why::served && !statistics_.enabled())
         handed_back.store(comm, std::memory_order_relaxed);
-    // Making a team costs what hundreds of calls save, and many communicators have few calls.
+    // Making a team takes the time that hundreds of calls save; many communicators have few calls.
     if (comm != MPI_COMM_WORLD) fresh.next_try = settings_.calls_before_team + 1;
     return &communicators_.add(comm, std::move(fresh));
 }
@@ -114,8 +114,8 @@ void Layer::forget(MPI_Comm comm) {
 }
 
 /// Counts a blocking call without a team, and tries to make the team when `calls` reaches
-/// `next_try`. Guarantee `order`: all members count the same calls, so all try in the same call.
-/// They try again each time the count has doubled.
+/// `next_try`. By guarantee `order`, all members count the same calls, so all try in the same call.
+/// After a failure, they try again each time the count has doubled.
 Why Layer::try_team(Communicator& at) {
     if (++at.calls < at.next_try) return runtime_.refused() ? Why::off : Why::no_team;
     at.next_try *= 2;
@@ -136,7 +136,7 @@ Why Layer::try_team(Communicator& at) {
 }
 
 /// Returns Why::served if weft serves the call by the rules of the mode `auto`, else Why::slower.
-/// Guarantees `order` and `bytes`: all members make exchange `buffers` in the same call.
+/// By guarantees `order` and `bytes`, all members make the exchange `buffers` in the same call.
 Why Layer::choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut) {
     Choices& choices = *at.choices;
     const CallKind kind = call.kind();

@@ -3,7 +3,7 @@
 //
 // Rule     Whether weft serves a call depends only on facts that MPI guarantees to be equal on all
 //          members, or on an exchange in which all members take part. Each condition in this folder
-//          names the guarantee or the exchange that it rests on.
+//          names its guarantee or exchange.
 // Idea     A blocking collective call on a communicator of at least two ranks finds or makes the
 //          communicator's team. A started call uses an existing team. Calls with a team are served
 //          if weft supports them; all others go to PMPI.
@@ -51,7 +51,7 @@ namespace weft::mpi {
 /// State of a communicator.
 struct Communicator {
     Member member{};
-    Why refused = Why::served;  ///< why the host serves all calls; `served`: it does not
+    Why refused = Why::served;  ///< why the host serves all calls; `served`: weft may serve calls
     weft_team* team = nullptr;
     unsigned calls = 0;                ///< blocking calls before the communicator had a team
     unsigned next_try = 1;             ///< value of `calls` at which to try to make a team
@@ -60,8 +60,8 @@ struct Communicator {
 
 // --- shortcuts to the host -----------------------------------------------------------------------
 
-// The host's fastest calls take 70 ns in a stream. Looking up the communicator and reading the
-// arguments would add a fifth, so the entries first compare with the variables below.
+// The host's fastest calls, made back to back, take 70 ns. Looking up the communicator and reading
+// the arguments would add a fifth, so the entries first compare with the variables below.
 
 /// Arguments on which the choice for a call depends.
 struct Shortcut {
@@ -83,11 +83,11 @@ struct Shortcut {
 /// that no program can free. Not used under MPI_THREAD_MULTIPLE.
 inline std::array<Shortcut, kKindNames.size()> shortcuts;
 
-/// The last communicator found whose calls all go to the host and are not counted; MPI_COMM_NULL:
-/// none. Relaxed: a late store only delays the shortcut to the host.
+/// The communicator that was found last to leave all its calls to the host, uncounted;
+/// MPI_COMM_NULL: none. Relaxed: a late store only delays the shortcut to the host.
 inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
 
-/// Bits of the kinds of calls that all go to the host and are not counted: all kinds before
+/// Bits of the kinds of calls that go to the host without being counted; all kinds are set until
 /// MPI_Init ends. Relaxed: a late store only delays the first served call.
 inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
 
@@ -141,7 +141,7 @@ class Layer {
     [[nodiscard]] bool begun() const { return begun_; }
     /// Removes a communicator's state. MPI calls this when it deletes the layer's attribute.
     void forget(MPI_Comm comm);
-    /// Ends the runtime. Called at the begin of MPI_Finalize.
+    /// Ends the runtime. Called at the start of MPI_Finalize.
     void end();
 
   private:
@@ -169,7 +169,7 @@ class Layer {
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
 
-    Settings settings_;  ///< without kinds outside of begin() .. end()
+    Settings settings_;  ///< kinds_on is 0 before begin() and after end()
     bool begun_ = false;
     bool threaded_ = false;      ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
     std::atomic_flag creating_;  ///< a thread is making a team

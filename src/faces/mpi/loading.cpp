@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // loading.cpp - detects a program of the other MPI, and a library preloaded before the layer.
 //
-// Why      Handles of one MPI are invalid in the other. In a program of the other MPI, the layer
-//          would break calls, so the program starts again without it. A tool that is preloaded
+// Why      Handles of Open MPI are invalid in MPICH, and the reverse. A program of the other MPI
+//          would fail with the layer, so it starts again without it. A tool that is preloaded
 //          before the layer may call PMPI_Init itself. The layer then gets no calls, and reports
 //          this when the process ends.
 // Holds    check_program() runs before main(), check_caller() in MPI_Init, check_use() at exit.
@@ -46,14 +46,15 @@ bool has_symbol(const std::string& file, const char* symbol) {
     return found;
 }
 
-/// Returns true for rank 0, by the launcher's variables; one rank prints for all.
+/// Returns true on rank 0, which prints for all ranks. Reads the launcher's variables, because MPI
+/// is not initialized; without them, each process is a rank 0.
 bool is_first_rank() {
     for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
         if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
     return true;
 }
 
-/// Returns LD_PRELOAD without the file `layer`, whatever folder an entry names.
+/// Returns LD_PRELOAD without entries that have the file name of `layer`, in any folder.
 std::string preloads_without(std::string_view layer) {
     const char* const value = std::getenv("LD_PRELOAD");
     std::string_view left(value == nullptr ? "" : value);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packing.cpp - packs and unpacks data of types that are not contiguous, with the host's functions.
 //
-// Idea     The host counts packed bytes in ints, so data is packed in pieces of up to 1 GiB. A rank
-//          sends a single element of more than 1 GiB to itself and receives bytes.
-// Holds    Packing does not use the tables of types, so several threads may pack at a time.
+// Idea     The host counts packed bytes in ints, so data is packed in pieces of up to 1 GiB. To
+//          pack one element of more than 1 GiB, the rank sends it to itself and receives bytes.
+// Holds    Packing does not use the tables of types.cpp, so several threads may pack at a time.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -63,7 +63,7 @@ int move_piece(const Packing& piece, bool packs) {
 
 /// Packs or unpacks pieces of at most kPackedMax bytes, or of one element. Returns the first error.
 /// The host refuses a null pointer as the address of data, although MPI_BOTTOM may be null. Such
-/// data is passed with the address of a variable and a type whose offset leads back to address 0.
+/// data is passed with the address of a variable, and a type whose offset subtracts this address.
 int move(Packing piece, bool packs) {
     if (piece.bytes() == 0) return MPI_SUCCESS;
     if (piece.facts.contiguous) {

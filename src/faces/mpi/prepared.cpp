@@ -9,7 +9,7 @@ namespace weft::mpi {
 
 namespace {
 
-/// Returns true if two blocks share bytes. MPI forbids this, but some programs do it, and it works.
+/// Returns true if two blocks share bytes, which MPI forbids but programs do and hosts accept.
 bool overlap(const std::vector<Packing>& blocks) {
     std::vector<std::pair<const std::byte*, const std::byte*>> held;
     for (const Packing& block : blocks)
@@ -27,7 +27,7 @@ bool PreparedCall::set_root(int root) {
     return root >= 0 && root < member_.size;
 }
 
-/// Allocates one byte more than `bytes`, so that 0 bytes have an address, too.
+/// Allocates one byte more than `bytes`, so that the address is not null for 0 bytes.
 std::byte* PreparedCall::CallData::make_room(std::size_t bytes) {
     packed = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
     memory = packed.get();
@@ -36,8 +36,8 @@ std::byte* PreparedCall::CallData::make_room(std::size_t bytes) {
 
 // --- data of a call ------------------------------------------------------------------------------
 
-/// Sets `times` blocks of the caller's memory, and count_ to the bytes of a block. copies: the call
-/// overwrites the caller's data, so its input must be a copy.
+/// Sets `data` to `times` equal blocks of the caller's memory, and count_ to the bytes of a block.
+/// copies: true if the call overwrites the caller's data, so that the input must be a copy.
 Why PreparedCall::set(CallData& data, const Elements& given, MPI_Count times, bool copies) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
@@ -79,8 +79,8 @@ Why PreparedCall::set_all(CallData& data, const RankBlocks<Count, Displacement>&
     return Why::served;
 }
 
-/// Sets blocks of different sizes. Displacements refer to packed blocks if `packs`, else to the
-/// lowest block, because MPI's displacements may be negative or absolute.
+/// Sets `data` to blocks of different sizes. Displacements count from the packed data if `packs`,
+/// else from the block with the lowest address: MPI's displacements may be negative or absolute.
 void PreparedCall::lay_out(CallData& data, std::vector<Packing>& blocks, bool packs) {
     std::byte* low = nullptr;
     for (const Packing& block : blocks)
@@ -165,7 +165,7 @@ WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
 
 // --- reductions ----------------------------------------------------------------------------------
 
-/// MPI guarantees that all members give the same count, type and operation (MPI 4.0, 6.9.1).
+/// MPI guarantees that all members pass the same count, type and operation (MPI 4.0, 6.9.1).
 Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
     in_.memory = in == MPI_IN_PLACE ? WEFT_IN_PLACE : const_cast<void*>(in);
     out_.memory = const_cast<void*>(out.memory);
@@ -193,8 +193,8 @@ Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) 
     return why;
 }
 
-/// Passes the sum of all counts, so the type is read unless all blocks are empty. MPI guarantees
-/// equal counts on all members; the count of this rank's own block would not decide equally.
+/// Passes the sum of all counts to all_reduce(), which does not read the type for a count of 0. All
+/// members have equal counts, so all decide equally.
 template <class Count>
 Why PreparedCall::reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type,
                                  MPI_Op op) {

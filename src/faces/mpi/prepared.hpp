@@ -25,7 +25,7 @@
 
 namespace weft::mpi {
 
-/// Returns the address `offset` bytes behind `memory`, which may be MPI_BOTTOM.
+/// Returns the address `offset` bytes after `memory`, which may be MPI_BOTTOM.
 [[nodiscard]] inline std::byte* at(const void* memory, std::ptrdiff_t offset) {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
                                         static_cast<std::uintptr_t>(offset));
@@ -75,7 +75,7 @@ struct RankBlocks {
     const Count* counts;
     const Displacement* displacements;  ///< nullptr: contiguous blocks
     const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
-    bool own_types;                     ///< a type for each rank, and displacements in bytes
+    bool own_types;                     ///< true: a type for each rank, and displacements in bytes
 };
 template <class Count, class Displacement>
 RankBlocks(const void*, const Count*, const Displacement*, const MPI_Datatype*, bool = false)
@@ -119,8 +119,8 @@ class PreparedCall {
     [[nodiscard]] int finish();
     /// Returns the bytes that this rank contributes.
     [[nodiscard]] std::size_t bytes() const;
-    /// Returns a size that is equal on all ranks: bytes of a block, or of all blocks if every rank
-    /// knows all counts; 0 if ranks only know their own counts.
+    /// Returns a size in bytes that is equal on all ranks: of one block if blocks are equal, of all
+    /// blocks if each rank passes all counts, 0 if ranks only pass their own counts.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] CallKind kind() const { return kind_; }
     [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
@@ -132,7 +132,7 @@ class PreparedCall {
     struct CallData {
         void* memory = nullptr;                  ///< passed to weft
         std::vector<std::size_t> counts;         ///< bytes of each rank's block; empty: all equal
-        std::vector<std::size_t> displacements;  ///< of these blocks, in bytes
+        std::vector<std::size_t> displacements;  ///< starts of the ranks' blocks, in bytes
         std::vector<Packing> packings;           ///< to pack before the call, or to unpack after it
         std::unique_ptr<std::byte[]> packed;
 
@@ -159,7 +159,7 @@ class PreparedCall {
     std::size_t element_bytes_ = 1;
     weft_op op_ = WEFT_SUM;
     int root_ = 0;
-    std::shared_ptr<const void> operation_;  ///< keeps an operation that the program may free
+    std::shared_ptr<const void> operation_;  ///< memory of a user operation, until the call ends
     int error_ = MPI_SUCCESS;
 };
 

@@ -49,7 +49,7 @@ const char* read(Settings& settings, const std::string& name) {
     return value;
 }
 
-/// Sets the complaint about the variable that was read last, unless there is one.
+/// Sets the complaint to a sentence about the variable that was read last, if it is still empty.
 void complain(Settings& settings, const std::string& expected) {
     if (!settings.complaint.empty()) return;
     const ComparedValue& invalid = settings.compared.back();
@@ -82,8 +82,8 @@ unsigned read_number(Settings& settings, const std::string& name, unsigned fallb
     return fallback;
 }
 
-/// Returns the content of the file of ranges; sets `warning` if it is not used. Only regular files
-/// are read: opening a FIFO would wait for a writer.
+/// Returns the content of the file of ranges, or an empty string and the reason in `warning`. Reads
+/// only regular files: opening a FIFO would wait for a writer.
 std::string read_ranges_file(const std::string& name, std::string& warning) {
     namespace fs = std::filesystem;
     constexpr std::uintmax_t kBytesMax = std::uintmax_t{4} << 20;
@@ -165,7 +165,7 @@ bool compare_settings(MPI_Comm comm, Settings& settings, bool threads) {
                comm);
     std::size_t at = 0;
     while (at < mine.size() && mine[at].hash == first[at].hash) ++at;
-    // The minimum names the first value that differs, and the first rank on which it differs.
+    // The minimum has the index of the first value that differs, and the first rank where it does.
     const std::array<std::int64_t, 2> given{static_cast<std::int64_t>(at) * size + rank,
                                             threads ? -1 : 0};
     std::array<std::int64_t, 2> least{};

@@ -17,9 +17,9 @@
 
 namespace weft::mpi {
 
-/// Value of a variable, or of the content of the file of ranges, that ranks compare.
+/// Value of a variable, or a digest of the file of ranges, that ranks compare.
 struct ComparedValue {
-    char name[48];
+    char name[48];   ///< name of the variable, or a description of the file
     char text[120];  ///< the start of the value, for a message
     std::int64_t hash;
 };
@@ -32,8 +32,8 @@ struct Settings {
     bool threads_anywhere = false;    ///< some rank has MPI_THREAD_MULTIPLE
     bool progress = true;             ///< weft and the host drive each other; tests set it to false
     std::vector<ChoiceRange> ranges;  ///< from the file of ranges
-    std::string complaint;            ///< about the first invalid value; empty: all are valid
-    std::string warning;              ///< about the file of ranges; empty: it is valid
+    std::string complaint;            ///< why the first invalid value is invalid; empty: all valid
+    std::string warning;              ///< why the file of ranges is not used; empty: it is valid
     std::vector<ComparedValue> compared;  ///< in an order that is equal on all ranks
 };
 

@@ -22,8 +22,8 @@ thread_local bool inside_host __attribute__((tls_model("initial-exec"))) = false
 /// Held by the thread that uses the runtime, if the program has several threads.
 std::mutex runtime_mutex;
 
-/// Marks this thread as inside weft. threads: holds runtime_mutex meanwhile. waits: if false, and
-/// the runtime is in use, owned() is false.
+/// Marks this thread as inside weft. threads: also holds runtime_mutex. waits: if false and another
+/// call uses the runtime, does not wait; owned() is then false.
 class RuntimeLock {
   public:
     explicit RuntimeLock(bool threads, bool waits = true) {
@@ -72,14 +72,14 @@ int free_started(void* error) {
     return MPI_SUCCESS;
 }
 
-/// Returns 0 (MPI_SUCCESS) or the host's error.
+/// Allgather of weft_bootstrap on a communicator. Returns 0 (MPI_SUCCESS) or the host's error.
 int exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
     return PMPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE,
                           *static_cast<MPI_Comm*>(comm));
 }
 
-/// Request of the barrier by which the ranks leave the job.
+/// Request of the barrier in which the ranks leave the job.
 MPI_Request barrier = MPI_REQUEST_NULL;
 
 }  // namespace
@@ -95,8 +95,8 @@ void SharedRuntime::prepare(bool threads, bool progress) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
 }
 
-/// Exchanges data to make a team. It releases the runtime meanwhile: other members may still be in
-/// earlier calls and need data that this rank forwards.
+/// Allgather that makes a team. Releases the runtime during the exchange: other members may still
+/// be in earlier calls of weft, and need data that this rank forwards.
 int SharedRuntime::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
     const bool threads = get().threaded_;
     inside_weft = false;
@@ -166,8 +166,8 @@ weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& membe
     return status == WEFT_OK ? team : nullptr;
 }
 
-/// The host deletes a freed communicator when its last message ends. That may be in a call of weft
-/// that drives the host, where no team can be dropped.
+/// The host deletes a freed communicator when its last message has completed. This may happen while
+/// weft drives the host in a wait, where no team can be dropped.
 void SharedRuntime::drop(weft_team* team) {
     {
         const std::lock_guard lock(tables_mutex);
@@ -176,7 +176,7 @@ void SharedRuntime::drop(weft_team* team) {
     if (!inside_weft && !inside_host) drop_pending_teams();
 }
 
-/// Releases the mutex before it waits: the thread that uses the runtime may need the tables.
+/// Releases tables_mutex before it waits for the runtime, whose user may need the tables.
 void SharedRuntime::drop_pending_teams() {
     std::vector<weft_team*> teams;
     {

@@ -3,7 +3,7 @@
 //
 // Idea     A thread uses the runtime while it holds a RuntimeLock. While weft waits, it drives the
 //          host; while the host waits, it calls progress(), which drives started calls (host.hpp).
-//          The program waits for a started call by a generalized request of the host.
+//          For each started call, the program gets a generalized request of the host to wait for.
 // Holds    Functions that the host calls never enter weft again on the same thread. Under
 //          MPI_THREAD_MULTIPLE no thread keeps the RuntimeLock while it waits.
 // Next     layer.hpp, which decides about calls; prepared.hpp for the calls.

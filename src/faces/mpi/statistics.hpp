@@ -48,11 +48,11 @@ enum class Why : std::uint8_t {
     one_rank,    ///< the communicator has one rank
     inter,       ///< intercommunicator
     other_jobs,  ///< a member is a spawned or connected process of another job
-    no_team,     ///< only started calls so far, or weft has no space for another team
+    no_team,     ///< too few blocking calls so far, or weft could not make another team
     type,        ///< weft does not reduce this type
     operation,   ///< the operation is unknown to weft, or not defined on this type
     arguments,   ///< arguments are erroneous: the host reports the error
-    threads,     ///< the host cannot wait for our requests under MPI_THREAD_MULTIPLE
+    threads,     ///< the host cannot wait for weft's requests under MPI_THREAD_MULTIPLE
     slower,      ///< the mode `auto` chose the host
 };
 inline constexpr std::array<std::string_view, 11> kWhyNames{
@@ -67,7 +67,7 @@ class Statistics {
     [[nodiscard]] bool enabled() const { return enabled_; }
     void enable() { enabled_ = true; }
 
-    /// Returns the begin of a call, for count(); not measured unless statistics are enabled.
+    /// Returns the start time of a call, for count(); Time() if statistics are not enabled.
     [[nodiscard]] Time begin() const {
         return enabled_ ? std::chrono::steady_clock::now() : Time();
     }

@@ -125,7 +125,7 @@ struct Operation {
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
     HandleMap<MPI_Op, Operation> operations;
-    int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute whose deletion reports a freed type
+    int type_key = MPI_KEYVAL_INVALID;  ///< key of an attribute; forget_type() runs at its deletion
 
     Tables();
 };
@@ -155,7 +155,8 @@ Tables::Tables() {
         operations.add(op, {.builtin = ours, .by_type = {}});
 }
 
-/// Returns true if packing does not change bytes, by a trial; false for elements above kTriedMax.
+/// Packs two elements. Returns true if packing does not change their bytes; false without a trial
+/// for elements above kTriedMax bytes.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
     constexpr std::size_t kTriedMax = std::size_t{1} << 16;
     if (size == 0) return true;
@@ -172,8 +173,8 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
            at == bytes && before == after;
 }
 
-/// Returns the constructor of a type. `base` receives the type that it repeats without gaps; the
-/// caller frees `base` unless it is named. Other constructors leave `base` as it is.
+/// Returns the constructor of a type (a combiner). If it repeats another type without gaps, `base`
+/// receives that type; the caller frees it unless it is named. Else `base` is not changed.
 int combiner_of(MPI_Datatype type, MPI_Datatype* base = nullptr) {
     int integers = 0;
     int addresses = 0;
@@ -226,8 +227,7 @@ const TypeFacts* add_type(MPI_Datatype type) {
     facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
     Tables& all = tables();
     if (combiner_of(type) != MPI_COMBINER_NAMED) {
-        // Made here, not in the constructor, which may run before a program that only uses
-        // sessions has made one.
+        // Made here, not in the constructor, which may run before MPI is initialized.
         if (all.type_key == MPI_KEYVAL_INVALID)
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
         PMPI_Type_set_attr(type, all.type_key, nullptr);

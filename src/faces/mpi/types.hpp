@@ -6,7 +6,7 @@
 //          set of operations that MPI allows on it.
 // Why      Ranks may describe the same data by different types, because MPI only requires equal
 //          signatures. So weft moves bytes, whose number is equal on all ranks. A rank packs data
-//          of types that are not contiguous; other ranks need not know.
+//          of types that are not contiguous; other ranks do not depend on it.
 // Holds    Combinations that MPI does not allow are not in the tables. They go to the host, which
 //          reports the error.
 // Next     prepared.hpp, which uses these.
@@ -33,7 +33,7 @@ struct TypeFacts {
 };
 
 /// Returns facts about the type of `count` elements. If `count` is 0, the type is not read: it may
-/// be MPI_DATATYPE_NULL, and other ranks may give another type. Returns nullptr for erroneous
+/// be MPI_DATATYPE_NULL, and other ranks may pass another type. Returns nullptr for erroneous
 /// arguments: if the count is negative, or the host does not know the type.
 [[nodiscard]] const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type);
 /// Returns true for predefined types on which weft reduces, and for MPI_DATATYPE_NULL.
@@ -42,7 +42,7 @@ struct TypeFacts {
 [[nodiscard]] bool is_builtin_operation(MPI_Op op);
 
 /// Returns weft's operation for `op` on elements of this type; nothing if weft has none. `keeps`
-/// receives memory that an operation of the program needs while a call is in flight.
+/// receives the memory of a user operation; the caller keeps it while the call is in flight.
 [[nodiscard]] std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type,
                                                    const TypeFacts& facts,
                                                    std::shared_ptr<const void>& keeps);

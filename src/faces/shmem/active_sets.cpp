@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // active_sets.cpp - active sets: sets of PEs that a call names by start, stride and size.
 //
-// Idea     The members of a set make a permanent team of weft when they first use the set; this is
-//          the same call on all members. To make it, they exchange data by puts with signals, into
+// Idea     The members of a set make a permanent team of weft when they first use the set, which is
+//          in the same call on all members. For this they exchange data by puts with signals, into
 //          two cells for each pair of PEs.
-// Holds    Exchange k + 2 of a pair overwrites the cell of exchange k. Its writer first waits for
-//          this PE's data of k + 1, which this PE sends after it has read k. pSync and pWrk are
-//          not used.
+// Holds    Exchange k + 2 of a pair overwrites the cell of exchange k. Its writer has received this
+//          PE's data of exchange k + 1, which this PE sends after it has read the data of k. The
+//          program's work arrays pSync and pWrk are not used.
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -17,17 +17,17 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kDataBytes = 56;  ///< bound of weft_team_create()'s data
+constexpr std::size_t kDataBytes = 56;  ///< most bytes that weft_team_create() exchanges
 
 struct Cell {
-    std::uint64_t number = 0;  ///< of the pair's exchange that wrote `data`, from 1
+    std::uint64_t number = 0;  ///< number of the pair's exchange that wrote `data`, from 1
     std::byte data[kDataBytes];
 };
 
 struct ActiveSets {
     std::map<std::tuple<int, int, int>, weft_shmem_team> teams;
     Cell* cells = nullptr;                 ///< in the heap; two for each writing PE
-    std::vector<std::uint64_t> exchanges;  ///< by PE: number of exchanges with this PE
+    std::vector<std::uint64_t> exchanges;  ///< for each PE: number of exchanges with that PE
 };
 ActiveSets sets;
 std::mutex sets_mutex;  ///< guards `sets`

@@ -2,8 +2,8 @@
 // atomics.cpp - atomic operations on words of PEs.
 //
 // Idea     An atomic instruction changes a local peer's word; weft changes a remote peer's word.
-// Holds    weft also uses atomic instructions, on the word's node, so local and remote PEs may use
-//          the same word.
+// Holds    For a remote peer, weft executes an atomic instruction on the word's node. So local and
+//          remote PEs may change the same word.
 #include <bit>
 #include <type_traits>
 
@@ -97,7 +97,8 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
     if (word.local != nullptr)
         return std::bit_cast<T>(Operation::template local<B>(
             std::atomic_ref<B>(*reinterpret_cast<B*>(word.local)), bits, other));
-    // Passed as bits: integer operations do not depend on the sign, and Fetch and Swap only copy.
+    // Values are passed as unsigned bits: the integer operations do not depend on the sign, and
+    // Fetch and Swap, the only operations on floating point, copy bits.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};
     check(routine, weft_atomic(weft_context_of(ctx), Operation::kKind, kType, word.heap, &bits,
@@ -121,8 +122,8 @@ T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
 
 namespace shmem = weft::shmem;
 
-// FETCHING defines an operation that returns the old value, and its _nbi form, which also stores it
-// before it returns. SILENT defines an operation without a result.
+// FETCHING defines an operation that returns the old value, and its _nbi form, which stores the old
+// value and blocks, too. SILENT defines an operation without a result.
 #define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                     \
     SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                       \
         return shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND,    \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collective.cpp - collectives of weft for buffers of an OpenSHMEM program.
 //
-// Holds    A variable is passed to weft by its heap address, where local peers can access it.
+// Holds    Symmetric variables are passed to weft by their heap addresses, which local peers map.
 #include "faces/shmem/collective.hpp"
 
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Buffer {
     std::string problem;
 };
 
-/// Returns the heap address of a symmetric buffer, and the given address of other memory.
+/// Returns a buffer with its heap address if it is symmetric, else with the given address.
 Buffer find_buffer(const char* argument, const void* address, std::size_t bytes) {
     std::byte* const place = symmetric(address, bytes);
     if (place != nullptr) return {place, bytes, {}};

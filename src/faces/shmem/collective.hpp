@@ -27,7 +27,7 @@ Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffe
                   const Elements& elements, int root);
 Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
                   weft_type type, weft_op op);
-/// Which PEs contribute to a PE's sum: also itself, or only those before it.
+/// PEs that contribute to a PE's sum: the lower PEs and the PE itself, or only the lower PEs.
 enum class Scan : bool { inclusive, exclusive };
 /// Prefix sums. The first PE's exclusive sums are 0.
 Outcome scan(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
@@ -38,7 +38,7 @@ Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const 
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 
-/// Distances between adjacent elements, in elements; at least 1.
+/// Distances between adjacent elements in the destination and the source, in elements; at least 1.
 struct Strides {
     std::ptrdiff_t to = 1;
     std::ptrdiff_t from = 1;

@@ -33,7 +33,7 @@ constexpr weft_type type_of() {
                                 : WEFT_UINT64;
 }
 
-/// Returns the team of a handle. If it cannot be used, prints the reason and returns nullptr.
+/// Returns the team of a handle. If the handle is invalid, prints the reason and returns nullptr.
 const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
     const weft_shmem_team* const found = find_team(team);
     if (found == nullptr) {
@@ -58,7 +58,7 @@ int broadcast_of(const char* routine, shmem_team_t handle, void* dest, const voi
     return status;
 }
 
-/// Returns call(team) as a status.
+/// Makes call(team). Returns 0, or -1 after printing the failure.
 template <class Call>
 int on_team(const char* routine, shmem_team_t handle, Call call) {
     const auto* const team = usable(routine, handle);
@@ -222,7 +222,7 @@ WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
                    int log_stride, int size, long*)) {                                          \
         const auto& set = shmem::active_set("broadcast" #N, start, log_stride, size);           \
         if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size);             \
-        /* The root's dest does not change. */                                                  \
+        /* Unlike in the routine for teams, the root's dest does not change. */                 \
         shmem::check("broadcast" #N,                                                            \
                      set.rank == root                                                           \
                          ? shmem::broadcast(set, "source", const_cast<void*>(source),           \

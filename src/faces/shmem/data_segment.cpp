@@ -52,8 +52,8 @@ std::vector<DataPages> find_data_pages() {
 
 int share_pages(const DataPages& pages, std::byte* heap) {
     auto* const at = reinterpret_cast<void*>(pages.begin);
-    // The heap is new and reads as zeros. Pages of zeros are not written, because a program may
-    // have large variables and use only a part.
+    // The heap is new and reads as zeros. Pages of zeros are not written, so that unused parts of
+    // large variables take no memory.
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::vector<std::byte> zeros(page);
     for (std::size_t done = 0; done < pages.bytes; done += page) {

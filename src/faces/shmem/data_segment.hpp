@@ -5,8 +5,8 @@
 //          heap. shmem_init copies them to the heap and maps the heap's pages in their place. Each
 //          variable keeps its address, and has a second address in the heap.
 // Why      Peers then access variables as they access the heap, by mapping or network.
-// Holds    The program is equal on all PEs, so a variable has the same offset in all copies, at
-//          any load address. Variables of shared libraries are not symmetric.
+// Holds    All PEs run the same program, so a variable has the same offset in all copies, even if
+//          load addresses differ. Variables of shared libraries are not symmetric.
 // Next     job.hpp for the look-up.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace weft::shmem {
 struct DataPages {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;  ///< size of the pages
-    std::size_t used = 0;   ///< from `begin` to the end of the last variable
+    std::size_t used = 0;   ///< bytes from `begin` to the end of the last variable
 };
 [[nodiscard]] std::vector<DataPages> find_data_pages();
 
 /// Copies the pages' contents to `heap`, which has the same size and is aligned to pages, and maps
-/// the heap in their place. Returns 0, or an error number if nothing has changed.
+/// the heap in their place. Returns 0; on failure, returns errno and the pages are unchanged.
 [[nodiscard]] int share_pages(const DataPages& pages, std::byte* heap);
 
 }  // namespace weft::shmem

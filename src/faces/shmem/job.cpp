@@ -12,7 +12,8 @@ JobState job;
 
 void refuse(const char* routine, const char* problem) {
     std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);
-    // A forked child does not flush: the parent has the same buffered output and writes it.
+    // A forked child does not flush: its buffers are copies of the parent's, which the parent
+    // writes.
     if (!job.forked) std::fflush(nullptr);
     _Exit(EXIT_FAILURE);  // the launcher ends the other PEs
 }

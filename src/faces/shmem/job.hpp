@@ -7,8 +7,8 @@
 //          address of a local peer's copy in this process, so a put to that peer is a store.
 // Holds    Local transfers take no lock. Under SHMEM_THREAD_MULTIPLE weft is thread-safe; this
 //          layer only locks its tables, never during a wait.
-//          A call names a range of bytes. The whole range must be in the region that contains its
-//          first byte: the program's variables, or the objects in the heap.
+//          The range of bytes in a call must be in one region: one range of the program's
+//          variables, or the objects in the heap.
 //          The job belongs to the process that called shmem_init. In its forked children `runtime`
 //          is nullptr, so every routine refuses or does nothing.
 // Next     transfers.cpp and atomics.cpp, which use these addresses; docs/shmem.md.
@@ -32,13 +32,13 @@ struct weft_shmem_team {
     weft_team* team = nullptr;
     int rank = -1;
     int size = 0;
-    std::vector<int> world_ranks;  ///< of the members, in their order
+    std::vector<int> world_ranks;  ///< ranks in SHMEM_TEAM_WORLD of the members, in team order
     shmem_team_config_t config{};
 };
 struct weft_shmem_context {
     std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
     shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of that team
-    weft_team* weft_context = nullptr;  ///< its operations are separate; ranks as in the world
+    weft_team* weft_context = nullptr;  ///< context of weft on the world: ranks are world PEs
     long options = 0;
 };
 
@@ -53,7 +53,7 @@ struct SharedRange {
 
 struct JobState {
     static constexpr std::ptrdiff_t kRemote = PTRDIFF_MIN;  ///< in to_peer: a PE of another node
-    static constexpr std::size_t kRangesMax = 4;
+    static constexpr std::size_t kRangesMax = 4;  ///< linkers usually make 1 or 2 data segments
 
     weft_runtime* runtime = nullptr;  ///< nullptr: not initialized, finalized, or a forked child
     int starts = 0;       ///< calls of shmem_init and shmem_init_thread without a shmem_finalize
@@ -69,11 +69,12 @@ struct JobState {
     int polls = 0;
     SharedRange ranges[kRangesMax];  ///< the program's variables
     std::size_t range_count = 0;
-    // Bounds of all objects ever allocated. Atomic: a thread may allocate while others put.
+    // Lowest and highest address of all objects allocated so far. Atomic: a thread may allocate
+    // while others put.
     static constexpr std::uintptr_t kNoHeap = UINTPTR_MAX;
     std::atomic<std::uintptr_t> heap_begin{kNoHeap};
     std::atomic<std::uintptr_t> heap_end{0};
-    /// By PE: distance in bytes from this PE's heap to that PE's, or kRemote.
+    /// For each PE: bytes from this PE's heap to the PE's heap as mapped here, or kRemote.
     std::vector<std::ptrdiff_t> to_peer;
     /// Number of calls of drive_periodically(). Approximate: threads may lose increments.
     std::atomic<std::uint32_t> local_calls{0};
@@ -118,8 +119,8 @@ void drive();
 /// Drives communication in every 64th call, for transfers that do not call weft.
 void drive_periodically();
 
-/// Returns the heap address of symmetric memory. Returns nullptr if one of its bytes is outside the
-/// region (variables or heap objects) that contains the first byte.
+/// Returns the heap address of symmetric memory; nullptr if the range is not in one region (a range
+/// of variables, or the heap objects).
 inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (std::size_t i = 0; i < job.range_count; ++i) {
@@ -140,7 +141,7 @@ inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
 std::string range_problem(const char* argument, const volatile void* address, std::size_t bytes);
 [[noreturn]] void refuse_range(const char* routine, const char* argument,
                                const volatile void* address, std::size_t bytes);
-/// Returns symmetric(); ends the job if that is nullptr.
+/// Returns the result of symmetric(); ends the job if it is nullptr.
 inline std::byte* require_symmetric(const char* routine, const char* argument,
                                     const volatile void* address, std::size_t bytes) {
     std::byte* const place = symmetric(address, bytes);
@@ -161,7 +162,8 @@ inline std::byte* local_copy(std::byte* place, int world_pe) {
     return place + distance;
 }
 
-/// Returns the number in SHMEM_TEAM_WORLD of PE `pe` of a context's team.
+/// Converts PE `pe` of a context's team to its number in SHMEM_TEAM_WORLD. Ends the job if `pe` is
+/// not in the team.
 inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     if (context == SHMEM_CTX_DEFAULT) [[likely]] {
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(job.size))
@@ -175,7 +177,7 @@ inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     return team.world_ranks[static_cast<std::size_t>(pe)];
 }
 
-/// Returns weft's context for a context, with its own fence and quiet. Ranks are world PEs.
+/// Returns weft's handle of a context. Its ranks are world PEs.
 inline weft_team* weft_context_of(shmem_ctx_t context) {
     return context == SHMEM_CTX_DEFAULT ? job.world : context->weft_context;
 }

@@ -2,9 +2,10 @@
 // locks.cpp - locks; PEs that wait for a lock are in a queue.
 //
 // Idea     The upper half of the lock's word at PE 0 has the number (PE + 1) of the last PE in the
-//          queue; 0: the lock is free. A PE that wants the lock exchanges this half with its own
-//          number. If it was not 0, it adds its number to the lower half of its predecessor's word
-//          and waits until the predecessor sets the granted bit in the lower half of its own word.
+//          queue; 0: the lock is free. A PE that requests the lock exchanges this half with its own
+//          number. If the old value is not 0, it is the predecessor. The PE then adds its number to
+//          the lower half of the predecessor's word, and waits until the predecessor sets kGranted
+//          in the lower half of the PE's word.
 // Holds    A waiting PE only polls its own memory. The word is 0 on all PEs when no PE holds the
 //          lock or waits for it. PEs get the lock in the order of their exchanges.
 #include "faces/shmem/job.hpp"
@@ -14,20 +15,20 @@ namespace weft::shmem {
 namespace {
 
 constexpr std::uint64_t kLast = std::uint64_t{1} << 32;     ///< factor of the upper half
-constexpr std::uint64_t kGranted = std::uint64_t{1} << 31;  ///< this PE holds the lock
+constexpr std::uint64_t kGranted = std::uint64_t{1} << 31;  ///< the predecessor passes on the lock
 constexpr std::uint64_t kNext = kGranted - 1;               ///< mask: number of the successor
 constexpr int kHome = 0;                                    ///< PE whose word has the upper half
 
 using LockWord = unsigned long;
 static_assert(sizeof(LockWord) == 8);
 
-/// Exchange of the upper half at PE 0 with `last`, if the half is `expected` or `unconditional`.
+/// Replaces the upper half at PE 0 by `last`, if it equals `expected` or `unconditional` is set.
 struct Exchange {
     std::uint64_t last = 0;
     std::uint64_t expected = 0;
     bool unconditional = false;
 };
-/// Does the exchange. Returns the upper half before it.
+/// Does the exchange. Returns the upper half as it was before.
 std::uint64_t exchange_last(LockWord* lock, const Exchange& exchange) {
     LockWord seen = pshmem_ulong_atomic_fetch(lock, kHome);
     for (;;) {

@@ -32,8 +32,8 @@ void report_full(const char* routine, std::size_t size) {
 void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
     shmem::require_job(routine);
     if (size == 0) return nullptr;
-    // weft_alloc_aligned() returns when all PEs have entered. With the quiet before it, this is
-    // the barrier that OpenSHMEM requires.
+    // weft_alloc_aligned() returns when all PEs have entered. Quiet and allocation together are the
+    // barrier that OpenSHMEM requires.
     shmem::check(routine, weft_quiet(job.world));
     void* memory = nullptr;
     const std::size_t whole = (size + 7) / 8 * 8;

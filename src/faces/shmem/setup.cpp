@@ -39,7 +39,8 @@ std::size_t symmetric_size() {
     return static_cast<std::size_t>(value);
 }
 
-/// Sets an environment variable while the object lives: weft_init_threads() has no other settings.
+/// Sets an environment variable while the object exists. weft_init_threads() reads its settings
+/// only from the environment.
 class TemporaryVariable {
   public:
     TemporaryVariable(const char* name, const std::string& value) : name_(name) {
@@ -104,15 +105,15 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
 }
 
 void finalize_at_exit(int status, void*) {
-    // A child made by clone() or _Fork() does not run the fork handler, so the id is compared.
+    // clone() and _Fork() do not run the child's fork handler, so the process id is compared, too.
     if (job.runtime == nullptr || getpid() != job.process) return;
     // If this PE failed, other PEs may never finalize, and the launcher ends them.
     job.starts = 1;
     if (status == 0) pshmem_finalize();
 }
 
-/// Fork handler of the child, which has no job. It only stores to variables, because a thread of
-/// the parent may have held a lock.
+/// Fork handler of the child, which is not a PE. It only stores to variables: other functions could
+/// wait for a lock that another thread of the parent held.
 void leave_job_to_parent() {
     if (job.runtime == nullptr) return;
     job.forked = true;

@@ -13,7 +13,7 @@ static_assert(SHMEM_CTX_SERIALIZED == WEFT_CONTEXT_SERIALIZED &&
               SHMEM_CTX_PRIVATE == WEFT_CONTEXT_PRIVATE &&
               SHMEM_CTX_NOSTORE == WEFT_CONTEXT_NOSTORE);
 
-/// Shared: a context keeps its team, and may exist longer than the team.
+/// Shared ownership: a context may exist longer than the handle of its team.
 using TeamPointer = std::shared_ptr<weft_shmem_team>;
 
 TeamPointer world;
@@ -21,7 +21,7 @@ TeamPointer node;
 std::vector<TeamPointer> split_teams;
 std::mutex tables;  ///< protects split_teams: threads may make and end teams at once
 
-/// Makes the description of a team. Collective over the team if it has a parent.
+/// Makes the description of a team. Collective over the team, unless it is the world (no parent).
 TeamPointer make_team(weft_team* team, const weft_shmem_team& parent) {
     auto made = std::make_shared<weft_shmem_team>();
     made->team = team;
@@ -145,7 +145,7 @@ SHMEM_ROUTINE(int, team_split_strided,
     const auto* const found = shmem::find_team(parent);
     if (found == nullptr) return -1;
     const long last = start + static_cast<long>(stride) * (static_cast<long>(size) - 1);
-    // All members see equal arguments, so all return here.
+    // All members pass equal arguments, so all members return here, or none does.
     if (size < 1 || start < 0 || start >= found->size || last < 0 || last >= found->size ||
         (stride == 0 && size > 1))
         return -1;
@@ -215,7 +215,7 @@ SHMEM_ROUTINE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
     return 0;
 }
 
-// The hints of a session change nothing.
+// The hints of a session are ignored.
 SHMEM_ROUTINE(void, ctx_session_start,
               (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t*, long)) {
     if (ctx != SHMEM_CTX_INVALID) shmem::require_job("ctx_session_start");

@@ -3,7 +3,7 @@
 //
 // Idea     A routine for a type passes the size of its elements to one function for bytes. Local
 //          peers are accessed by loads and stores of whole words, remote peers by calls of weft.
-// Holds    Transfers of 0 elements do nothing, whatever the addresses are. A transfer is checked
+// Holds    Transfers of 0 elements do nothing, with any addresses. A transfer is checked
 //          before its first byte moves: its size must not overflow, and its symmetric range must
 //          be in one region.
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace weft::shmem {
 
 namespace {
 
-/// When a routine returns: when its source or result may be used, or at once (the _nbi routines).
+/// Return of a routine: when source or result may be used, or at once (the _nbi routines).
 enum class When : bool { reusable, at_once };
 
 /// Copies a word. Release: pairs with the acquire of a wait for the word, so that the peer may
@@ -38,7 +38,7 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::memmove(to, from, bytes);
 }
 
-/// Completes the loads of a get before later accesses of this PE.
+/// Orders the loads of a get before later accesses of this PE.
 void end_get() {
     std::atomic_thread_fence(std::memory_order_acquire);
 }
@@ -78,7 +78,7 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
 struct Strided {
     std::ptrdiff_t to = 1;    ///< distance of blocks in the destination, in elements
     std::ptrdiff_t from = 1;  ///< distance of blocks in the source, in elements
-    std::size_t count = 0;    ///< blocks
+    std::size_t count = 0;    ///< number of blocks
     std::size_t size = 1;     ///< bytes of an element
     std::size_t block = 1;    ///< elements of a block
 
@@ -113,7 +113,7 @@ std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_
     std::ptrdiff_t last = 0;
     bool overflows = __builtin_mul_overflow(stride, strided.size, &step);
     overflows = overflows || __builtin_mul_overflow(step, strided.count - 1, &last);
-    // Half of the range, because callers negate the result or add an element to it.
+    // Half of ptrdiff_t's range, because callers negate the result or add an element to it.
     constexpr std::ptrdiff_t kMax = PTRDIFF_MAX / 2;
     if (overflows || last > kMax || last < -kMax) [[unlikely]] {
         char text[128];
@@ -241,7 +241,7 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
 
 namespace {
 
-/// Completes all operations of the context, which include those to the given PEs.
+/// Completes the context's operations on all PEs, not only on the given PEs.
 void quiet_to(const char* routine, shmem_ctx_t ctx, const int* pes, std::size_t count) {
     if (ctx == SHMEM_CTX_INVALID || count == 0) return;
     shmem::require_job(routine);

@@ -13,7 +13,7 @@ namespace weft::shmem {
 
 namespace {
 
-/// Returns true if `have` compares to `value` as `cmp`, a SHMEM_CMP constant, requires.
+/// Returns true if `have` (cmp) `value` is true. cmp: a SHMEM_CMP constant.
 template <class T>
 bool holds(T have, int cmp, T value) {
     switch (cmp) {
@@ -42,7 +42,7 @@ template <class T>
 struct Condition {
     const volatile T* words = nullptr;
     std::size_t count = 0;
-    const int* excluded = nullptr;  ///< by word: not 0 if excluded; nullptr: no word is
+    const int* excluded = nullptr;  ///< for each word: not 0 if excluded; nullptr: none is excluded
     int cmp = SHMEM_CMP_EQ;
     const T* values = nullptr;
     bool one_value = true;  ///< `values` has one value for all words
@@ -83,7 +83,7 @@ template <class T>
 void wait_for(const Condition<T>& condition, std::size_t i) {
     const auto at = reinterpret_cast<std::uintptr_t>(condition.words + i);
     auto* const whole = reinterpret_cast<std::uint64_t*>(at / 8 * 8);
-    // Polls first: weft drives communication between polls, and so sees a local store later.
+    // Polls here first: weft drives communication between its polls, so it sees local stores later.
     for (int poll = 0; poll < job.polls; ++poll) {
         if (condition.met(i)) return;
         pause_briefly();
@@ -110,8 +110,8 @@ bool test_all(const Condition<T>& condition) {
     return true;
 }
 
-/// Stores the indices of up to `limit` words that meet their condition, and returns their number. A
-/// search starts at the end of the thread's last one, so that each word is returned in time.
+/// Stores the indices of up to `limit` words that meet their condition, and returns their number.
+/// Starts where this thread's last search ended, so that no word is passed over forever.
 template <class T>
 std::size_t find(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
     static thread_local std::size_t next = 0;
