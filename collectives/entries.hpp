@@ -81,10 +81,12 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_scatter_ring();
 [[nodiscard]] Algorithm reduce_scatter_swing();
 
+[[nodiscard]] Algorithm scan_doubling_123();
 [[nodiscard]] Algorithm scan_linear();
 [[nodiscard]] Algorithm scan_mapped_linear();
 [[nodiscard]] Algorithm scan_recursive_doubling();
 
+[[nodiscard]] Algorithm exscan_doubling_123();
 [[nodiscard]] Algorithm exscan_linear();
 [[nodiscard]] Algorithm exscan_recursive_doubling();
 

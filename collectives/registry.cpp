@@ -116,11 +116,13 @@ std::vector<Algorithm> list_algorithms() {
         hierarchical("reduce_scatter"),
         scan_linear(),
         scan_recursive_doubling(),
+        scan_doubling_123(),
         in_place("scan"),
         scan_mapped_linear(),
         hierarchical("scan"),
         exscan_linear(),
         exscan_recursive_doubling(),
+        exscan_doubling_123(),
         in_place("exscan"),
         hierarchical("exscan"),
     };

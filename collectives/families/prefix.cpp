@@ -7,22 +7,30 @@
 //          are cut into pieces.
 //          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, itself
 //          included, to rank r + 2^k, which combines it before its own partial result.
+//          doubling-123: distances are 1, 2, 3, 6, 12, ... A rank combines the values before its
+//          own and puts the result. Step 0 puts the own value, and step 1 both.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4
-//          (linear pipeline); Hillis and Steele, Data parallel algorithms; Traeff,
-//          exclusive scan algorithms.
+//          (linear pipeline); Hillis and Steele, Data parallel algorithms; Traeff, Exclusive
+//          scan by 123-doubling.
 // Rounds   linear: n - 1 for one piece; s pieces overlap. Messages: s (n - 1), and a credit for all
 //          but two pieces of a rank. recursive-doubling: ceil(log2 n). Messages: n - 2^k in step k.
+//          doubling-123, n > 2: ceil(log2(4/3 (n - 1))). Messages: n - 1, n - 2, then n - 1 - d
+//          over distance d.
 // Bytes    linear: every rank but the last sends one vector; every rank but the first (exscan: and
 //          the last) reduces one. recursive-doubling: a rank sends and reduces at most ceil(log2 n)
-//          vectors (exscan: reduces at most twice that number less one).
-// Memory   linear: one slot with two copies, one credit. recursive-doubling: a slot for each step;
-//          with segments, two copies and a credit for each step. exscan: one scratch vector. With
-//          into=vector: no slots; if input and output are one buffer, one more scratch vector.
+//          vectors (exscan: reduces at most twice that number less one). doubling-123: a rank
+//          sends and reduces at most one vector in each step (scan: reduces one more at the end).
+// Memory   linear: one slot with two copies, one credit. recursive-doubling, doubling-123: a slot
+//          for each step; with segments, two copies and a credit for each step. exscan: one scratch
+//          vector (doubling-123 as a scan: two). With into=vector: no slots; if input and output
+//          are one buffer, one more scratch vector.
 // Good for linear: long vectors, since no rank sends or reduces more than one. The default is
-//          pieces of about 8 KiB. recursive-doubling: short vectors. linear:into=vector: between
-//          nodes, if one put of all bytes takes less time than pieces copied out of slots.
+//          pieces of about 8 KiB. recursive-doubling: short vectors. doubling-123: exscans of
+//          medium vectors, with half the reductions. linear:into=vector: between nodes, if one put
+//          of all bytes takes less time than pieces copied out of slots.
 // Holds    Not synchronizing. Combines in rank order. Input and output may be the same memory: an
 //          exscan writes the output only after all reads of the input.
+#include <algorithm>
 #include <bit>
 
 #include "collectives/entries.hpp"
@@ -153,6 +161,52 @@ void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
     writer.reserve_credits(steps, steps);
 }
 
+/// `before` is the reduction over the last ranks before this one, as far as they are known.
+template <bool kExclusive>
+void write_123(BlockWriter& writer, const GenerateRequest& request) {
+    const auto [rank, size] = std::pair{request.rank, request.size};
+    const plan::Block own = writer.input(0);
+    const plan::Block with_own = writer.scratch(0, 0);
+    const plan::Block before = kExclusive ? writer.output(0) : writer.scratch(1, 0);
+    std::vector<Rank> distances;
+    for (Rank covered = 0; covered < size - 1; covered += distances.back())
+        distances.push_back(covered == 1 ? 2 : std::max(covered, 1));
+    const auto steps = as_u32(std::ssize(distances));
+    const auto receives = [&, rank = rank](std::uint32_t step) {
+        return rank - distances[step] >= (step > 1 ? 1 : 0);  // rank 0 has only its own value
+    };
+    const auto sends = [&, rank = rank, size = size](std::uint32_t step) {
+        return rank >= (step > 1 ? 1 : 0) && rank + distances[step] < size;
+    };
+    bool finished = kExclusive;
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        const Rank distance = distances[step];
+        if (sends(step)) {
+            writer.await_credit(rank + distance, steps + step);
+            const plan::Block& after_first = step > 1 ? before : with_own;
+            writer->put(rank + distance, step, step == 0 || rank == 0 ? own : after_first);
+        }
+        if (!receives(step)) continue;
+        std::vector<plan::Block> operands{writer.slot(step, 0)};
+        writer->wait(rank - distance, step);
+        if (step == 0 && rank + 2 < size) writer->reduce(with_own, {operands.front(), own});
+        if (step > 0) operands.push_back(before);
+        bool is_needed = kExclusive;  // a later step uses `before`
+        for (std::uint32_t later = step + 1; later < steps; ++later)
+            is_needed = is_needed || receives(later) || (later > 1 && sends(later));
+        finished = finished || !is_needed;
+        if (!is_needed) operands.push_back(own);
+        if (step != 1 || !is_needed) writer->flush();  // puts may read the input, or `before`
+        writer.combine(is_needed ? before : writer.output(0), operands);
+        writer.give_credit(rank - distance, steps + step);
+    }
+    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_capacity(step, 1);
+    writer.reserve_credits(steps, steps);
+    if (finished) return;
+    writer->flush();
+    writer.combine(writer.output(0), rank == 0 ? std::vector{own} : std::vector{before, own});
+}
+
 template <bool kExclusive>
 Algorithm linear() {
     const std::string_view collective = kExclusive ? "exscan" : "scan";
@@ -169,17 +223,30 @@ Algorithm linear() {
 }
 
 template <bool kExclusive>
-Algorithm doubling() {
+Algorithm doubling(std::string_view name, std::string_view summary, std::string_view source,
+                   void (*write)(BlockWriter&, const GenerateRequest&)) {
     const std::string_view collective = kExclusive ? "exscan" : "scan";
     return {
         .collective = collective,
-        .name = "recursive-doubling",
-        .summary = "ranks add the value of the rank 2^k before, k = 0, 1, ..",
-        .source = "Hillis and Steele, Data parallel algorithms",
+        .name = name,
+        .summary = summary,
+        .source = source,
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true},
-        .generate = by_blocks({.collective = collective, .blocks = 1}, write_doubling<kExclusive>),
+        .generate = by_blocks({.collective = collective, .blocks = 1}, write),
     };
+}
+template <bool kExclusive>
+Algorithm recursive_doubling() {
+    return doubling<kExclusive>(
+        "recursive-doubling", "ranks add the value of the rank 2^k before, k = 0, 1, ..",
+        "Hillis and Steele, Data parallel algorithms", write_doubling<kExclusive>);
+}
+template <bool kExclusive>
+Algorithm doubling_123() {
+    return doubling<kExclusive>("doubling-123",
+                                "ranks add the value of the rank 1, 2, 3, 6, 12, .. before",
+                                "Traeff, Exclusive scan by 123-doubling", write_123<kExclusive>);
 }
 
 }  // namespace
@@ -188,13 +255,19 @@ Algorithm scan_linear() {
     return linear<false>();
 }
 Algorithm scan_recursive_doubling() {
-    return doubling<false>();
+    return recursive_doubling<false>();
+}
+Algorithm scan_doubling_123() {
+    return doubling_123<false>();
 }
 Algorithm exscan_linear() {
     return linear<true>();
 }
 Algorithm exscan_recursive_doubling() {
-    return doubling<true>();
+    return recursive_doubling<true>();
+}
+Algorithm exscan_doubling_123() {
+    return doubling_123<true>();
 }
 
 }  // namespace weft::collectives

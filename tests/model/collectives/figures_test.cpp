@@ -116,6 +116,30 @@ TEST(BlocksProof, ScansKeepRankOrder) {
     }
 }
 
+TEST(BlocksProof, Doubling123HasTheRoundsAndReductionsOfItsPaper) {
+    for (const char* collective : {"exscan", "scan"}) {
+        const bool exclusive = collective[0] == 'e';
+        for (Rank size = 1; size <= 130; ++size) {
+            const auto n = static_cast<Count>(size);
+            const auto programs = generate_all(collective, *parse_spec("doubling-123"),
+                                               {.size = size, .elements = 1, .ordered = true});
+            const auto verdict = prove(collective, programs, 1);
+            const std::string call = fmt::format("{} on {} ranks", collective, size);
+            Count rounds = n - 1;  // else ceil(log2(4/3 (n - 1)))
+            for (Count covered = 3; n > 2 && covered < n - 1; covered *= 2) ++rounds;
+            if (n > 2) rounds -= n - 3;
+            Count messages = n - 1 + (n > 2 ? n - 2 : 0);
+            for (Count distance = 3; distance + 1 < n; distance *= 2) messages += n - 1 - distance;
+            expect_figures(verdict, {kOpen, messages, messages, kOpen, kOpen}, call);
+            EXPECT_TRUE(verdict.ordered) << call;
+            EXPECT_EQ(put_rounds(programs), rounds) << call;
+            // A message may overtake those of earlier rounds, which its data does not need.
+            EXPECT_LE(verdict.rounds, rounds) << call;
+            EXPECT_LE(verdict.reduced_bytes_max, 8 * (rounds + one_if(!exclusive))) << call;
+        }
+    }
+}
+
 TEST(TreeProof, ScatterAllgatherMovesTheBytesOfItsFormula) {
     expect_all("broadcast", "scatter-allgather", one_a_rank, [](Count n, Count) {
         // The ring skips data that the scatter has already delivered, and sends a signal instead.
