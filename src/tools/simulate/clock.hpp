@@ -33,39 +33,42 @@ using plan::VectorSize;
 /// Time of a lane.
 struct Clock {
     Time now = 0;
-    Time send_free = 0;     ///< earliest start of the next send
-    Time receive_free = 0;  ///< earliest start of the next reception
+    Time send_free = 0;       ///< earliest start of the next send
+    Time receive_free = 0;    ///< earliest start of the next reception
+    bool extended = false;    ///< the model has two-way costs or costs of messages in a row
+    std::uint32_t burst = 0;  ///< messages sent since the last reception
     /// Begin and end of the rank's last messages in flight, without a pause between them.
     Time flights_begin = 0;
     Time flights_end = 0;
-    std::uint32_t burst = 0;  ///< messages sent since the last reception
 
+    [[nodiscard]] static bool extends(const MessageModel& model) {
+        return model.has_two_way() || model.has_bursts();
+    }
     friend bool operator==(const Clock&, const Clock&) = default;
 
     /// Returns the start of the next message.
     [[nodiscard]] Time next_send(const MessageModel& model) const {
-        return std::max(now, model.free_messages == 1 ? send_free : send_free - model.slack());
+        return std::max(now, extended ? send_free - model.slack() : send_free);
     }
     /// Sends one message; returns the time of its arrival.
     Time send(const MessageModel& model, Time busy, Time latency) {
         const Time start = next_send(model);
-        send_free = std::max(send_free, start) + model.gap;
+        send_free = extended ? std::max(send_free, start) + model.gap : start + model.gap;
         now = start + busy;
-        if ((model.pipeline | model.saturation) != 0) now += model.burst_time(++burst);
+        if (extended) now += model.burst_time(++burst);
         const Time arrives = now + latency;
         if (model.blocking) now = arrives;
-        if (model.has_two_way()) {
-            if (start >= flights_end) flights_begin = start;
-            flights_end = std::max(flights_end, arrives);
-        }
+        if (!extended) return arrives;
+        if (start >= flights_end) flights_begin = start;
+        flights_end = std::max(flights_end, arrives);
         return arrives;
     }
     /// Receives one message; returns the time at which all of it has arrived. A waiting receiver
     /// takes its bytes as they arrive; a busy one starts when it becomes free.
     Time receive(const MessageModel& model, Arrival arrival) {
-        const Time free = model.free_messages == 1 ? receive_free : receive_free - model.slack();
+        const Time free = extended ? receive_free - model.slack() : receive_free;
         const Time start = std::max(std::max(now, free) + arrival.work, arrival.time);
-        receive_free = std::max(receive_free, start) + model.gap;
+        receive_free = (extended ? std::max(receive_free, start) : start) + model.gap;
         now = start + model.receive;
         burst = 0;
         return start;

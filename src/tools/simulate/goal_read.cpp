@@ -337,7 +337,7 @@ class GoalRun {
     GoalRun(GoalText goal, const MessageModel& model)
         : goal_(std::move(goal)),
           model_(model),
-          clocks_(goal_.opened.size()),
+          clocks_(goal_.opened.size(), Clock{.extended = Clock::extends(model)}),
           arrived_(goal_.operations, goal_.edges),
           waiting_(goal_.operations, goal_.edges) {}
 

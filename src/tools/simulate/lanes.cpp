@@ -26,8 +26,9 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
       ranks_(ranks),
       arrivals_(ranks_, keys_of(parts)),
       plain_(!surroundings.model.blocking && surroundings.takes_no_time_to_receive() &&
-             !surroundings.model.has_bursts() && !surroundings.model.has_two_way() &&
-             surroundings.uniform() && !trace && arrivals_.dense()) {
+             !Clock::extends(surroundings.model) && surroundings.uniform() && !trace &&
+             arrivals_.dense()),
+      extended_(Clock::extends(surroundings.model)) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
     WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);

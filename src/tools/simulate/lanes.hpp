@@ -127,7 +127,7 @@ class Lanes {
         return views_[part];
     }
     [[nodiscard]] Clock clock_of(std::uint32_t index) const {
-        Clock clock{.now = now_[index]};
+        Clock clock{.now = now_[index], .extended = extended_};
         if (!free_.empty()) std::tie(clock.send_free, clock.receive_free) = free_[index];
         if (!flights_.empty()) std::tie(clock.flights_begin, clock.flights_end) = flights_[index];
         return clock;
@@ -188,6 +188,7 @@ class Lanes {
     std::uint64_t waits_ = 0;
     Board arrivals_;
     bool plain_;
+    bool extended_;  ///< as Clock::extended
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<std::uint32_t> woken_;

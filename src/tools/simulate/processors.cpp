@@ -20,7 +20,8 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
       trace_(trace),
       busy_base_(surroundings.model.busy(0)),
       ranks_(ranks_of(parts)),
-      clocks_(static_cast<std::size_t>(ranks_)),
+      clocks_(static_cast<std::size_t>(ranks_),
+              Clock{.extended = Clock::extends(surroundings.model)}),
       arrivals_(ranks_, keys_of(parts), true),
       waiting_(ranks_, keys_of(parts), true) {
     for (const auto& [rank, start] : surroundings.starts)
