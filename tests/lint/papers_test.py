@@ -27,6 +27,7 @@ SHARED = {
     "AllreduceCounts.ARingSendsToOneNeighbor": {"S2-04", "S4-03"},  # one algorithm in both papers
     "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise exchange is one of them
     "Timeline.CopiesOverlapWithNetworkTransfers": {"S3-04", "S3-05"},  # both rows are about rings
+    "TuneTest.AFileGrowsAndJobsPreferItsChoices": {"S1-12", "S3-09"},  # jobs use the choice of each size in a file
     "test_formulas_match_other_values_of_hoefler": {"S5-03", "S5-06"},  # values of both rows
 }
 
