@@ -106,6 +106,11 @@ struct CandidateRequest {
     std::int64_t vector = 0;
     /// Time to reduce received data while others can send, in picoseconds.
     std::int64_t combine = 0;
+    std::int64_t issue = 0;    ///< time of the sender of an empty put, in picoseconds
+    std::int64_t bytes = 0;    ///< its time for the bytes of a vector
+    std::int64_t receipt = 0;  ///< time of the receiver of a vector, and to reduce it
+    /// Pieces in which exchanges are predicted, in addition to one piece.
+    std::uint32_t segments = 1;
     plan::Layout layout;           ///< node of each rank; not given: all ranks are on one node
     bool direct = false;           ///< local peers can access each other's buffers
     bool direct_delivery = false;  ///< payloads from other nodes may be put directly into buffers

@@ -18,7 +18,8 @@ constexpr Rank kBlocksMax = 130;
 /// flight hide latencies. Parts (`node`) that use buffers in place are outside of loops.
 bool is_exchange(const Algorithm& algorithm) {
     const Parameter* const segments = algorithm.parameter("segments");
-    return algorithm.properties.synchronizing && segments != nullptr && segments->fallback == "1" &&
+    return (algorithm.properties.synchronizing || !is_rooted(algorithm.collective)) &&
+           segments != nullptr && segments->fallback == "1" &&
            algorithm.parameter("node") == nullptr;
 }
 
@@ -65,12 +66,14 @@ std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) 
 }
 
 /// Returns the number of segments for an exchange, or 1 if they save less than 3 %. In each stage
-/// they hide the latency behind the bytes of the other segments, and each costs a message. They
-/// also let a rank combine one segment while the next one arrives.
-std::uint32_t segments_worth_trying(const CandidateRequest& request) {
+/// segments hide the latency behind the bytes of the other segments, and each costs a message. They
+/// also let a rank combine one segment while the next one arrives. `blocks`: blocks of the vector,
+/// each with the request's bytes.
+std::uint32_t segments_worth_trying(const CandidateRequest& request, std::int64_t blocks) {
     constexpr std::int64_t kLeast = 32;  // part of the time that must be saved
     const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
-    const std::int64_t bytes = request.vector / std::bit_width(others);  // of a stage, on average
+    const std::int64_t stages = std::bit_width(others);
+    const std::int64_t bytes = blocks * request.vector / stages;  // of a stage, on average
     std::uint32_t best = 1;
     std::int64_t most = (request.stage.latency + bytes) / kLeast;
     for (const std::uint32_t segments : {2U, 4U}) {
@@ -80,13 +83,12 @@ std::uint32_t segments_worth_trying(const CandidateRequest& request) {
         most = saved;
         best = segments;
     }
-    return std::max(best, best_pieces(request, request.combine, 1));
+    return std::max(best, best_pieces(request, blocks * request.combine / stages, 1));
 }
 
 }  // namespace
 
-std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
-                                           const CandidateRequest& request) {
+std::vector<AlgorithmSpec> candidate_specs(std::string_view collective, CandidateRequest request) {
     std::vector<AlgorithmSpec> specs;
     const auto add = [&specs](std::string_view text) {
         auto spec = parse_spec(text);
@@ -95,8 +97,9 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
     };
     const std::vector<std::uint32_t> pieces = pieces_worth_trying(request);
     // In large teams, programs with a block for each rank take long to predict.
-    const bool is_long = request.size > kBlocksMax && find_collective(collective)->blocks();
-    const std::uint32_t segments = is_long ? 1 : segments_worth_trying(request);
+    const bool has_blocks = find_collective(collective)->blocks();
+    if (!has_blocks || request.size <= kBlocksMax)
+        request.segments = segments_worth_trying(request, has_blocks ? request.size : 1);
     for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
         if (algorithm.properties.direct && !request.direct) continue;
@@ -108,8 +111,8 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (is_pipeline(algorithm))
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
-        if (is_exchange(algorithm) && !needs_parameters && segments > 1)
-            add(std::string(algorithm.name) + ":segments=" + std::to_string(segments));
+        if (is_exchange(algorithm) && !needs_parameters && request.segments > 1)
+            add(std::string(algorithm.name) + ":segments=" + std::to_string(request.segments));
         // near=auto, the default, looks only at the size. On some machines puts are faster.
         if (request.direct && algorithm.parameter(kNearParameter.name) != nullptr)
             add(std::string(algorithm.name) + ":near=put");

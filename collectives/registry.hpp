@@ -50,7 +50,7 @@ namespace weft::collectives {
 /// messages and bytes. Equal arguments give the same list of at most a few dozen entries. Some
 /// specs may not support the number of ranks; their generators fail then.
 [[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
-                                                         const CandidateRequest& request);
+                                                         CandidateRequest request);
 
 /// Returns true if `segments`, the spec's only parameter, is the default for this request, so that
 /// the plain name gives equal programs.

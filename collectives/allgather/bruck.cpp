@@ -12,6 +12,7 @@
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
+#include "collectives/generate/radices.hpp"
 
 namespace weft::collectives {
 
@@ -63,6 +64,7 @@ Algorithm allgather_bruck() {
                        {"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_bruck,
+        .variants = [](const CandidateRequest& request) { return bruck_variants(request, false); },
     };
 }
 

@@ -394,7 +394,8 @@ std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::
                                      static_cast<double>(request.vector));
 }
 
-/// Returns specs with r = best - 1 .. best + 1 by estimate(), except r = 0, the plain name.
+/// Returns specs with r = best - 1 .. best + 1 by estimate(), except r = 0, the plain name, and the
+/// best one in segments.
 std::vector<std::string> generalized_variants(const CandidateRequest& request) {
     const std::int64_t steps = std::bit_width(as_u32(request.size - 1));
     std::int64_t best = 0;
@@ -403,6 +404,8 @@ std::vector<std::string> generalized_variants(const CandidateRequest& request) {
     std::vector<std::string> specs;
     for (std::int64_t r = std::max<std::int64_t>(1, best - 1); r <= std::min(best + 1, steps); ++r)
         specs.push_back(fmt::format("generalized:r={}", r));
+    if (best > 0 && request.segments > 1)
+        specs.push_back(fmt::format("generalized:r={},segments={}", best, request.segments));
     return specs;
 }
 

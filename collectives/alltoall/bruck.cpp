@@ -13,6 +13,7 @@
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
+#include "collectives/generate/radices.hpp"
 
 namespace weft::collectives {
 
@@ -90,6 +91,7 @@ Algorithm alltoall_bruck() {
                        {"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_bruck,
+        .variants = [](const CandidateRequest& request) { return bruck_variants(request, true); },
     };
 }
 

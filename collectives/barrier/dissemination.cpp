@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "collectives/entries.hpp"
+#include "collectives/generate/radices.hpp"
 #include "plan/schedule/stages.hpp"
 
 namespace weft::collectives {
@@ -69,18 +70,10 @@ base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
 /// Returns the spec with the smallest k for each number of rounds, and the radices that are
 /// cheapest by cheapest_cover().
 std::vector<std::string> dissemination_variants(const CandidateRequest& request) {
-    constexpr std::int64_t kMost = 1024;  // limit of k, the signals of a rank in a round
-    const auto reach = [](std::int64_t radix, int rounds) {
-        std::int64_t ranks = 1;
-        for (int i = 0; i < rounds && ranks < std::numeric_limits<Rank>::max(); ++i) ranks *= radix;
-        return ranks;
-    };
+    constexpr Rank kMost = 1024;  // limit of k, the signals of a rank in a round
     std::vector<std::string> specs;
-    for (int rounds = 1; reach(2, rounds) < request.size; ++rounds) {
-        std::int64_t k = 2;
-        while (k <= kMost && reach(k + 1, rounds) < request.size) ++k;
-        if (k <= kMost) specs.push_back(fmt::format("dissemination:k={}", k));
-    }
+    for (const Rank radix : smallest_radices(request.size))
+        if (radix <= kMost + 1) specs.push_back(fmt::format("dissemination:k={}", radix - 1));
     std::string cheapest;
     for (const Rank factor : cheapest_cover(request.size, request.stage))
         cheapest += fmt::format("{}a{}", cheapest.empty() ? "" : ",", factor);

@@ -138,6 +138,18 @@ std::vector<Parameter> in_pieces_by_size() {
     return {{"segments", "by size", kSegmentsHelp, "2,5"}};
 }
 
+/// Returns the spec of logp-optimal with the costs of the machine: the time from one message of a
+/// parent to its next, as kUnits units, and the time until a child has its message.
+std::vector<std::string> logp_variants(const CandidateRequest& request, bool reduces) {
+    constexpr std::int64_t kUnits = 4;
+    constexpr std::int64_t kMost = 1000;  // a longer latency gives the same tree, slowly
+    const std::int64_t send = request.issue + request.bytes;
+    const std::int64_t gap = std::max<std::int64_t>(1, reduces ? request.receipt : send);
+    const std::int64_t travel = send + request.stage.latency + request.receipt;
+    return {fmt::format("logp-optimal:latency={},overhead=0,gap={}",
+                        std::clamp((travel * kUnits + gap / 2) / gap, kUnits, kMost), kUnits)};
+}
+
 struct TreeEntry {
     std::string_view name;
     TreeOf tree;
@@ -159,6 +171,10 @@ Algorithm entry(std::string_view collective, std::string_view name,
     const BlockCall call{
         .collective = collective, .blocks = 1, .in_pieces = in_pieces, .one_stage = true};
     const bool reduces = find_collective(collective)->reduces();
+    if (name == "logp-optimal")
+        algorithm.variants = [reduces](const CandidateRequest& request) {
+            return logp_variants(request, reduces);
+        };
     algorithm.generate = [=, named = found.tree](const AlgorithmSpec& spec,
                                                  const GenerateRequest& request) {
         const Tree tree = named(spec, request.size);

@@ -123,8 +123,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
     const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
     const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
-    const bool overlaps =
-        far && !machine.crowded() && collectives::find_collective(call.collective)->reduces();
+    const bool reduces = collectives::find_collective(call.collective)->reduces();
+    const bool overlaps = far && !machine.crowded() && reduces;
     const std::int64_t combine_fs = machine.reduce_byte_fs + machine.unpack_byte_fs;
     return {.size = size,
             .ranks_per_node = each,
@@ -137,6 +137,12 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
             .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
                                     (put.byte_fs + machine.reduce_byte_fs)),
             .combine = overlaps ? plan::to_time(static_cast<std::int64_t>(bytes) * combine_fs) : 0,
+            .issue = issue,
+            .bytes = plan::to_time(static_cast<std::int64_t>(bytes) * put.byte_fs),
+            .receipt = put.receive +
+                       (reduces ? machine.reduce + plan::to_time(static_cast<std::int64_t>(bytes) *
+                                                                 machine.reduce_byte_fs)
+                                : 0),
             .layout = layout_of(machine, size),
             .direct = machine.direct && is_long,
             .direct_delivery = far && is_long && !call.counted && machine.lands &&
