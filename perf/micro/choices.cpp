@@ -201,7 +201,7 @@ struct Comparison {
 };
 
 plan::Choice select(const DrawnCall& drawn, plan::Scope scope) {
-    const auto candidates = run::candidates_for(drawn.machine, drawn.ranks, drawn.call, scope);
+    const auto candidates = run::candidates_for(drawn.machine, drawn.ranks, drawn.call);
     return *plan::select(drawn.machine, drawn.ranks, *candidates,
                          run::vector_of(drawn.ranks, drawn.call),
                          {.bit_identical = drawn.call.bit_identical}, scope);

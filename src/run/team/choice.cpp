@@ -47,6 +47,12 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
     return !call.ordered || !properties.for_nodes || layout.contiguous();
 }
 
+BindOptions room_of(const plan::Machine& machine, const plan::VectorSize& vector) {
+    return {.elements = vector.elements,
+            .element_bytes = vector.element_bytes,
+            .shape = {.bulk_bytes = machine.bank_bytes}};
+}
+
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
                              const collectives::AlgorithmSpec& asked, Rank size,
                              const CallClass& call, const plan::Layout& layout,
@@ -69,6 +75,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         collectives::KnownShapes shapes;
         std::optional<plan::Stages> stages;                // one result serves all ranks
         std::optional<base::Result<plan::Program>> first;  // of rank 0, which is needed most often
+        bool one_at_a_time = false;
     };
     const auto kept = std::make_shared<Kept>();
     if (call.counted) kept->counts.assign(static_cast<std::size_t>(size), call.elements);
@@ -80,6 +87,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     auto generate = [=, collective = call.collective, by_stages = algorithm.generate == nullptr](
                         Rank rank) mutable -> base::Result<plan::Program> {
         request.rank = rank;
+        request.one_at_a_time = kept->one_at_a_time;
         if (!by_stages) return collectives::generate(collective, spec, request);
         if (!kept->stages) {
             auto made = collectives::generate_stages(collective, spec, request);
@@ -88,6 +96,15 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         }
         return plan::program_of(*kept->stages, rank);
     };
+    if (candidate.algorithm.find("segments=") != std::string::npos) {
+        // Segments run one at a time where put targets have no room for several (plan.cpp).
+        kept->first = generate(0);
+        if (kept->first->ok() && !has_room(**kept->first, room_of(machine, vector))) {
+            kept->one_at_a_time = true;
+            kept->stages.reset();
+            kept->first = generate(0);
+        }
+    }
     candidate.program = [=](Rank rank) mutable {
         if (rank != 0) return generate(rank);
         if (!kept->first) kept->first = generate(rank);
@@ -160,15 +177,12 @@ bool lands_as_asked(const plan::Machine& machine, const plan::VectorSize& vector
                     const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(0);
-    const BindOptions room{.elements = vector.elements,
-                           .element_bytes = vector.element_bytes,
-                           .shape = {.bulk_bytes = machine.bank_bytes}};
-    return !program.ok() || fits_as_a_whole(*program, room);
+    return !program.ok() || fits_as_a_whole(*program, room_of(machine, vector));
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_of(
     const plan::Machine& machine, Rank size, const CallClass& call,
-    const std::vector<collectives::AlgorithmSpec>& specs, plan::Scope scope) {
+    const std::vector<collectives::AlgorithmSpec>& specs) {
     const plan::Layout layout = layout_of(machine, size);
     const plan::VectorSize vector = vector_of(size, call);
     std::vector<plan::Candidate> candidates;
@@ -176,10 +190,10 @@ base::Result<std::vector<plan::Candidate>> candidates_of(
         const auto algorithm = collectives::find_algorithm(call.collective, spec);
         if (!algorithm) return algorithm.failure();
         if (!serves((*algorithm)->properties, size, call, layout)) continue;
-        const bool again = collectives::repeats_plain_name(
-            **algorithm, spec,
-            {.elements = vector.elements, .element_bytes = vector.element_bytes});
-        if (again && scope == plan::Scope::chosen) continue;  // the first of equals is chosen
+        if (collectives::repeats_plain_name(
+                **algorithm, spec,
+                {.elements = vector.elements, .element_bytes = vector.element_bytes}))
+            continue;
         plan::Candidate candidate = candidate_of(**algorithm, spec, size, call, layout, machine);
         if (lands_as_asked(machine, vector, spec, candidate))
             candidates.push_back(std::move(candidate));
@@ -190,7 +204,7 @@ base::Result<std::vector<plan::Candidate>> candidates_of(
 base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
                                 const std::vector<collectives::AlgorithmSpec>& specs,
                                 plan::Scope scope) {
-    const auto candidates = candidates_of(machine, size, call, specs, scope);
+    const auto candidates = candidates_of(machine, size, call, specs);
     if (!candidates) return candidates.failure();
     return plan::select(machine, size, *candidates, vector_of(size, call),
                         {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
@@ -258,9 +272,8 @@ plan::VectorSize vector_of(Rank size, const CallClass& call) {
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& machine, Rank size,
-                                                          const CallClass& call,
-                                                          plan::Scope scope) {
-    return candidates_of(machine, size, call, specs_for(machine, size, call), scope);
+                                                          const CallClass& call) {
+    return candidates_of(machine, size, call, specs_for(machine, size, call));
 }
 
 base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,

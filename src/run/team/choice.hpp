@@ -46,10 +46,10 @@ struct CallClass {
 /// provider. Unknown providers have default costs.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
-/// Returns the candidates for a call, as plan::select() takes them. With Scope::chosen, omits
-/// candidates with the same programs as an earlier one. The call's collective must outlive them.
+/// Returns the candidates for a call, as plan::select() takes them, without those that have the
+/// same programs as an earlier one. The call's collective must outlive them.
 [[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
-    const plan::Machine& machine, Rank size, const CallClass& call, plan::Scope scope);
+    const plan::Machine& machine, Rank size, const CallClass& call);
 /// Returns the candidate with this algorithm.
 [[nodiscard]] base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
                                                           const CallClass& call,

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "run/bind/bind.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 
@@ -55,6 +56,22 @@ TEST(Candidates, ExchangesAreCutIntoSegments) {
     EXPECT_EQ(chosen("allreduce", 113, 65536), "generalized:r=3,segments=2");
     EXPECT_EQ(chosen("allreduce", 61, 1 << 20), "generalized:segments=2");
     EXPECT_EQ(chosen("allreduce", 67, 1 << 20), "generalized:segments=2");
+}
+
+TEST(Candidates, SegmentsWithoutRoomArePredictedOneAtATime) {
+    // Eight copies of the slots exceed a bank of 2 MiB; two fit.
+    const CallClass call{.collective = "allreduce", .elements = 102'400, .element_bytes = 8};
+    const auto has_room_in = [&](std::uint64_t bank_bytes) {
+        plan::Machine machine = fast_network(4);
+        machine.bank_bytes = bank_bytes;
+        const auto candidate = candidate_for(machine, 4, call, "recursive-doubling:segments=8");
+        const auto program = candidate->program(1);
+        return has_room(*program, {.elements = call.elements,
+                                   .element_bytes = call.element_bytes,
+                                   .shape = {.bulk_bytes = 2 << 20}});
+    };
+    EXPECT_TRUE(has_room_in(2 << 20));
+    EXPECT_FALSE(has_room_in(64 << 20)) << "a larger bank has room for all segments in flight";
 }
 
 }  // namespace

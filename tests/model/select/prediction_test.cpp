@@ -185,7 +185,7 @@ struct Effort {
 
 Effort effort_of(const plan::Machine& machine, const CallClass& call, std::string& chosen) {
     const auto ranks = static_cast<Rank>(machine.node_of.size());
-    auto candidates = *candidates_for(machine, ranks, call, plan::Scope::chosen);
+    auto candidates = *candidates_for(machine, ranks, call);
     Effort effort;
     for (plan::Candidate& candidate : candidates)
         candidate.program = [&effort, made = candidate.program](Rank rank) {
