@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/select/predict.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -17,6 +18,8 @@ constexpr Rank kFewSharing = 130;
 /// Ranks of each stratum whose work is counted.
 constexpr std::size_t kCountedRoughly = 6;
 constexpr std::size_t kCounted = 24;
+/// Iterations of a loop that the programs of all ranks run.
+constexpr std::uint32_t kIterationsOfAll = 6;
 
 /// Sets whose buffers a program accesses in place.
 void note_access(const Program& program, const Machine& machine, Predicted& predicted) {
@@ -47,18 +50,19 @@ base::Result<Time> Prediction::rough() {
         if (const auto& program = programs_.of(rank); !program) return program.failure();
     if (size_ <= (machine_.crowded() ? kFewSharing : kFewRanks)) return 0;
     sampled_.sample_ends();
-    const auto found = times(kCountedRoughly, kForever);
+    const auto found = times(sampled_, kCountedRoughly, kForever);
     if (!found) return found.failure();
     return found->in_stream;
 }
 
-base::Result<CallTimes> Prediction::times(std::size_t counted_of_stratum, Time most) {
+base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t counted_of_stratum,
+                                          Time most) {
     const Program& first = *programs_.of(0);
     const Program& last = *programs_.of(size_ - 1);
     const bool crowded = machine_.crowded();
     std::vector<CountedRank> counted;
     if (crowded || size_ == 2)
-        counted = counted_ranks(machine_, size_, sampled_.ranks(), steps_to_read(last),
+        counted = counted_ranks(machine_, size_, sampled.ranks(), steps_to_read(last),
                                 counted_of_stratum);
     const bool whole = static_cast<Rank>(counted.size()) == size_;
     SharedWork work(machine_, size_, vector_, first, whole);
@@ -69,15 +73,15 @@ base::Result<CallTimes> Prediction::times(std::size_t counted_of_stratum, Time m
     }
     if (!crowded) {
         const Time enough = work.is_one_way_pair() ? kForever : most;
-        return work.roomy_times(sampled_.time({}, enough), first);
+        return work.roomy_times(sampled.time({}, enough), first);
     }
     constexpr Counted kWaits{.waits = true, .work = false};
     constexpr Counted kWork{.waits = false, .work = true};
-    const Time waits = sampled_.time(kWaits);
+    const Time waits = sampled.time(kWaits);
     if (!work.overlaps() && waits > most) return CallTimes{.alone = waits, .in_stream = waits};
-    const Time again = work.overlaps() ? sampled_.time(kWaits, kForever, 2) - waits : 0;
+    const Time again = work.overlaps() ? sampled.time(kWaits, kForever, 2) - waits : 0;
     const std::uint32_t banks = candidate_.banks ? candidate_.banks() : 0;
-    return work.times(waits, again, sampled_.time(kWork), banks);
+    return work.times(waits, again, sampled.time(kWork), banks);
 }
 
 base::Result<Predicted> Prediction::full(std::size_t steps, Time most) {
@@ -88,12 +92,36 @@ base::Result<Predicted> Prediction::full(std::size_t steps, Time most) {
         note_access(*program, machine_, predicted);
     }
     sampled_.sample_more(steps);
-    const auto found = times(kCounted, most);
+    const auto found = times(sampled_, kCounted, most);
     if (!found) return found.failure();
     predicted.time = found->alone;
     predicted.in_stream = found->in_stream;
     predicted.messages = sampled_.messages();
     return predicted;
+}
+
+std::size_t Prediction::steps_of_all() {
+    constexpr std::int64_t kRead = 9;
+    constexpr std::size_t kStepsOfProgram = 4;  // a program without steps takes as long to generate
+    std::vector<std::size_t> steps;
+    for (std::int64_t i = 0; i < kRead; ++i) {
+        const auto& program = programs_.of(static_cast<Rank>((2 * i + 1) * size_ / (2 * kRead)));
+        if (!program) return std::numeric_limits<std::size_t>::max();
+        const std::uint32_t iterations = std::min(iterations_of(*program), kIterationsOfAll);
+        steps.push_back(kStepsOfProgram + program->unit_counts.size() +
+                        steps_to_read(*program) * iterations);
+    }
+    std::ranges::nth_element(steps, steps.begin() + kRead / 2);
+    // Where ranks share processors, programs are read twice.
+    return steps[kRead / 2] * static_cast<std::size_t>(size_) * (machine_.crowded() ? 2 : 1);
+}
+
+std::optional<CallTimes> Prediction::by_all(std::size_t steps) {
+    SampledRanks all(programs_, size_, vector_, models_, kIterationsOfAll);
+    if (!all.sample_all(steps, machine_.crowded())) return {};
+    const auto found = times(all, static_cast<std::size_t>(size_), kForever);
+    if (!found) return {};
+    return *found;
 }
 
 base::Result<Predicted> predict(const Machine& machine, Rank size, const Candidate& candidate,

@@ -6,6 +6,8 @@
 // Next     predict.cpp; select.cpp for the use.
 #pragma once
 
+#include <optional>
+
 #include "plan/select/predict.hpp"
 #include "plan/select/sampled_ranks.hpp"
 #include "plan/select/shared_work.hpp"
@@ -25,10 +27,17 @@ class Prediction {
     /// small, but are not below `most`.
     [[nodiscard]] base::Result<Predicted> full(std::size_t steps, Time most);
 
+    /// Returns the times by the programs of all ranks, or nothing if they take much longer to read
+    /// than `steps` steps.
+    [[nodiscard]] std::optional<CallTimes> by_all(std::size_t steps);
+    /// Returns the steps that by_all() takes about as long to read, from a few ranks.
+    [[nodiscard]] std::size_t steps_of_all();
+
     static constexpr Time kSurelyLonger = 2;
 
   private:
-    [[nodiscard]] base::Result<CallTimes> times(std::size_t counted_of_stratum, Time most);
+    [[nodiscard]] base::Result<CallTimes> times(SampledRanks& sampled,
+                                                std::size_t counted_of_stratum, Time most);
 
     const Machine& machine_;
     Rank size_;

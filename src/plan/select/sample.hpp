@@ -20,7 +20,7 @@ struct Sample {
         std::int32_t wire = -1;   ///< number of a wait; of a send, the number of its wait or -1
         std::uint32_t waits = 0;  ///< of the first wait of a reception: number of its messages
         bool known = false;       ///< a wait: the sample gives the arrival
-        bool relayed = false;     ///< a send: `readers` has ranks further along its chain
+        bool in_time = false;     ///< a wait: the message arrives before the rank waits for it
 
         [[nodiscard]] bool is_send() const { return step.kind == CostedStep::Kind::send; }
         [[nodiscard]] bool is_wait() const { return step.kind == CostedStep::Kind::wait; }
@@ -31,13 +31,10 @@ struct Sample {
         std::size_t end = 0;
         bool shares = false;  ///< the rank has other lanes, which use the same processor
     };
-    /// A wait that ends some time after a send to another rank: for a published cell, or at the
-    /// end of hops outside the sample.
+    /// A wait for a published cell.
     struct Reader {
-        std::uint64_t name = 0;  ///< of the send
+        std::uint64_t name = 0;  ///< of the cell
         std::int32_t wait = 0;
-        Time latency = 0;  ///< of the hops
-        Time work = 0;
     };
 
     Rank size = 1;  ///< of the team
@@ -58,13 +55,9 @@ struct Sample {
     [[nodiscard]] std::size_t node_of(Rank rank) const {
         return static_cast<std::size_t>((*models.far->node_of)[static_cast<std::size_t>(rank)]);
     }
-    /// Returns a name for the message with a key that a rank receives.
-    [[nodiscard]] static std::uint64_t name_of(Rank receiver, std::uint64_t key) {
-        return static_cast<std::uint64_t>(receiver) << 40 | key;
-    }
-    /// Returns a name for a published cell, unlike those of messages.
-    [[nodiscard]] static std::uint64_t cell_of(Rank owner, std::uint64_t key) {
-        return name_of(owner, key) | std::uint64_t{1} << 63;
+    /// Returns a name for a message by its receiver, or for a published cell by its owner.
+    [[nodiscard]] static std::uint64_t name_of(Rank rank, std::uint64_t key) {
+        return static_cast<std::uint64_t>(rank) << 40 | key;
     }
 };
 

@@ -118,12 +118,8 @@ class SampleRun {
 
     void send(const Sample::Action& action, Rank rank, Time now) {
         const Time latency = counted_.waits ? action.step.latency : 0;
-        const bool publishes = action.step.kind == CostedStep::Kind::publish;
-        if (publishes || action.relayed)
-            arrive_at_readers(publishes ? Sample::cell_of(rank, action.step.key)
-                                        : Sample::name_of(action.step.peer, action.step.key),
-                              now + latency);
-        if (publishes) return;
+        if (action.step.kind == CostedStep::Kind::publish)
+            return arrive_at_readers(Sample::name_of(rank, action.step.key), now + latency);
         if (cards_ && action.step.hold > 0) {
             transits_.push_back({&action, rank});
             events_.push({now, static_cast<std::uint32_t>(states_.size() + transits_.size() - 1)});
@@ -135,8 +131,7 @@ class SampleRun {
     void arrive_at_readers(std::uint64_t name, Time time) {
         auto reader = std::ranges::lower_bound(sample_.readers, name, {}, &Sample::Reader::name);
         for (; reader != sample_.readers.end() && reader->name == name; ++reader)
-            arrive(reader->wait, time + (counted_.waits ? reader->latency : 0) +
-                                     (counted_.work ? reader->work : 0));
+            arrive(reader->wait, time);
     }
 
     /// Moves a message into its next NIC. The latency is added at the end.
@@ -204,7 +199,7 @@ class SampleRun {
 
     /// Returns the arrival of a message from outside the sample.
     Time usual_arrival(const Sample::LaneOf& of, const State& state, const Sample::Action& wait) {
-        if (wait.step.lagged) return 0;  // other ranks show what credits cost
+        if (wait.step.lagged || wait.in_time) return 0;  // other ranks show what credits cost
         const Rank rank = sample_.ranks[of.rank];
         Time sent = state.sent;
         if (cards_ && wait.step.hold > 0) sent = pass(entering_, rank, sent, wait.step.hold);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "plan/select/sample_run.hpp"
@@ -11,8 +12,6 @@ namespace weft::plan {
 
 namespace {
 
-/// Teams up to this size are sampled completely, if the steps permit it.
-constexpr Rank kWholeTeam = 130;
 constexpr std::size_t kStepsOfWhole = 24'000;
 constexpr std::size_t kRanksMin = 3;   ///< of a sample for the full prediction
 constexpr std::size_t kRanksMax = 64;  ///< of large teams
@@ -34,7 +33,8 @@ Rank spread_rank(std::int64_t i, Rank size) {
     return static_cast<Rank>(i * 618 * size / 1000 % size);
 }
 
-/// Returns the most iterations of a loop of the program.
+}  // namespace
+
 std::uint32_t iterations_of(const Program& program) {
     std::uint32_t most = 1;
     for (const Step& step : program.steps)
@@ -42,18 +42,21 @@ std::uint32_t iterations_of(const Program& program) {
     return most;
 }
 
-}  // namespace
-
 std::size_t steps_to_read(const Program& program) {
     return program.steps.size() + program.blocks.size() / kBlocksOfStep;
 }
 
 SampledRanks::SampledRanks(Programs& programs, Rank size, const VectorSize& vector,
                            const PutModels& models)
+    : SampledRanks(programs, size, vector, models,
+                   size <= kWholeTeam ? kIterations : kIterationsOfLarge) {}
+
+SampledRanks::SampledRanks(Programs& programs, Rank size, const VectorSize& vector,
+                           const PutModels& models, std::uint32_t iterations)
     : programs_(programs),
       vector_(vector),
       sample_{.size = size, .models = models},
-      run_max_(size <= kWholeTeam ? kIterations : kIterationsOfLarge) {}
+      run_max_(iterations) {}
 
 bool SampledRanks::is_full() const {
     const bool whole = sample_.size <= kWholeTeam;
@@ -64,8 +67,10 @@ bool SampledRanks::is_full() const {
 /// Adds a rank to the sample, unless it is there. Returns false if the sample is full.
 bool SampledRanks::add(Rank rank) {
     if (sample_.index_of.contains(rank)) return true;
-    if (is_full()) return false;
-    const auto& program = programs_.of(rank);
+    return !is_full() && add(rank, programs_.of(rank));
+}
+
+bool SampledRanks::add(Rank rank, const base::Result<Program>& program) {
     if (!program) return false;
     sample_.index_of[rank] = static_cast<std::uint32_t>(sample_.ranks.size());
     sample_.ranks.push_back(rank);
@@ -151,8 +156,8 @@ Rank SampledRanks::last_sender(Rank rank) const {
     return found != nullptr ? found->step.peer : kNoRank;
 }
 
-/// Adds a rank, the last sender that it awaits, and so on, up to a number of hops. Adds only a few
-/// ranks of a chain.
+/// Adds a rank, the last sender that it awaits, and so on, up to a number of hops, or of equal
+/// strides.
 void SampledRanks::follow(Rank rank, std::size_t hops) {
     constexpr int kSure = 5;  // hops with equal strides
     Rank receiver = kNoRank;
@@ -163,71 +168,66 @@ void SampledRanks::follow(Rank rank, std::size_t hops) {
         if (receiver != kNoRank) {
             equal = receiver - rank == stride ? equal + 1 : 0;
             stride = receiver - rank;
-            if (equal > 0 && is_chain(stride)) return;
-            if (equal == kSure) return shorten(rank, stride);
+            if (equal == kSure) return;
         }
-        for (const Rank passed : passed_strides(rank))
-            if (!is_chain(passed)) shorten(rank, passed);
         receiver = rank;
         rank = last_sender(rank);
     }
 }
 
-/// Returns the strides over which a rank of a large team passes messages on: it sends with the key
-/// of a message to the rank as far ahead as the sender is behind.
-std::vector<Rank> SampledRanks::passed_strides(Rank rank) const {
+/// Returns how a sampled rank of a large team passes messages on: with the key of a message it
+/// sends to the rank as far ahead as the sender is behind.
+std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
     constexpr std::size_t kActionsMax = 2000;  // chains have short programs
-    std::vector<Rank> strides;
-    if (sample_.size <= kWholeTeam) return strides;
+    std::vector<Passing> found;
+    if (sample_.size <= kWholeTeam) return found;
     const std::uint32_t index = sample_.index_of.at(rank);
     for (const Sample::LaneOf& lane : sample_.lanes) {
         if (lane.rank != index || lane.end - lane.first > kActionsMax) continue;
-        std::map<std::uint64_t, Rank> awaited;  // senders by key
+        std::map<std::uint64_t, Passing> awaited;  // by key
+        Time work = 0;
         for (std::size_t i = lane.first; i < lane.end; ++i) {
             const Sample::Action& action = sample_.actions[i];
+            work += action.work;
             if (action.is_wait() && !action.step.lagged)
-                awaited.emplace(action.step.key, rank - action.step.peer);
+                awaited.emplace(action.step.key, Passing{rank - action.step.peer, work});
             if (!action.is_send()) continue;
             const auto wait = awaited.find(action.step.key);
-            const Rank stride = action.step.peer - rank;
-            if (wait != awaited.end() && wait->second == stride &&
-                std::ranges::find(strides, stride) == strides.end())
-                strides.push_back(stride);
+            if (wait == awaited.end() || wait->second.stride != action.step.peer - rank) continue;
+            if (std::ranges::find(found, wait->second.stride, &Passing::stride) == found.end())
+                found.push_back(
+                    {wait->second.stride, work - wait->second.work + sample_.models.model.receive});
         }
     }
-    return strides;
+    return found;
 }
 
-/// Adds ranks of the chain that leads to `rank`: those at the first border of nodes, and if the
-/// chain crosses the border, its first ranks, else the ranks for which the border waits.
-void SampledRanks::shorten(Rank rank, Rank stride) {
-    chains_.emplace_back(stride);
-    Rank border = rank;
-    while (sample_.is_member(border - stride) && !sample_.is_remote(border, border - stride))
-        border -= stride;
-    (void)add(border);
-    if (border + stride != rank) (void)add(border + stride);
-    if (!sample_.is_member(border - stride) || !awaits(border, border - stride))
-        return follow(border, kHopsMax);  // the chain begins here
-    const Rank first =
-        stride > 0 ? rank % stride : sample_.size - 1 - (sample_.size - 1 - rank) % -stride;
-    for (const Rank each :
-         {border - stride, border - 2 * stride, first, first + stride, first + 2 * stride})
-        if (sample_.is_member(each)) (void)add(each);
+/// Returns the time until the rank before `rank` in a chain sends. The chain begins where a rank
+/// does not wait for the one before it: within kChecked ranks, or at the first rank of a node.
+Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
+    constexpr Rank kChecked = 16;  // more than the longest row of equal strides in a tree
+    Time time = 0;
+    Rank hop = 0;
+    for (Rank at = rank - passing.stride; sample_.is_member(at - passing.stride);
+         at -= passing.stride) {
+        const bool remote = sample_.is_remote(at, at - passing.stride);
+        if (remote || hop++ < kChecked) {
+            const auto& program = programs_.of(at);
+            const auto awaits = [&](const Step& step) {
+                return step.kind == StepKind::wait && step.peer == at - passing.stride;
+            };
+            if (!program || std::ranges::none_of(program->steps, awaits)) break;
+        }
+        time += passing.work + (remote ? sample_.models.far->model : sample_.models.model).latency;
+    }
+    return time;
 }
 
-bool SampledRanks::is_chain(Rank stride) const {
-    return std::ranges::find(chains_, stride, &Chain::stride) != chains_.end();
-}
-
-/// Returns whether a sampled rank waits for another one.
-bool SampledRanks::awaits(Rank rank, Rank sender) const {
-    const auto index = sample_.index_of.find(rank);
-    if (index == sample_.index_of.end()) return false;
-    for (const Sample::LaneOf& lane : sample_.lanes)
-        for (std::size_t i = lane.first; lane.rank == index->second && i < lane.end; ++i)
-            if (sample_.actions[i].is_wait() && sample_.actions[i].step.peer == sender) return true;
-    return false;
+/// Sets the arrival of a message from outside the sample that the rank passes on. Later pieces
+/// arrive before the rank has passed the first one on.
+void SampledRanks::wait_in_chain(Sample::Action& wait, Rank rank, const Passing& passing) {
+    wait.in_time = wait.step.segment > 0;
+    if (!wait.in_time) wait.usual_latency += time_of_hops(rank, passing);
 }
 
 /// Returns ranks that may end last: those at a border of nodes, the first ones and the last one,
@@ -293,6 +293,15 @@ void SampledRanks::sample_more(std::size_t steps) {
     if (sample_.has_cards()) count_ranks_of_nodes();
 }
 
+bool SampledRanks::sample_all(std::size_t steps, bool keeps) {
+    for (Rank rank = 0; rank < sample_.size; ++rank)
+        if (steps_ > steps || !add(rank, keeps ? programs_.of(rank) : programs_.once(rank)))
+            return false;
+    connect();
+    if (sample_.has_cards()) sample_.shares.assign(sample_.ranks.size(), 1);
+    return true;
+}
+
 /// Connects the sends of the sample with its waits.
 void SampledRanks::connect() {
     // Simultaneous messages take turns in the order of lanes, as in rank order.
@@ -312,7 +321,7 @@ void SampledRanks::connect() {
             action.known = sample_.index_of.contains(action.step.peer);
             if (action.step.published)
                 sample_.readers.push_back(
-                    {.name = Sample::cell_of(action.step.peer, action.step.key),
+                    {.name = Sample::name_of(action.step.peer, action.step.key),
                      .wait = action.wire});
             else
                 waits[Sample::name_of(sample_.ranks[sample_.lanes[lane].rank], action.step.key)] =
@@ -326,14 +335,20 @@ void SampledRanks::connect() {
         sample_.actions[places[static_cast<std::size_t>(found->second)]].step.taken =
             action.step.taken;
     }
-    for (Chain& chain : chains_) chain.connect(sample_);
     std::ranges::sort(sample_.readers, {}, &Sample::Reader::name);
-    for (const Sample::LaneOf& lane : sample_.lanes)
+    for (const Sample::LaneOf& lane : sample_.lanes) {
+        const Rank rank = sample_.ranks[lane.rank];
+        std::optional<std::vector<Passing>> passed;
         for (std::size_t i = lane.first; i < lane.end; ++i) {
             Sample::Action& action = sample_.actions[i];
-            if (action.is_wait() && !action.known)
-                action.usual_latency = usual_latency(action.step, sample_.ranks[lane.rank]);
+            if (!action.is_wait() || action.known) continue;
+            action.usual_latency = usual_latency(action.step, rank);
+            if (!passed) passed = passings(rank);
+            const auto passing =
+                std::ranges::find(*passed, rank - action.step.peer, &Passing::stride);
+            if (passing != passed->end()) wait_in_chain(action, rank, *passing);
         }
+    }
 }
 
 /// Sets the number of ranks of its node that a sampled rank represents, if they share a NIC. Rank 0

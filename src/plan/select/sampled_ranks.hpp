@@ -5,10 +5,9 @@
 //          up to a number of steps. A small team is sampled completely. The programs of the sample
 //          run with the costs of the machine. A rank outside the sample is assumed to send when the
 //          receiver does: in an exchange all ranks are equally late, and of a tree the ranks from
-//          the root to the sampled ends are in the sample. Of a chain the sample has ranks at the
-//          start, at the end, and at a border of nodes; a hop between them takes the time of
-//          sampled ones.
-//          A loop runs a few iterations only; the time is linear in their number.
+//          the root to the sampled ends are in the sample. In a chain, where each rank passes
+//          messages on over equal distances, a hop outside the sample takes the time of a sampled
+//          one. A loop runs a few iterations only; the time is linear in their number.
 // Why      A choice needs few programs, and the library needs no engine of the simulator.
 // Holds    Equal on all ranks: the arithmetic is on whole numbers.
 // Next     predict.cpp.
@@ -22,17 +21,21 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "plan/select/chain.hpp"
 #include "plan/select/predict.hpp"
 #include "plan/select/sample_run.hpp"
 
 namespace weft::plan {
 
+/// Teams up to this size are sampled completely, if the steps permit it.
+inline constexpr Rank kWholeTeam = 130;
 /// Steps of a sample.
 inline constexpr std::size_t kStepsOfSample = 12'000;
 
 /// Returns the steps of a program without loops that takes as long to read.
 [[nodiscard]] std::size_t steps_to_read(const Program& program);
+
+/// Returns the most iterations of a loop of the program.
+[[nodiscard]] std::uint32_t iterations_of(const Program& program);
 
 /// Generates the program of each rank once.
 class Programs {
@@ -44,6 +47,9 @@ class Programs {
                                      : known_.emplace(rank, program_of_(rank)).first->second;
     }
 
+    /// Generates a program that is needed only once.
+    [[nodiscard]] base::Result<Program> once(Rank rank) const { return program_of_(rank); }
+
   private:
     const ProgramOf& program_of_;
     std::map<Rank, base::Result<Program>> known_;
@@ -53,12 +59,18 @@ class SampledRanks {
   public:
     /// The arguments must outlive this object.
     SampledRanks(Programs& programs, Rank size, const VectorSize& vector, const PutModels& models);
+    /// As above, with `iterations` of each loop, for sample_all().
+    SampledRanks(Programs& programs, Rank size, const VectorSize& vector, const PutModels& models,
+                 std::uint32_t iterations);
 
     /// Samples ranks that may end last.
     void sample_ends();
     /// Also samples the ranks for which sampled ranks wait, and others. The sample of a large team
     /// has about `steps` steps.
     void sample_more(std::size_t steps);
+    /// Samples all ranks. Returns false if their programs have more than about `steps` steps.
+    /// `keeps`: keeps the programs for other readers.
+    [[nodiscard]] bool sample_all(std::size_t steps, bool keeps);
     /// Returns the time at which the last rank of the sample ends, or a time above `enough`.
     /// `calls`: number of calls in a row.
     [[nodiscard]] Time time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
@@ -68,13 +80,19 @@ class SampledRanks {
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
   private:
+    /// Messages that a rank passes on: from the rank `stride` before it to the one after it.
+    struct Passing {
+        Rank stride = 0;
+        Time work = 0;  ///< from the arrival to the end of the send
+    };
+
     bool add(Rank rank);
+    bool add(Rank rank, const base::Result<Program>& program);
     void add_lane(const CostedSteps& steps, const Lane* lane, Time before);
     void follow(Rank rank, std::size_t hops);
-    [[nodiscard]] std::vector<Rank> passed_strides(Rank rank) const;
-    void shorten(Rank rank, Rank stride);
-    [[nodiscard]] bool awaits(Rank rank, Rank sender) const;
-    [[nodiscard]] bool is_chain(Rank stride) const;
+    [[nodiscard]] std::vector<Passing> passings(Rank rank) const;
+    [[nodiscard]] Time time_of_hops(Rank rank, const Passing& passing);
+    void wait_in_chain(Sample::Action& wait, Rank rank, const Passing& passing);
     [[nodiscard]] bool is_full() const;
     [[nodiscard]] std::vector<Rank> ends() const;
     [[nodiscard]] Rank first_node() const;
@@ -87,7 +105,6 @@ class SampledRanks {
     Programs& programs_;
     VectorSize vector_;
     Sample sample_;
-    std::vector<Chain> chains_;
     std::unordered_set<Rank> followed_;  ///< to their last senders
     std::uint32_t run_max_;              ///< iterations of a loop that run
     std::uint32_t iterations_ = 1;       ///< most iterations of a loop of the programs

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 #include <memory>
 #include <span>
 #include <tuple>
@@ -17,10 +16,12 @@ namespace weft::plan {
 
 namespace {
 
-/// Steps of the samples of all candidates of a call.
+/// Steps of the samples of all candidates of a call, and of predictions by all ranks.
 constexpr std::size_t kStepsOfCall = 60'000;
+constexpr std::size_t kStepsOfAll = 36'000;
 
-/// Returns the text about access to other ranks' buffers, if some candidate uses it.
+/// Returns the text about access to other ranks' buffers, if some candidate
+/// uses it.
 std::string way_of(const Choice& choice, const Machine& machine) {
     struct Way {
         bool RankedCandidate::*taken;
@@ -64,61 +65,116 @@ RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, c
             .fulfils = fulfils(candidate, needs)};
 }
 
-/// A candidate, in the order of rough times.
+/// A candidate, and what is known about its time.
 struct Contender {
     const Candidate* candidate = nullptr;
     std::unique_ptr<Prediction> prediction;
     Time rough = 0;
+    Time bound = 0;  ///< assumed least time
+    std::optional<Predicted> predicted = {};
+    bool is_final = false;  ///< will not be predicted more closely
+    bool by_all = false;    ///< predicted by the programs of all ranks
 };
 
-/// Returns the candidates that support the team size.
-std::vector<Contender> contenders(const Machine& machine, Rank size,
-                                  std::span<const Candidate> candidates, const VectorSize& vector,
-                                  const Needs& needs, Scope scope) {
-    std::vector<Contender> found;
-    for (const Candidate& candidate : candidates) {
-        if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
-        auto prediction = std::make_unique<Prediction>(machine, size, candidate, vector);
-        const auto rough = prediction->rough();
-        if (rough) found.push_back({&candidate, std::move(prediction), *rough});
+/// Finds the fastest of the candidates that meet the needs of the call. The one with the least
+/// bound is predicted more closely until its time is final: by very few ranks, by a sample, and in
+/// a large team by all ranks, if their programs are short.
+class Search {
+  public:
+    Search(const Machine& machine, Rank size, std::span<const Candidate> candidates,
+           const VectorSize& vector, const Needs& needs, Scope scope)
+        : large_(size > kWholeTeam) {
+        for (const Candidate& candidate : candidates) {
+            if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
+            auto prediction = std::make_unique<Prediction>(machine, size, candidate, vector);
+            const auto rough = prediction->rough();
+            if (!rough) continue;  // does not support the team size
+            all_.push_back(
+                {&candidate, std::move(prediction), *rough, *rough / Prediction::kSurelyLonger});
+        }
+        for (Contender& each : all_)
+            if (fulfils(*each.candidate, needs)) open_.push_back(&each);
+        steps_ = steps_of_sample();
     }
-    std::ranges::stable_sort(found, {}, &Contender::rough);
-    return found;
-}
 
-/// Returns the steps of each sample, so that those of a call's candidates together have about
-/// kStepsOfCall. Candidates with equal programs, which only Scope::all has, count once.
-std::size_t steps_of_sample(std::span<const Contender> all, const Needs& needs) {
-    std::vector<Time> times;
-    for (const Contender& each : all)
-        if (fulfils(*each.candidate, needs) && (times.empty() || times.back() != each.rough))
-            times.push_back(each.rough);
-    const auto close = std::ranges::count_if(
-        times, [&](Time time) { return time <= Prediction::kSurelyLonger * times.front(); });
-    return std::clamp(kStepsOfCall / std::max<std::size_t>(1, static_cast<std::size_t>(close)),
-                      kStepsOfSample / 4, kStepsOfSample);
-}
-
-/// Predicts all candidates, or only those that may be the fastest, in the given order.
-std::vector<RankedCandidate> predict_each(const Machine& machine, Rank size,
-                                          std::span<const Candidate> candidates,
-                                          const VectorSize& vector, const Needs& needs,
-                                          Scope scope) {
-    const auto all = contenders(machine, size, candidates, vector, needs, scope);
-    const std::size_t steps = steps_of_sample(all, needs);
-    std::map<const Candidate*, RankedCandidate> found;
-    Time best = std::numeric_limits<Time>::max();
-    for (const Contender& each : all) {
-        if (each.rough / Prediction::kSurelyLonger > best) break;
-        const auto predicted = each.prediction->full(steps, best);
-        if (!predicted || predicted->in_stream > best) continue;
-        found.emplace(each.candidate, ranked(*each.candidate, *predicted, needs));
-        if (scope == Scope::chosen) best = predicted->in_stream;
+    void run() {
+        while (!open_.empty()) {
+            std::ranges::stable_sort(open_, {}, [](const Contender* each) {
+                return std::pair(each->bound, each->is_final);
+            });
+            Contender& first = *open_.front();
+            if (first.is_final || is_alone(first)) return;
+            if (!improve(first)) open_.erase(open_.begin());
+        }
     }
-    std::vector<RankedCandidate> in_order;
-    for (auto& [candidate, of] : found) in_order.push_back(std::move(of));
-    return in_order;
-}
+
+    /// Returns all candidates with their times, or with Scope::chosen those that are predicted.
+    [[nodiscard]] std::vector<RankedCandidate> ranking(const Needs& needs, Scope scope) {
+        std::vector<RankedCandidate> found;
+        for (Contender& each : all_) {
+            if (scope == Scope::all && !each.by_all)
+                if (const auto predicted = each.prediction->full(steps_, kForever))
+                    each.predicted = *predicted;
+            if (each.predicted) found.push_back(ranked(*each.candidate, *each.predicted, needs));
+        }
+        return found;
+    }
+
+  private:
+    static constexpr Time kForever = std::numeric_limits<Time>::max();
+
+    /// Returns the steps of each sample, so that those of close candidates together have about
+    /// kStepsOfCall.
+    [[nodiscard]] std::size_t steps_of_sample() const {
+        Time least = kForever;
+        for (const Contender* each : open_) least = std::min(least, each->rough);
+        const auto close = std::ranges::count_if(
+            open_, [&](const Contender* each) { return each->bound <= least; });
+        return std::clamp(kStepsOfCall / std::max<std::size_t>(1, static_cast<std::size_t>(close)),
+                          kStepsOfSample / 4, kStepsOfSample);
+    }
+
+    /// Returns true if the sampled time is less than the bounds of all others.
+    [[nodiscard]] bool is_alone(const Contender& first) const {
+        return first.predicted &&
+               (open_.size() == 1 || open_[1]->bound > first.predicted->in_stream);
+    }
+
+    /// Predicts a candidate more closely. Returns false if that fails.
+    bool improve(Contender& each) {
+        if (!each.predicted) {
+            const Time most = least_ == kForever ? kForever : least_ / 2 * 3;
+            const auto predicted = each.prediction->full(steps_, std::min(best_, most));
+            if (!predicted) return false;
+            each.predicted = *predicted;
+            least_ = std::min(least_, predicted->in_stream);
+            each.is_final = !large_;
+        } else {
+            each.is_final = true;
+            const std::size_t steps = each.prediction->steps_of_all();
+            const auto times =
+                steps <= steps_of_all_ ? each.prediction->by_all(2 * steps) : std::nullopt;
+            steps_of_all_ -= std::min(steps_of_all_, steps);
+            each.by_all = times.has_value();
+            if (times) each.predicted->time = times->alone;
+            if (times) each.predicted->in_stream = times->in_stream;
+        }
+        each.bound = each.predicted->in_stream;
+        if (each.is_final)
+            best_ = std::min(best_, each.bound);
+        else
+            each.bound = each.bound / 3 * 2;  // a sample may give too long a time
+        return true;
+    }
+
+    bool large_;
+    std::size_t steps_ = 0;                   ///< of each sample
+    std::size_t steps_of_all_ = kStepsOfAll;  ///< left for predictions by all ranks
+    Time least_ = kForever;                   ///< least time of a sample
+    Time best_ = kForever;                    ///< least final time
+    std::vector<Contender> all_;
+    std::vector<Contender*> open_;
+};
 
 }  // namespace
 
@@ -126,14 +182,14 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     const RankedCandidate& chosen = choice.candidates[choice.chosen];
     const auto us = [](Time time) { return nanoseconds(time) * 1e-3; };
     const auto able = std::ranges::count_if(choice.candidates, &RankedCandidate::fulfils);
-    std::string text =
-        chosen.in_stream == chosen.predicted
-            ? fmt::format("least predicted time, {:.3f} us, of {} candidates", us(chosen.predicted),
-                          able)
-            : fmt::format(
-                  "least predicted time in a stream of calls, which overlap, {:.3f} us "
-                  "each ({:.3f} us alone), of {} candidates",
-                  us(chosen.in_stream), us(chosen.predicted), able);
+    std::string text = chosen.in_stream == chosen.predicted
+                           ? fmt::format("least predicted time, {:.3f} us, of {} candidates",
+                                         us(chosen.predicted), able)
+                           : fmt::format(
+                                 "least predicted time in a stream of calls, which "
+                                 "overlap, {:.3f} us "
+                                 "each ({:.3f} us alone), of {} candidates",
+                                 us(chosen.in_stream), us(chosen.predicted), able);
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
@@ -157,7 +213,9 @@ base::Result<Choice> select(const Machine& machine, Rank size,
                             std::span<const Candidate> candidates, const VectorSize& vector,
                             const Needs& needs, Scope scope) {
     Choice choice;
-    choice.candidates = predict_each(machine, size, candidates, vector, needs, scope);
+    Search search(machine, size, candidates, vector, needs, scope);
+    search.run();
+    choice.candidates = search.ranking(needs, scope);
     std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
         return std::tuple(candidate.in_stream, candidate.predicted, candidate.messages);
     });

@@ -72,7 +72,7 @@ std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size, std::s
                                        std::size_t steps, std::size_t of_stratum) {
     constexpr std::size_t kStepsOfStratum = 4000;
     std::vector<CountedRank> counted;
-    if (size <= kWhole) {
+    if (size <= kWhole || of_stratum >= static_cast<std::size_t>(size)) {
         for (Rank rank = 0; rank < size; ++rank) counted.push_back({.rank = rank});
         return counted;
     }
