@@ -22,7 +22,7 @@
 namespace weft::tools {
 namespace {
 
-constexpr pid_t kJobEnded = 0;
+constexpr pid_t kJobEnded = 0;  ///< message of Guardian::send()
 
 /// Returns the processes of this user whose environment contains `setting` ("NAME=value").
 std::vector<pid_t> processes_with(const std::string& setting) {

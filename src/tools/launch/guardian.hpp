@@ -42,7 +42,7 @@ class Guardian {
   public:
     /// Starts the helper, by fork(): this process must not have threads yet.
     explicit Guardian(const GuardedJob& job);
-    ~Guardian();  ///< reports the end of the job, and waits for the helper's end
+    ~Guardian();  ///< reports the end of the job, and waits until the helper has ended
     Guardian(const Guardian&) = delete;
     Guardian& operator=(const Guardian&) = delete;
 
@@ -54,7 +54,7 @@ class Guardian {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
-    /// message: a group to watch, the negative of a group to forget, or 0 at the end of the job.
+    /// message: number of a group to watch, its negative to forget it, or 0 at the end of the job.
     void send(pid_t message);
 
     pid_t pid_;

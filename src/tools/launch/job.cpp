@@ -24,9 +24,9 @@ namespace weft::tools {
 namespace {
 
 constexpr auto kGrace = std::chrono::seconds(2);  ///< from SIGTERM to SIGKILL
-constexpr int kRankLostStatus = 3;
-/// Longest time for which a failed rank is not reported as the cause because other
-/// ranks are ending.
+constexpr int kRankLostStatus = 3;  ///< a rank exited with status 0 without joining or leaving
+/// Longest delay of the report of a failed rank, while other ranks are ending: one of these may be
+/// the cause.
 constexpr auto kCauseWait = std::chrono::milliseconds(500);
 /// Interval between checks of a process that has ended but cannot be reaped yet.
 constexpr auto kReapInterval = std::chrono::milliseconds(20);
@@ -158,7 +158,7 @@ int LaunchedJob::watch() {
         reap_orphans();
         if (running_ == 0 && !std::exchange(descendants_ended, true)) end_left_processes();
     }
-    if (status_) base::SharedFolder().remove_unused();  // files of killed ranks
+    if (status_) base::SharedFolder().remove_unused();  // killed ranks may have left files
     writers_[1]->wait_until_idle(kLastMessageWait);
     return status_.value_or(0);
 }
@@ -166,8 +166,8 @@ int LaunchedJob::watch() {
 /// Kills processes that ranks have started and not waited for.
 void LaunchedJob::end_left_processes() {
     for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
-        print_message(fmt::format("weft run: process {}, which a rank has left, {}\n", pid,
-                                  why_it_runs(pid)));
+        print_message(
+            fmt::format("weft run: process {}, started by a rank, {}\n", pid, why_it_runs(pid)));
 }
 
 bool LaunchedJob::is_over() const {
@@ -288,8 +288,8 @@ void LaunchedJob::reap_ended_ranks() {
     }
 }
 
-/// Returns the ended rank to reap first; nothing while this is not known. The kernel closes the
-/// connections of a killed rank before it reports the end of its process. Ranks that notice the
+/// Returns the ended rank to reap first; nothing while the cause is not known. The kernel closes
+/// the connections of a killed rank before it reports the end of its process. Ranks that notice the
 /// closed connection and fail may be reported first, although the killed rank is the cause.
 std::optional<Rank> LaunchedJob::next_to_reap() {
     const Rank first = ended_.front();

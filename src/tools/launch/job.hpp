@@ -91,27 +91,27 @@ class LaunchedJob {
     std::optional<ScratchFolder> folder_;
     std::optional<Guardian> guardian_;
     PmixServer* server_ = nullptr;  ///< never destroyed: the server exists until the process ends
-    std::vector<RankProcess> processes_;        ///< by rank
+    std::vector<RankProcess> processes_;        ///< for each rank
     std::shared_ptr<OutputWriter> writers_[2];  ///< standard output and error; may be one writer
     std::vector<LabelPipe> outputs_;            ///< only with --label: two for each rank
     std::vector<std::size_t> paused_;           ///< indices of outputs_ whose writer has no room
     base::FileDescriptor no_input_;             ///< /dev/null
     std::vector<cpu_set_t> cores_;              ///< only with --bind core
-    TerminalLoan terminal_;                     ///< for a debugger
-    std::vector<Rank> node_of_;                 ///< by rank; empty: no virtual nodes
+    TerminalLoan terminal_;                     ///< to a debugger that runs a rank
+    std::vector<Rank> node_of_;                 ///< node of each rank; empty: no virtual nodes
     Rank running_ = 0;                          ///< number of ranks that are not reaped
-    std::deque<Rank> ended_;                    ///< not yet reaped, in the order of their ends
+    std::deque<Rank> ended_;                    ///< ended ranks to reap, in the order of their ends
     bool children_changed_ = false;             ///< there may be orphans to reap
     std::optional<Rank> outsider_;  ///< a rank that exited with status 0 without joining
 
     std::optional<int> status_;                        ///< decided by the first failure
     std::optional<Clock::time_point> deadline_;        ///< from --timeout
-    std::optional<Clock::time_point> grace_deadline_;  ///< for SIGKILL; set after SIGTERM
-    std::optional<Clock::time_point> cause_deadline_;  ///< for next_to_reap() to decide
+    std::optional<Clock::time_point> grace_deadline_;  ///< time of SIGKILL; set with SIGTERM
+    std::optional<Clock::time_point> cause_deadline_;  ///< end of the wait in next_to_reap()
     bool ranks_are_killed_ = false;
     bool ranks_are_given_up_ = false;  ///< ranks have survived SIGKILL
-    bool waits_for_readers_ = true;    ///< after the ranks' end, until labelled output is written
-    bool limits_readers_ = false;      ///< that wait ends with the grace: after a signal or timeout
+    bool waits_for_readers_ = true;    ///< watch() returns only when labelled output is written
+    bool limits_readers_ = false;      ///< the grace period, after a signal or timeout, ends this
 };
 
 }  // namespace weft::tools

@@ -12,15 +12,15 @@
 
 namespace weft::tools {
 
-/// Removes variables of an outer launcher, of whose job this process may be a rank. Sets HOME to
-/// "/" for this process and the ranks if the user has no home folder, without which PMIx 4 and 5
-/// crash. Container engines set the same value for users without an entry in the user database.
+/// Removes the variables that make this process a rank of an outer launcher's job. If the user has
+/// no home folder, without which PMIx 4 and 5 crash, sets HOME to "/" for this process and the
+/// ranks, as container engines do for users without an entry in the user database.
 void clean_environment();
 
-/// Restricts the hwloc of the PMIx server to this machine's hardware, without messages. By default
-/// hwloc connects to ten X displays at "localhost", which takes seconds if names are resolved over
-/// the network, and prints errors if /sys is not mounted. Changes variables of this process that
-/// the user has not set; the ranks' environment must have been copied before.
+/// Keeps the PMIx server's hwloc from X displays and from printing errors. By default hwloc
+/// connects to ten X displays at "localhost", which takes seconds if names are resolved over the
+/// network, and prints errors if /sys is not mounted. Sets variables of this process that the user
+/// has not set, so the environment for the ranks must be copied before.
 void restrain_hwloc();
 
 /// Returns this process's variables as "NAME=value", overridden by `settings`.
@@ -31,7 +31,6 @@ void set_variable(std::vector<std::string>& environment, const EnvironmentVariab
 
 /// Raises this process's soft limit if the job may need more files. Throws an Error if the hard
 /// limit leaves too few files for the PMIx server and the ranks. Call it before the server starts.
-
 void make_room_for_files(Rank ranks, bool label);
 
 /// Throws an Error if there are too few files for the ranks. Call it when the PMIx server has

@@ -33,7 +33,7 @@ struct Wrapper {
 
 struct JobOptions {
     Rank ranks = 0;
-    std::vector<Rank> ranks_per_node;              ///< by virtual node; empty: no virtual nodes
+    std::vector<Rank> ranks_per_node;              ///< empty: no virtual nodes
     std::optional<double> timeout_s;               ///< empty: no limit
     std::vector<EnvironmentVariable> environment;  ///< overrides the launcher's own variables
     bool label = false;                            ///< prefix every line of output with "[rank] "

@@ -22,7 +22,7 @@
 
 namespace weft::tools {
 
-/// The thread also holds a shared pointer, because it may never return from a write.
+/// Ownership is shared with the writer's thread, which may never return from a write.
 class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
   public:
     /// target: a file that must stay open. The first write() starts the thread.
@@ -34,7 +34,8 @@ class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
     void write(std::string_view text);
     /// Makes the thread end when all text is written. Does not wait: text may be lost.
     void close();
-    /// Returns true if the writer accepts more text. event_file() reports a change to true.
+    /// Returns false if much queued text waits: the caller should stop reading from ranks.
+    /// event_file() reports a change to true.
     [[nodiscard]] bool has_room() const;
     /// Returns true if all text has been written or dropped.
     [[nodiscard]] bool is_idle() const;

@@ -5,8 +5,8 @@
 //          small jobs. Topology discovery skips I/O devices, because reading PCI registers took 10
 //          of 14 ms. Jobs of up to 16 ranks send job data in messages instead of mapped files,
 //          which saves 6 ms per rank; for more ranks, files are faster.
-// Holds    A callback returns PMIX_OPERATION_SUCCEEDED if its work is done, or PMIX_SUCCESS if it
-//          answers by the function that the library has passed.
+// Holds    A callback returns PMIX_OPERATION_SUCCEEDED if its work is done, or PMIX_SUCCESS if the
+//          function that the library has passed brings the answer.
 #include "tools/launch/pmix_server.hpp"
 
 #include <pmix.h>
@@ -35,7 +35,7 @@
 namespace weft::tools {
 namespace {
 
-constexpr Rank kRanksInMessagesMax = 16;
+constexpr Rank kRanksInMessagesMax = 16;  ///< largest job whose data is sent in messages
 
 /// The one server of this process. Fence callbacks carry no context that would identify it.
 std::atomic<PmixServer*> hosted_server{nullptr};
@@ -94,8 +94,8 @@ Maps describe_nodes(const PmixServerOptions& options) {
     return maps;
 }
 
-/// Returns true if the library itself ends a fence without a rank that has died, as PMIx 5 does
-/// (see base/pmix_needs.hpp). Reads the version of the loaded library ("OpenPMIx 5.0.7, ..."),
+/// Returns true if the library itself completes fences that a dead rank has not entered, as PMIx 5
+/// does (see base/pmix_needs.hpp). Reads the version of the loaded library ("OpenPMIx 5.0.7, ..."),
 /// because the files of both versions have the same name.
 bool wants_fence_witness() {
     const char* const version = PMIx_Get_version();
@@ -103,7 +103,7 @@ bool wants_fence_witness() {
 }
 
 void prepare_settings(Rank ranks) {
-    constexpr int kKeep = 0;  // a value that the user has set
+    constexpr int kKeep = 0;  // setenv() keeps a value that the user has set
     ::setenv("HWLOC_COMPONENTS", "-pci,-linuxio", kKeep);
     if (ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeep);
 }

@@ -24,7 +24,7 @@ namespace weft::tools {
 
 struct PmixServerOptions {
     Rank ranks = 0;
-    std::vector<Rank> ranks_per_node;  ///< by virtual node; empty: no virtual nodes
+    std::vector<Rank> ranks_per_node;  ///< for each virtual node; empty: no virtual nodes
     std::string folder;                ///< for the library's files
     std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
 };
@@ -57,8 +57,8 @@ class PmixServer {
         return environments_[static_cast<std::size_t>(rank)];
     }
 
-    /// Sets the process of a rank. A fence without a rank that has died is never answered; the
-    /// launcher ends the ranks that wait in the fence.
+    /// Sets the process of a rank. If a rank has died, fences are never answered; the launcher ends
+    /// the ranks that wait in a fence.
     void set_process(Rank rank, pid_t pid) { processes_[static_cast<std::size_t>(rank)] = pid; }
 
     [[nodiscard]] Membership membership(Rank rank) const {
@@ -81,8 +81,8 @@ class PmixServer {
 
     std::string name_;  ///< the PMIx namespace of the job
     base::FileDescriptor event_file_;
-    std::vector<std::vector<std::string>> environments_;  ///< by rank; filled by start()
-    std::vector<std::atomic<pid_t>> processes_;           ///< 0: not yet started
+    std::vector<std::vector<std::string>> environments_;  ///< for each rank; filled by start()
+    std::vector<std::atomic<pid_t>> processes_;           ///< for each rank; 0: not yet started
     std::vector<std::atomic<Membership>> membership_;
     // Sequentially consistent, like membership_: either anyone_joined() after report_joins()
     // returns true, or the callback for the joining rank reads true here.

@@ -70,7 +70,7 @@ std::vector<pid_t> children_of_this_process() {
     return children;
 }
 
-/// folder: of the thread in /proc. Returns nothing if it does not exist.
+/// folder: the thread's folder in /proc. Returns nothing if it does not exist.
 std::optional<bool> thread_is_ending(const std::string& folder) {
     constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
     std::ifstream file(folder + "/stat");
@@ -216,8 +216,8 @@ std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit
 
 std::string why_it_runs(pid_t pid) {
     if (::kill(pid, 0) != 0 && errno == EPERM)
-        return "runs on: it has become another user's and cannot be killed";
-    return "has not ended after SIGKILL; it is left to the kernel";
+        return "cannot be killed: it now belongs to another user";
+    return "has not ended after SIGKILL; weft run does not wait for it";
 }
 
 }  // namespace weft::tools

@@ -20,12 +20,12 @@ struct SpawnOptions {
     std::string program;                 ///< path of the file to execute
     std::vector<std::string> arguments;  ///< from argv[0] on
     std::vector<std::string> environment;
-    // Files that become the child's standard files; -1: as this process.
+    // Files that become the child's standard files; -1: the child inherits this process's file.
     int input = -1;
     int output = -1;
     int error = -1;
-    const cpu_set_t* cpus = nullptr;            ///< processors; nullptr: as this process
-    const InheritedSignals* signals = nullptr;  ///< nullptr: as this process
+    const cpu_set_t* cpus = nullptr;            ///< processors; nullptr: those of this process
+    const InheritedSignals* signals = nullptr;  ///< restored; nullptr: those of this process
 };
 
 /// Returns the strings as arguments of exec(), with nullptr at the end.

@@ -13,7 +13,7 @@
 namespace weft::lab {
 
 struct BlockSizes {
-    std::uint64_t elements = 0;  ///< of all blocks together
+    std::uint64_t elements = 0;  ///< number of elements in all blocks together
     std::uint64_t blocks = 1;
     bool uneven = false;
 

@@ -11,9 +11,9 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::size_t kReservedBytes = std::size_t{1} << 40;
-constexpr std::size_t kSuppliedBytes = std::size_t{64} << 20;
-constexpr std::size_t kOffset = 64;
+constexpr std::size_t kReservedBytes = std::size_t{1} << 40;   ///< addresses, not memory
+constexpr std::size_t kSuppliedBytes = std::size_t{64} << 20;  ///< most memory of a group
+constexpr std::size_t kOffset = 64;  ///< bytes from a page boundary to a buffer
 
 /// Rounds up to whole pages of this machine.
 std::size_t in_pages(std::size_t bytes) {

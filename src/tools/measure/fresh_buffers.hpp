@@ -3,8 +3,8 @@
 //
 // Idea     Each buffer has its own addresses in a reserved range of 1 TiB. supply() maps memory for
 //          a group of buffers and unmaps the previous group.
-// Why      A library may keep buffers that recur mapped or registered. These buffers never recur,
-//          which measures the cost for programs whose buffers do not.
+// Why      A library may keep buffers mapped or registered for later calls. New buffers for each
+//          call show the cost in programs whose calls rarely use the same buffers again.
 // Holds    A buffer begins 64 bytes after a page boundary, like a large block of malloc, so its
 //          first page is partial.
 // Next     measuring.hpp for its use; docs/performance.md.
@@ -44,7 +44,7 @@ class FreshBuffers {
     std::byte* reserved_;
     std::size_t used_ = 0;           ///< reserved bytes that buffers have used
     std::byte* supplied_ = nullptr;  ///< first buffer of the present group
-    std::uint64_t count_ = 0;        ///< buffers of the present group
+    std::uint64_t count_ = 0;        ///< number of buffers in the present group
     std::uint64_t at_ = 0;           ///< index of the present buffer in its group
     bool begun_ = false;             ///< next() was called since supply()
 };

@@ -78,7 +78,7 @@ namespace measuring {
 
 inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;  ///< calls of a batch
 
-/// Returns the number of calls that every rank can supply at once, at most kCallsMax.
+/// Returns the largest argument of supply() on all ranks: the minimum over ranks of calls_max().
 template <MeasuringSubject S>
 std::uint64_t calls_max(S& subject) {
     if constexpr (SuppliedSubject<S>) {
@@ -119,16 +119,16 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
 }
 
-/// Number of calls in a batch, and the approximate duration of the batch.
+/// Size of the batches that calibrate() chooses, in calls and in predicted time.
 struct Fitting {
     std::uint64_t calls = 1;
     double batch_ns = 1;
 };
 
-/// Returns a batch that takes about `target_ns`, of at most `most` calls. The fastest of three
-/// tries counts, because a disturbed try would make the batches too short.
+/// Returns a batch that takes about `target_ns`, of at most `supply_max` calls. The fastest of
+/// three tries counts, because a disturbed try would make the batches too short.
 template <MeasuringSubject S>
-Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
+Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t supply_max) {
     for (std::uint64_t calls = 1;; calls *= 4) {
         double quickest = std::numeric_limits<double>::infinity();
         for (int i = 0; i < 3; ++i) {
@@ -137,23 +137,23 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
             subject.largest(std::span(&elapsed, 1));
             quickest = std::min(quickest, std::max(elapsed, 1.0));
         }
-        if (quickest < target_ns / 8 && calls <= most / 4) continue;
+        if (quickest < target_ns / 8 && calls <= supply_max / 4) continue;
         const double fitting = static_cast<double>(calls) * target_ns / quickest;
         const auto chosen =
-            static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(most)));
+            static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(supply_max)));
         return {chosen, quickest / static_cast<double>(calls) * static_cast<double>(chosen)};
     }
 }
 
 /// Makes `calls` untimed calls, for at most 8 * `seconds` (0: no limit). Libraries detect in the
-/// first calls which buffers recur, and remap or register these in a later call. If there are few
-/// timed calls, that call would dominate the result, so the limit is not lower. most: calls for one
-/// supply().
+/// first calls which buffers recur, and remap or register these in a later call. If this call were
+/// among few timed calls, it would dominate the result; so the limit is generous. supply_max: most
+/// calls of one supply().
 template <MeasuringSubject S>
-void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most) {
+void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t supply_max) {
     const std::uint64_t begin = subject.now_ns();
     for (std::uint64_t i = 0; i < calls; ++i) {
-        if (i % most == 0) supply(subject, std::min(most, calls - i));
+        if (i % supply_max == 0) supply(subject, std::min(supply_max, calls - i));
         subject.call();
         if (seconds == 0 || !std::has_single_bit(i + 1)) continue;
         auto elapsed = static_cast<double>(subject.now_ns() - begin);
@@ -183,20 +183,20 @@ template <MeasuringSubject S>
 [[nodiscard]] Measurement measure(S& subject, const MeasuringOptions& options) {
     std::uint64_t batches = std::max<std::uint64_t>(options.batches, 1);
     std::uint64_t iterations = options.iterations;
-    const std::uint64_t most = measuring::calls_max(subject);
+    const std::uint64_t supply_max = measuring::calls_max(subject);
     subject.prepare(0);
-    measuring::warm_up(subject, options.warmup, iterations == 0 ? options.seconds : 0, most);
+    measuring::warm_up(subject, options.warmup, iterations == 0 ? options.seconds : 0, supply_max);
     if (iterations == 0) {
         const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
         const measuring::Fitting fitting =
-            measuring::calibrate(subject, options.loop, target_ns, most);
+            measuring::calibrate(subject, options.loop, target_ns, supply_max);
         // If a single call takes longer than a batch should, there are fewer batches.
         const double room = options.seconds * 1e9 / fitting.batch_ns;
         batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(room + 0.5, 1e9)),
                                             1, batches);
         iterations = batches * fitting.calls;
     }
-    batches = std::clamp(batches, (iterations + most - 1) / most, iterations);
+    batches = std::clamp(batches, (iterations + supply_max - 1) / supply_max, iterations);
 
     std::vector<double> samples_us;
     double own_ns = 0;
@@ -229,10 +229,10 @@ template <MeasuringSubject S>
                                                  std::uint64_t calls) {
     std::vector<double> times_us;
     times_us.reserve(calls);
-    const std::uint64_t most = measuring::calls_max(subject);
+    const std::uint64_t supply_max = measuring::calls_max(subject);
     for (std::uint64_t i = 0; i < calls; ++i) {
-        if (i % most == 0) {
-            measuring::supply(subject, std::min(most, calls - i));
+        if (i % supply_max == 0) {
+            measuring::supply(subject, std::min(supply_max, calls - i));
             subject.align();
         }
         if (loop == MeasuringLoop::separated) subject.align();

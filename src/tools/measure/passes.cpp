@@ -22,10 +22,10 @@ std::size_t middle(std::span<const Pass> passes, double ratio, Cost cost) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto cost_of = [&](std::size_t number) { return cost(passes[number]); };
     std::ranges::stable_sort(order, {}, cost_of);
-    const double most = ratio * cost_of(order.front());
-    const auto same =
-        std::ranges::count_if(order, [&](std::size_t number) { return cost_of(number) <= most; });
-    return order[static_cast<std::size_t>(std::max<std::ptrdiff_t>(same, 1) - 1) / 2];
+    const double limit = ratio * cost_of(order.front());
+    const auto count =
+        std::ranges::count_if(order, [&](std::size_t number) { return cost_of(number) <= limit; });
+    return order[static_cast<std::size_t>(std::max<std::ptrdiff_t>(count, 1) - 1) / 2];
 }
 
 }  // namespace

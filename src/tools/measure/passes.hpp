@@ -5,11 +5,11 @@
 //          processors may take several times as long. Costs measured in one mode lead to wrong
 //          choices in another. Costs mixed from two modes are worst: access in place may seem slow
 //          and put targets fast, or the reverse.
-// Idea     Costs of local puts come from the middle pass among those of the fastest mode, which
-//          occurs in every fit; the fastest pass may be fast by chance. Costs of a rank's own
-//          copies come from the fastest pass. Remote costs, mostly of system calls, come from the
-//          middle pass. Copies from a peer's buffer hardly depend on the mode, so the cost of each
-//          size is the median of all passes.
+// Idea     Costs of local puts come from the middle pass among the passes of the fastest mode; the
+//          fastest pass may be fast by chance. Costs of a rank's own copies come from the fastest
+//          pass. Remote costs, mostly time of system calls, come from the middle of all passes.
+//          Copies from a peer's buffer hardly depend on the mode, so the cost of each size is the
+//          median of all passes.
 // Holds    Pure. Except for copies from peers, related costs come from one pass, because costs are
 //          differences of times, which are meaningless across modes.
 // Next     tools/cli/fit_command.cpp.
@@ -25,7 +25,7 @@
 namespace weft::lab {
 
 struct Pass {
-    /// Times of a flag between two ranks, in order of measurement; empty if not measured.
+    /// Times from a store of a flag to its detection by another rank; empty if not measured.
     std::vector<double> flags_ns;
     // Costs by which passes are compared; empty if not measured.
     std::optional<double> near_ns;    ///< message to a local rank
@@ -39,7 +39,7 @@ struct ChosenPasses {
     std::size_t near = 0;
     std::size_t far = 0;
     std::size_t memory = 0;
-    double flag_min_ns = 0;  ///< over all passes; 0 without flags
+    double flag_min_ns = 0;  ///< minimum over all passes; 0 if no flags were measured
     double flag_max_ns = 0;
 
     /// Returns true if the flag times differ: the machine changed its mode or was busy.
@@ -52,7 +52,7 @@ inline constexpr double kSameMode = 1.5;
 /// Chooses among at least one pass.
 [[nodiscard]] ChosenPasses choose_passes(std::span<const Pass> passes);
 
-/// Returns the median of y of each point over the passes, which have points with equal x.
+/// Returns, for each x, the median of y over the passes. All passes must have the same x.
 [[nodiscard]] Points middle_points(std::span<const Points> passes);
 
 }  // namespace weft::lab

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kTripsPerBatch = 1000;
 constexpr std::uint32_t kBatchesMax = 4096;
-constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // from the end of the requested time
+constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // after the end of the requested duration
 
 /// Memory that the children and their parent share.
 struct Shared {

@@ -6,8 +6,8 @@
 //          memory. Half a round trip is the time of one transfer.
 // Why      On a virtual machine this time varies several-fold within minutes, whatever the program
 //          does. Printed with a result, it shows the machine's mode during the measurement. With
-//          two_words, as in puts and signals, the writer must first get the line back from the
-//          reader that polls it: this time is the minimum of a signal.
+//          two_words, the writer must first get the line back from the reader that polls it, as in
+//          puts and signals. So this time is a lower bound of a signal's time.
 // Holds    The caller's affinity does not change, because both processes are children. The
 //          measurement fails if it has not ended 10 s after its requested end.
 // Next     docs/performance.md.
@@ -21,7 +21,7 @@ namespace weft::lab {
 
 struct PingPongOptions {
     double seconds = 0.03;     ///< duration of the measurement
-    int first_processor = -1;  ///< if one is -1: the first two that this process may use
+    int first_processor = -1;  ///< if either is -1: the first two that this process may use
     int second_processor = -1;
     bool two_words = false;  ///< each process writes its own word, and polls the other one
 };

@@ -33,15 +33,14 @@ TEST_F(UnkillableOrphan, AnOrphanOfAnotherUserIsNamedAndLeftRunning) {
     const Outcome outcome =
         launch("-n 1 -- sh -c '" + kOfAnotherUser + " > /dev/null 2> /dev/null & sleep 0.5'");
     expect_end(outcome, 0,
-               ", which a rank has left, runs on: it has become another user's and cannot be "
-               "killed\n");
+               ", started by a rank, cannot be killed: it now belongs to another user\n");
     EXPECT_LT(outcome.seconds, 10);
 }
 
 TEST_F(UnkillableOrphan, ARankOfAnotherUserIsNamedAndLeftRunning) {
     const Outcome outcome = launch("-n 1 --timeout 1 -- " + kOfAnotherUser);
     expect_end(outcome, 124, "weft run: the job did not end within 1 s\n");
-    expect_end(outcome, 124, ") runs on: it has become another user's and cannot be killed\n");
+    expect_end(outcome, 124, ") cannot be killed: it now belongs to another user\n");
     EXPECT_LT(outcome.seconds, 15);
 }
 
