@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // board.hpp - table of arrival times, one entry for each (rank, key).
 //
-// Idea     The key is the slower index of a dense table. Neighboring ranks that send under one key
-//          to neighboring ranks then write one stream. A hash table replaces a dense table that
-//          would be too large, where each rank uses few of many keys.
+// Idea     Dense tables have the entries of all ranks for one key together, so neighboring ranks
+//          that send to neighboring ranks write adjacent entries. If a dense table would be too
+//          large, a hash table replaces it: each rank then uses few of many keys.
 // Why      Most simulations end before 2^32 picoseconds. Entries have 32 bits until a later time is
 //          stored, which halves the memory traffic.
 #pragma once
@@ -24,8 +24,8 @@ class Board {
   public:
     using Narrow = std::uint32_t;
 
-    /// `by_rank`: stores the entries of one rank together, for engines that run ranks in order of
-    /// time. The board then has no rows.
+    /// by_rank: stores the entries of one rank together, for engines that run ranks in order of
+    /// time. row() is then not available.
     Board(Rank ranks, std::uint32_t keys, bool by_rank = false)
         : ranks_(static_cast<std::uint64_t>(ranks)),
           entries_(ranks_ * keys),
@@ -59,8 +59,8 @@ class Board {
     }
     [[nodiscard]] bool dense() const { return narrow_ || wide_; }
     [[nodiscard]] bool narrow() const { return narrow_ != nullptr; }
-    /// Returns the entries of a dense board for a key, by rank: the time plus one, or 0
-    /// before an arrival.
+    /// Returns a dense board's entries of a key, one for each rank: the time plus one, or 0 before
+    /// an arrival.
     template <class Cell>
     [[nodiscard]] Cell* row(std::uint32_t key) const {
         if constexpr (sizeof(Cell) == sizeof(Narrow))
@@ -74,7 +74,7 @@ class Board {
         return key * key_stride_ + static_cast<std::uint64_t>(rank) * rank_stride_;
     }
 
-    static constexpr std::uint64_t kDenseMax = 1U << 27;
+    static constexpr std::uint64_t kDenseMax = 1U << 27;  ///< entries of a dense table
 
     struct Free {
         void operator()(void* memory) const { std::free(memory); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.hpp - time of a lane, and the names of plan that the simulator uses.
+// clock.hpp - clock of a lane; also names of namespace plan that the simulator uses.
 //
 // Next     plan/select/model.hpp for the costs of a message; simulate.hpp for the engines.
 #pragma once
@@ -30,7 +30,7 @@ using plan::Stages;
 using plan::Time;
 using plan::VectorSize;
 
-/// Time of a lane.
+/// Clock of a lane: times in picoseconds that decide when its next actions start.
 struct Clock {
     Time now = 0;
     Time send_free = 0;       ///< earliest start of the next send
@@ -50,7 +50,7 @@ struct Clock {
     [[nodiscard]] Time next_send(const MessageModel& model) const {
         return std::max(now, extended ? send_free - model.slack() : send_free);
     }
-    /// Sends one message; returns the time of its arrival.
+    /// Sends one message that occupies the sender for `busy`; returns the time of its arrival.
     Time send(const MessageModel& model, Time busy, Time latency) {
         const Time start = next_send(model);
         send_free = extended ? std::max(send_free, start) + model.gap : start + model.gap;
@@ -63,8 +63,8 @@ struct Clock {
         flights_end = std::max(flights_end, arrives);
         return arrives;
     }
-    /// Receives one message; returns the time at which all of it has arrived. A waiting receiver
-    /// takes its bytes as they arrive; a busy one starts when it becomes free.
+    /// Receives one message; returns the time at which the receiver has processed all its bytes. A
+    /// waiting receiver processes bytes as they arrive; a busy one starts when it becomes free.
     Time receive(const MessageModel& model, Arrival arrival) {
         const Time free = extended ? receive_free - model.slack() : receive_free;
         const Time start = std::max(std::max(now, free) + arrival.work, arrival.time);

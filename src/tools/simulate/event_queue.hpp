@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // event_queue.hpp - priority queue of events, for times that never decrease.
 //
-// Idea     A radix heap: the bucket of an event is the highest bit in which its time differs from
-//          the last time taken. When the front bucket is empty, the lowest bucket with events is
-//          redistributed. An event moves down at most 64 times, and usually a few times.
+// Idea     A radix heap: the bucket of an event is the number of the highest bit in which its time
+//          differs from the time of the last pop(). When bucket 0 is empty, the lowest bucket with
+//          events is redistributed. An event moves down at most 64 times, usually a few times.
 // Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest
 //          path problem, 1990.
 // Holds    push() needs a time not before the last pop. The order of events with equal times
@@ -23,8 +23,8 @@ using plan::Time;
 
 struct Event {
     Time time = 0;
-    std::uint32_t what = 0;
-    std::uint32_t detail = 0;
+    std::uint32_t what = 0;    ///< meaning is defined by the engine
+    std::uint32_t detail = 0;  ///< meaning is defined by the engine
 };
 
 class EventQueue {
@@ -62,7 +62,7 @@ class EventQueue {
     }
 
     std::array<std::vector<Event>, 65> buckets_;
-    Time last_ = 0;
+    Time last_ = 0;  ///< time of bucket 0
     std::size_t size_ = 0;
 };
 

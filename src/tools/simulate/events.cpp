@@ -3,10 +3,10 @@
 //
 // Idea     A lane runs ahead until it needs a message that has not arrived; its own messages
 //          become events. Without contention, an event is an arrival. With contention, a message
-//          takes its links in order: it enters a free link, and occupies it while its bytes pass.
-//          The latency is added at the end (cut-through). The topology names links; they get
-//          numbers when first used. If ranks have several lanes, the steps of their processors are
-//          in the same order of time.
+//          passes its links in order: it waits until a link is free, and occupies the link while
+//          its bytes pass. The latency is added at the end (cut-through). If ranks have several
+//          lanes, messages and the steps of processors (SharedRun) are executed in one order of
+//          time.
 // Holds    Links serve messages in the order of arrival, so results depend only on the
 //          order of time.
 #include "tools/simulate/events.hpp"
@@ -87,9 +87,9 @@ class Traffic {
 /// use the radix heap, because a processor's next step may precede the next event.
 class SharedRun {
   public:
-    SharedRun(std::span<const ImagePart> parts, const Surroundings& around,
+    SharedRun(std::span<const ImagePart> parts, const Surroundings& inputs,
               const Queueing& queueing, const Trace& trace)
-        : processors_(parts, around, trace),
+        : processors_(parts, inputs, trace),
           traffic_(queueing),
           contended_(queueing.contention != Contention::none) {}
 

@@ -16,11 +16,11 @@ enum class Contention : std::uint8_t { none, ports, links };
 /// Contended resources of messages.
 struct Queueing {
     Contention contention = Contention::none;
-    Topology topology{0};  ///< of the ports or links
+    Topology topology{0};  ///< gives the ports or links of each message
 };
 
-/// Simulates the programs. Returns Status::argument if they deadlock; the text names rank and
-/// signal. Outcome::events is the number of queued events.
+/// Simulates the programs. Returns Status::argument if they deadlock; the text names a rank and the
+/// signal for which it waits. Outcome::events is the number of queued events.
 [[nodiscard]] base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
                                                     const Surroundings& surroundings,
                                                     const Queueing& queueing = {},

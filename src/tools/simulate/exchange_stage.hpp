@@ -2,8 +2,8 @@
 // exchange_stage.hpp - effect of a stage's group on the clocks of its members and remainders.
 //
 // Idea     A sender's messages leave at equal intervals, so the departure of message k is computed
-//          directly. Each receiver takes all of its arrivals and combines them. structured.cpp runs
-//          this for each group of real ranks, folded.cpp once for each kind of group.
+//          directly. Each receiver receives its messages in order of arrival and combines them.
+//          structured.cpp runs this for each group, folded.cpp once for each kind of group.
 // Holds    The times equal those of running the ranks' programs. The order of sends and the number
 //          of operands match plan/schedule/stage_steps.hpp.
 #pragma once
@@ -26,9 +26,9 @@ struct StageCosts {
           combine(carries ? message_model.combine(bytes, 2) : 0) {}
 
     const MessageModel& model;
-    Time busy;     ///< time of the sender, for one message
-    Time latency;  ///< from the end of `busy` to the arrival
-    Time pace;     ///< from the start of one message to the start of the next
+    Time busy;     ///< time for which one message occupies its sender
+    Time latency;  ///< time from the end of `busy` to the arrival
+    Time pace;     ///< time from the start of one message to the start of the next
     Time combine;  ///< time to combine one operand into another
 
     /// Returns the start of a clock's next message.
@@ -55,7 +55,7 @@ class Meet {
     [[nodiscard]] Rank remainders() const {
         return static_cast<Rank>(clocks.size()) - meeting_.base;
     }
-    /// Runs the exchange of the group. `latency(a, b)`: between two clocks, by index.
+    /// Runs the exchange of the group. latency(a, b): latency from clocks[a]'s rank to clocks[b]'s.
     template <class Latency>
     void run(const StageCosts& costs, Latency latency);
 

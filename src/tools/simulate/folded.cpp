@@ -5,10 +5,10 @@
 //          stages, so the members of a group differ in one digit only. The clocks of all ranks are
 //          a tree over these digits. Equal subtrees are one node, so all ranks with equal clocks
 //          share a leaf. A stage is computed once for each combination of nodes in a group.
-// Why      Without noise few ranks differ. A factored schedule keeps a single leaf; splits and
-//          merges create a handful. So a billion ranks take no longer than a thousand.
+// Why      Without noise, ranks have few different clocks. A factored schedule keeps a single leaf;
+//          splits and merges create a few. So a billion ranks take no longer than a thousand.
 // Holds    The times equal those of the structured engine if all ranks start at once and all
-//          latencies are equal. At most one split or merge is supported, around all other stages.
+//          latencies are equal. At most one split or merge is supported, outside all other stages.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -21,8 +21,8 @@ namespace {
 
 using Node = std::int32_t;
 
-/// Trees over the digits of a number, with a value in each leaf. A child of a tree of height h is
-/// the tree for one value of digit h. Equal trees are the same node.
+/// Trees over the digits of a number, with a value in each leaf. The children of a tree of height h
+/// are the trees for the values of digit h. Equal trees are the same node.
 class Trees {
   public:
     explicit Trees(std::vector<Rank> radices) : radices_(std::move(radices)) {
@@ -57,8 +57,8 @@ class Trees {
         for (int h = from + 1; h <= height; ++h) node = same(h, node);
         return node;
     }
-    /// Returns a tree that is `low` for numbers below `limit`, else `high`. Both have height
-    /// `from`, whose size divides the limit.
+    /// Returns a tree that is `low` for numbers below `limit`, else `high`. These two trees have
+    /// height `from`; the limit is a multiple of size(from).
     Node threshold(std::int64_t limit, Node low, Node high, int from, int height) {
         if (limit <= 0) return spread(high, from, height);
         if (limit >= size(height)) return spread(low, from, height);
@@ -68,7 +68,7 @@ class Trees {
                 threshold(limit - digit * size(height - 1), low, high, from, height - 1));
         return join(height, std::move(children));
     }
-    /// Calls visit(value) for numbers first .. last - 1, possibly only once for equal values.
+    /// Calls visit(value) with the values of numbers first .. last - 1; may skip repeated values.
     template <class Visit>
     void for_each_leaf(Node node, int height, std::int64_t first, std::int64_t last, Visit visit) {
         first = std::max<std::int64_t>(first, 0);
@@ -125,8 +125,8 @@ class Clocks {
 
 class Folded {
   public:
-    Folded(const Stages& stages, const VectorSize& size, const Surroundings& around)
-        : stages_(stages), size_(size), around_(around) {}
+    Folded(const Stages& stages, const VectorSize& size, const Surroundings& inputs)
+        : stages_(stages), size_(size), inputs_(inputs) {}
 
     base::Result<Outcome> run() {
         if (auto sorted = sort_stages(); !sorted) return sorted.failure();
@@ -135,7 +135,7 @@ class Folded {
         Trees trees(std::move(radices));
         trees_ = &trees;
         const std::uint64_t bytes = stages_.carries ? size_.elements * size_.element_bytes : 0;
-        const StageCosts costs(around_.model, bytes, stages_.carries);
+        const StageCosts costs(inputs_.model, bytes, stages_.carries);
         Outcome outcome{.makespan = 0, .earliest_finish = std::numeric_limits<Time>::max()};
         outcome_ = &outcome;
         Clock shifting;
@@ -198,19 +198,19 @@ class Folded {
                           "nested levels and several kinds of stages need --engine structured");
     }
 
-    /// Advances the clock of all ranks, which is equal, by a shift stage.
+    /// Advances `clock`, which is the clock of each rank, by a shift stage.
     void run_shift(const ShiftStage& shift, const StageCosts& costs, Clock& clock) const {
         const std::int64_t size = stages_.size();
         const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
         if (ahead == 0) return;
         const Time start = StageCosts::start(clock);
         costs.sent(clock, ahead);
-        if (around_.takes_no_time_to_receive()) {
-            clock.receive(around_.model, costs.left(start, ahead) + costs.latency);
+        if (inputs_.takes_no_time_to_receive()) {
+            clock.receive(inputs_.model, costs.left(start, ahead) + costs.latency);
             return;
         }
         for (Rank j = 1; j <= ahead; ++j)
-            clock.receive(around_.model, costs.left(start, j) + costs.latency);
+            clock.receive(inputs_.model, costs.left(start, j) + costs.latency);
     }
 
     void open_split(const StageCosts& costs) {
@@ -269,7 +269,7 @@ class Folded {
         return result;
     }
 
-    /// Opens a merge. Groups start equal, but the first `fuller` ones have one more remainder.
+    /// Runs the stage in which remainders send. The first `fuller` groups have one more remainder.
     void open_merge() {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));
@@ -286,7 +286,7 @@ class Folded {
         costs_->sent(remainder_, stage_->base);
     }
 
-    /// Returns the number of remainders as a function of the group.
+    /// Returns a tree whose leaf for each group is the group's number of remainders.
     Node remainders_by_group(int height) {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Rank least = remainders.count / remainders.groups;
@@ -294,7 +294,7 @@ class Folded {
                                  trees_->leaf(least), 0, height);
     }
 
-    /// Returns the tree after the stage of its top digit. `remainders`: their numbers, or kNoNode.
+    /// Returns the tree after the stage of its top digit. remainders: their numbers, or kNoNode.
     Node meet_children(Node node, int height, Node remainders) {
         std::vector<Node> members;
         if (trees_->is_same(node)) {
@@ -351,15 +351,16 @@ class Folded {
         return {row.front(), row.back()};
     }
 
-    /// Runs the exchange of one group. A single leaf in `members` and in the result is for all.
+    /// Runs the exchange of one group. If all members are equal, lists have one leaf instead of
+    /// all.
     std::vector<Node> meet_leaves(std::span<const Node> members, Rank remainders) {
         const bool equal = members.size() == 1;
-        if (equal && remainders == 0 && around_.takes_no_time_to_receive()) {
+        if (equal && remainders == 0 && inputs_.takes_no_time_to_receive()) {
             Clock clock = clocks_[trees_->value(members.front())];
             const Time start = StageCosts::start(clock);
             const Rank others = stage_->base - 1;
             costs_->sent(clock, others);
-            clock.receive(around_.model, costs_->left(start, others) + costs_->latency);
+            clock.receive(inputs_.model, costs_->left(start, others) + costs_->latency);
             clock.now += others * costs_->combine;
             return {trees_->leaf(clocks_.number_of(clock))};
         }
@@ -393,9 +394,9 @@ class Folded {
 
     const Stages& stages_;
     const VectorSize& size_;
-    const Surroundings& around_;
-    // Stages by kind. split_ and join_, if any, are the first and the last stage: between them only
-    // leaders take part, and join_ sends the results to the others. inner_[i] is for digit i + 1.
+    const Surroundings& inputs_;
+    // Stages by kind. split_ and join_ are set together, as first and last stage: only leaders take
+    // part in the inner stages; in join_ they send results. inner_[i] is the stage of digit i + 1.
     std::vector<const ShiftStage*> shifts_;
     const ExchangeStage* split_ = nullptr;
     const ExchangeStage* join_ = nullptr;
@@ -404,7 +405,7 @@ class Folded {
     Trees* trees_ = nullptr;
     Clocks clocks_;
     Outcome* outcome_ = nullptr;
-    Node clocks_of_level_ = kNoNode;
+    Node clocks_of_level_ = kNoNode;        ///< tree of clock numbers before the present stage
     std::vector<Clock> waiting_;            ///< members of a split that wait for their leader
     Clock remainder_;                       ///< clock of each remainder of a merge, after its sends
     const ExchangeStage* stage_ = nullptr;  ///< the present inner stage

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // generic.cpp - engine for any programs, which runs lanes in waves as far as arrivals allow.
 //
-// Idea     Sweeps over all lanes in order repeat while a good part of the lanes progresses. Memory
-//          is then read and written in streams, and a delivery is a store. When few lanes progress
-//          (a chain against the order of ranks), the waiting lanes are watched. A watched lane is
-//          queued behind the ready ones when its message arrives. Ranks with several lanes, which
-//          share a processor, and ranks that share NICs run in order of time (processors.hpp).
-// Holds    The last sweep is the first that progresses in less than an eighth of the lanes. A
-//          watched lane is run once more than it is stopped. The time is therefore proportional to
-//          the number of messages.
+// Idea     Sweeps over all lanes in order repeat while at least an eighth of the lanes progresses.
+//          Memory is then read and written in streams, and a delivery is a store. When fewer lanes
+//          progress (a chain of messages against the order of ranks), the waiting lanes are
+//          watched. A watched lane is queued behind the ready lanes when its message arrives. Ranks
+//          with several lanes, and ranks that share NICs, run in order of time (processors.hpp).
+// Holds    A watched lane is run once more than it is stopped. The time is therefore proportional
+//          to the number of messages.
 #include "tools/simulate/lanes.hpp"
 #include "tools/simulate/processors.hpp"
 
@@ -16,34 +15,34 @@ namespace weft::lab {
 
 namespace {
 
-/// Sweeps while it pays: first over blocks of lanes, which stay in the cache while they send to
-/// each other, then over all lanes.
+/// Sweeps first over blocks of lanes, which stay in the cache while lanes of a block send to each
+/// other, then over all lanes. Each block, and the whole, is repeated while enough lanes progress.
 class Sweeps {
   public:
-    Sweeps(Lanes& lanes, const Surroundings& around, std::uint64_t receptions)
-        : lanes_(lanes), around_(around), receptions_(receptions) {}
+    Sweeps(Lanes& lanes, const Surroundings& inputs, std::uint64_t receptions)
+        : lanes_(lanes), inputs_(inputs), receptions_(receptions) {}
 
     void run() {
         const std::uint32_t count = lanes_.count();
         for (std::uint32_t first = 0; first < count; first += kBlock)
-            while (gets_on(first, std::min(count, first + kBlock))) continue;
-        while (gets_on(0, count)) continue;
+            while (progresses(first, std::min(count, first + kBlock))) continue;
+        while (progresses(0, count)) continue;
     }
 
   private:
     static constexpr std::uint32_t kBlock = 1 << 14;
-    static constexpr std::uint64_t kWorth = 8;
+    static constexpr std::uint64_t kWaitingPerPassed = 8;
 
-    bool gets_on(std::uint32_t first, std::uint32_t last) {
+    bool progresses(std::uint32_t first, std::uint32_t last) {
         const std::uint64_t passed = lanes_.sweep(first, last);
         passed_ += passed;
-        if (around_.progress)
-            around_.progress(static_cast<double>(passed_) / static_cast<double>(receptions_));
-        return passed > 0 && passed * kWorth >= last - first;
+        if (inputs_.progress)
+            inputs_.progress(static_cast<double>(passed_) / static_cast<double>(receptions_));
+        return passed > 0 && passed * kWaitingPerPassed >= last - first;
     }
 
     Lanes& lanes_;
-    const Surroundings& around_;
+    const Surroundings& inputs_;
     std::uint64_t receptions_;
     std::uint64_t passed_ = 0;
 };

@@ -3,16 +3,16 @@
 //
 // Idea     Each lane of a rank becomes a list of operations: send, recv, and calc for a reduction.
 //          An operation requires the previous one. Adjacent waits become receptions with equal
-//          requirements, and all of them are required by the next operation. So they complete in
-//          the order of arrival.
-// Why      An independent check: another simulator can read the text, and the reader here shares no
-//          code with the engines that read programs. It knows operations, their requirements, and
-//          one processor for each rank.
+//          requirements, so they complete in the order of arrival. The next operation requires all
+//          of them.
+// Why      An independent check: another simulator can read the text, and simulate_goal() shares no
+//          code with the engines that read programs. Its model is operations, their requirements,
+//          and one processor for each rank.
 // Holds    A tag encodes number and segment of a signal. Loops are unrolled. GOAL counts calc in
-//          whole nanoseconds: a reduction is rounded to the nearest one, and omitted if it takes no
-//          time. Its label has the picoseconds, which the reader here uses. LogGOPSim accepts no
-//          blanks before an operation and no message of 0 bytes. A message without data is written
-//          as 1b with a label that begins with s, and has 0 bytes here.
+//          whole nanoseconds: the time of a reduction is rounded, and 0 is omitted. The label of
+//          the calc has the picoseconds, which simulate_goal() uses. LogGOPSim accepts no blanks
+//          before an operation and no message of 0 bytes. A message without data is written as 1b
+//          with a label that begins with s; simulate_goal() reads it as 0 bytes.
 // Next     docs/selection.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
 #pragma once
 
@@ -31,7 +31,7 @@ using plan::Program;
 using plan::Time;
 using plan::VectorSize;
 
-/// Writes the programs of all ranks, in order, for buffers of that size. The model gives the
+/// Writes the programs of all ranks, in rank order, for buffers of `size`. The model determines the
 /// times of reductions.
 [[nodiscard]] base::Result<std::string> to_goal(std::span<const Program> programs,
                                                 const VectorSize& size, const MessageModel& model);

@@ -6,8 +6,8 @@
 //          rank's processor is free.
 // Why      Files often have a million operations. So an operation is a small value, one table holds
 //          the dependent operations, and waiting messages are linked through the operations.
-// Holds    Memory grows with the text, not with the numbers in it: a rank that the text does not
-//          open needs no memory. A time beyond the clock's range is a failure.
+// Holds    Memory grows with the length of the text, not with num_ranks: a rank without a block
+//          needs no memory. A time beyond the clock's range is a failure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,9 +33,9 @@ constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max()
 struct GoalOperation {
     std::uint64_t amount = 0;  ///< picoseconds or bytes
     Time ready = 0;  ///< time at which all requirements are done; for a completed send, its arrival
-    std::uint32_t place = 0;            ///< index of its rank among those that the text opens
-    std::uint32_t edge = 0;             ///< for send and receive: identifies matching messages
-    std::uint32_t requires_left = 0;    ///< required operations that are not done
+    std::uint32_t place = 0;            ///< index of its rank in GoalText::opened
+    std::uint32_t edge = 0;             ///< for send and receive: number from Edges
+    std::uint32_t requires_left = 0;    ///< number of required operations that are not done
     std::uint32_t next = kNoOperation;  ///< next operation in the queue of its edge
     GoalKind kind = GoalKind::calc;
     bool done = false;
@@ -83,7 +83,7 @@ class Edges {
 /// first_later[i] to first_later[i + 1] - 1.
 struct GoalText {
     std::int64_t ranks = 0;
-    std::vector<Rank> opened;  ///< ranks, by place
+    std::vector<Rank> opened;  ///< ranks with a block in the text, in its order
     std::uint32_t edges = 0;
     std::vector<GoalOperation> operations;
     std::vector<std::uint32_t> first_later;
@@ -172,7 +172,7 @@ class Reader {
         return {};
     }
 
-    /// Returns the operation with a label, usually the last one.
+    /// Returns the operation with a label. Tries the last operation first, the usual one.
     [[nodiscard]] std::uint32_t operation_named(std::string_view label) const {
         if (label == last_label_) return static_cast<std::uint32_t>(goal_.operations.size() - 1);
         const auto found = labels_.find(label);
@@ -224,7 +224,7 @@ class Reader {
         return {};
     }
 
-    /// Returns the exact time of a calc from its label, if it rounds to the number in the line.
+    /// Returns the picoseconds in a calc's label if they round to `ns`, else `ns` in picoseconds.
     static std::uint64_t picoseconds_of(std::string_view label, std::uint64_t ns) {
         const std::size_t mark = label.find('_');
         std::int64_t exact = 0;
@@ -295,14 +295,14 @@ class Reader {
     std::uint32_t first_ = 0;
     std::uint32_t place_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> labels_;
-    std::string_view last_label_;  ///< of the last operation
+    std::string_view last_label_;  ///< label of the last operation
     std::vector<std::pair<std::uint32_t, std::uint32_t>> requires_;
     Edges edges_;
     GoalText goal_;
 };
 
-/// FIFO queues of waiting operations, one for each edge: circular lists, each known by
-/// its last operation.
+/// FIFO queues of waiting operations, one for each edge: circular lists, of which `last_` has the
+/// last operation.
 class Queues {
   public:
     Queues(std::vector<GoalOperation>& operations, std::uint32_t edges)
@@ -327,7 +327,7 @@ class Queues {
 
   private:
     std::vector<GoalOperation>& operations_;
-    std::vector<std::uint32_t> last_;  ///< by edge
+    std::vector<std::uint32_t> last_;  ///< for each edge
 };
 
 /// Simulates one processor for each rank. Operations start in the order in which
@@ -433,7 +433,7 @@ class GoalRun {
 
     GoalText goal_;
     const MessageModel& model_;
-    std::vector<Clock> clocks_;  ///< by place
+    std::vector<Clock> clocks_;  ///< for each rank of GoalText::opened
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
     Queues arrived_;  ///< sends with unreceived messages
     Queues waiting_;  ///< receptions without a message

@@ -26,7 +26,7 @@ class Sizes {
         entries_.push_back({source, target, tag, bytes});
     }
     void sort() { std::ranges::sort(entries_, {}, &Entry::key); }
-    /// Returns 0 if the message is never sent. The text is still written; its reader
+    /// Returns the bytes of a message; 0 if it is never sent. The text is still written; its reader
     /// reports the error.
     [[nodiscard]] std::uint64_t bytes_of(Rank source, Rank target, std::uint64_t tag) const {
         const Entry sought{source, target, tag};
@@ -59,8 +59,8 @@ class RankWriter {
         fmt::format_to(std::back_inserter(text_), "rank {} {{\n", program_.rank);
         const plan::ExecutedSteps steps(program_, size_);
         for (const plan::Lane& lane : program_.lanes) {
-            last_.clear();
-            next_.clear();
+            required_.clear();
+            written_.clear();
             steps.for_each(lane, [&](const plan::ExecutedStep& step) {
                 if (step.kind == plan::StepKind::publish || step.published)
                     failure_ = base::fail(Status::unsupported,
@@ -76,9 +76,9 @@ class RankWriter {
 
   private:
     void add(const plan::ExecutedStep& step) {
-        // Adjacent receptions have the same requirements, so only the first one settles.
+        // Adjacent receptions have equal requirements, so only the first one changes them.
         const bool receives = step.kind == plan::StepKind::wait;
-        if (!receives || !receiving_) settle();
+        if (!receives || !receiving_) require_written();
         receiving_ = receives;
         if (receives)
             write_message("recv", "from", step, bytes_for(step));
@@ -110,13 +110,13 @@ class RankWriter {
         text_ += ": ";
     }
     void end() {
-        for (const Label& label : last_) {
+        for (const Label& label : required_) {
             write_label(own_);
             text_ += " requires ";
             write_label(label);
             text_ += '\n';
         }
-        next_.push_back(own_);
+        written_.push_back(own_);
     }
 
     struct Label {
@@ -134,11 +134,11 @@ class RankWriter {
         return sizes_.bytes_of(wait.peer, program_.rank, wait.key);
     }
 
-    /// Makes later operations require those written since the last call.
-    void settle() {
-        if (next_.empty()) return;
-        last_ = std::move(next_);
-        next_.clear();
+    /// Makes later operations require the operations written since the last call.
+    void require_written() {
+        if (written_.empty()) return;
+        required_ = std::move(written_);
+        written_.clear();
     }
 
     std::string& text_;
@@ -146,9 +146,9 @@ class RankWriter {
     const VectorSize& size_;
     const MessageModel& model_;
     const Sizes& sizes_;
-    Label own_;  ///< of the current operation
-    std::vector<Label> last_;
-    std::vector<Label> next_;
+    Label own_;  ///< label of the present operation
+    std::vector<Label> required_;
+    std::vector<Label> written_;
     std::uint64_t label_ = 0;
     bool receiving_ = false;
     std::optional<base::Failure> failure_;

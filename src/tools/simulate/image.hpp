@@ -28,7 +28,7 @@ namespace weft::lab {
 struct ImageLane {
     Rank rank = 0;
     std::uint32_t lane = 0;  ///< index within the rank
-    std::size_t first = 0;   ///< index of its first piece in the part's rows
+    std::size_t first = 0;   ///< index in Pieces::rows() of the lane's first piece
 };
 
 class ImagePart {
@@ -46,16 +46,16 @@ class ImagePart {
     [[nodiscard]] const Pieces& pieces() const { return pieces_; }
     [[nodiscard]] Pieces& pieces() { return pieces_; }
     [[nodiscard]] const std::vector<Time>& times() const { return times_; }
-    /// Returns the extra latency of a message beyond the model's, by the index of its busy time.
+    /// Returns latencies beyond the model's, by index of a message's busy time in times().
     [[nodiscard]] const std::vector<Time>& delays() const { return delays_; }
-    /// Returns the time that a message occupies a NIC, by the same index; 0 if it uses none.
+    /// Returns the times for which messages occupy a NIC (0: no NIC), by the same index.
     [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
-    /// Returns the time of the receiver for the bytes of a message, by the same index.
+    /// Returns the times in which receivers process messages, by the same index.
     [[nodiscard]] const std::vector<Time>& works() const { return works_; }
-    /// Returns the extra time of a message that crosses one of its receiver, by the same index.
+    /// Returns extra times if the receiver also has a message in flight, by the same index.
     [[nodiscard]] const std::vector<Time>& two_ways() const { return two_ways_; }
-    [[nodiscard]] bool has_works() const { return has_works_; }
-    /// Returns true if messages use NICs, so their order in time matters.
+    [[nodiscard]] bool has_works() const { return has_works_; }  ///< true: a works() entry is not 0
+    /// Returns true if messages use NICs, where they queue in the order of time.
     [[nodiscard]] bool has_cards() const { return has_cards_; }
     /// Returns the node of a rank, and with it the NIC that the rank uses.
     [[nodiscard]] Rank node_of(Rank rank) const {
@@ -95,7 +95,7 @@ class ImagePart {
     std::vector<Time> works_;
     std::vector<Time> two_ways_;
     static constexpr int kFoundBits = 6;
-    /// Cache of the last indices found, by some bits of the requested values.
+    /// Cache of index_of(): the last index for each hash of the requested values.
     std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};
     bool has_cards_ = false;
     bool has_works_ = false;

@@ -20,7 +20,7 @@ Rank ranks_of(std::span<const ImagePart> parts) {
 
 Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
              const Trace& trace)
-    : around_(surroundings),
+    : inputs_(surroundings),
       trace_(trace),
       busy_base_(surroundings.model.busy(0)),
       ranks_(ranks),
@@ -101,7 +101,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
             }
             return false;
         }
-        received_.push_back({found->second + around_.latency(owner, rank)});
+        received_.push_back({found->second + inputs_.latency(owner, rank)});
     }
     return true;
 }
@@ -109,8 +109,8 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
 /// Receives with a trace: a span for the wait before each message, and one for its receipt.
 void Lanes::receive_shown(Rank rank, Clock& clock) {
     Time since = clock.now;
-    clock.receive_all(around_.model, received_, [&](Time start) {
-        if (around_.model.receive == 0) return;
+    clock.receive_all(inputs_.model, received_, [&](Time start) {
+        if (inputs_.model.receive == 0) return;
         if (start > since) trace_({Span::Kind::wait, rank, kNoRank, since, start});
         trace_({Span::Kind::receive, rank, kNoRank, start, clock.now});
         since = clock.now;
@@ -124,8 +124,8 @@ bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wa
     if (trace_)
         receive_shown(lane.rank, clock);
     else
-        clock.receive_all(around_.model, received_);
-    const Time delay = around_.noise.delay(lane.rank, lane.lane, wait);
+        clock.receive_all(inputs_.model, received_);
+    const Time delay = inputs_.noise.delay(lane.rank, lane.lane, wait);
     if (trace_ && delay > 0)
         trace_({Span::Kind::noise, lane.rank, kNoRank, clock.now, clock.now + delay});
     clock.now += delay;
@@ -134,8 +134,8 @@ bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wa
 
 /// Publishes a cell, which takes the time of one message. Readers see it one latency later.
 void Lanes::publish(Rank rank, std::uint32_t key, Time busy, Clock& clock) {
-    const Time begin = clock.next_send(around_.model);
-    clock.send(around_.model, busy, 0);
+    const Time begin = clock.next_send(inputs_.model);
+    clock.send(inputs_.model, busy, 0);
     if (trace_) trace_({Span::Kind::send, rank, kNoRank, begin, clock.now});
     cells_[cell(rank, key)] = clock.now;
     const auto [first, last] = readers_.equal_range(cell(rank, key));
@@ -174,7 +174,7 @@ std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
                                       ? receive_plain<Board::Narrow>(lane.rank, at, now)
                                       : receive_plain<Time>(lane.rank, at, now);
             if (!complete) break;
-            now += around_.noise.delay(lane.rank, lane.lane, place >> 1);
+            now += inputs_.noise.delay(lane.rank, lane.lane, place >> 1);
             at += 1 + (*at >> 3);
         }
         const std::uint32_t* const end = piece + piece[0];
@@ -203,7 +203,7 @@ Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, 
             continue;
         }
         const Time busy = view.times[at[1]];
-        const Time latency = around_.model.latency + view.delays[at[1]];
+        const Time latency = inputs_.model.latency + view.delays[at[1]];
         const std::uint32_t count = at[2];
         at += 3;
         arrivals_.make_room(now + count * busy + latency);
@@ -252,7 +252,7 @@ base::Result<Outcome> Lanes::outcome() const {
                     : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
         outcome.makespan = std::max(outcome.makespan, now_[i]);
         outcome.earliest_finish = std::min(outcome.earliest_finish, now_[i]);
-        if (around_.ends) outcome.ends.emplace_back(static_cast<Rank>(i), now_[i]);
+        if (inputs_.ends) outcome.ends.emplace_back(static_cast<Rank>(i), now_[i]);
     }
     return outcome;
 }

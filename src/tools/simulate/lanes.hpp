@@ -2,9 +2,9 @@
 // lanes.hpp - runs the lanes of an image, each until it waits for a missing arrival.
 //
 // Idea     A lane stops at a reception with a missing message. Either the next sweep over all lanes
-//          tries it again, or the lane is watched: it stores the first missing key, and the
-//          delivery of that key resumes it. The engine decides what happens between departure and
-//          arrival of a message.
+//          tries the lane again, or the lane is watched: it stores the first missing key, and the
+//          delivery of this key resumes the lane. The engine decides what happens between departure
+//          and arrival of a message.
 // Why      If most lanes progress in each sweep, memory is read and written in streams, and a
 //          delivery is a store. If few lanes progress, watching finds them.
 // Holds    A lane stops only at receptions. Its state is the number of its piece and whether
@@ -25,7 +25,7 @@
 
 namespace weft::lab {
 
-/// Starts of messages, and their extra times if the receiver has a message in flight, too.
+/// Two-way costs: starts of messages, and extra times if the receiver has a message in flight, too.
 class Crossings {
   public:
     Crossings(Rank ranks, std::uint32_t keys, bool by_rank)
@@ -35,7 +35,7 @@ class Crossings {
         begins_.set(target, key, begin);
         extras_.set(target, key, extra);
     }
-    /// Returns the time at which a message that arrives alone at `time` arrives at this clock.
+    /// Returns the arrival of a message at this clock. `time`: the arrival without two-way costs.
     [[nodiscard]] Time arrival(const Clock& clock, Rank target, std::uint32_t key,
                                Time time) const {
         const bool crosses =
@@ -55,7 +55,7 @@ struct Departure {
     std::uint32_t key = 0;
     Time left = 0;       ///< end of the sender's work
     Time arrives = 0;    ///< time of arrival without contention
-    Time occupancy = 0;  ///< time of its bytes on a link
+    Time occupancy = 0;  ///< time for which the message's bytes occupy a link
 };
 
 /// Returns the number of ranks in the images, and the number of their keys.
@@ -64,7 +64,7 @@ struct Departure {
 
 class Lanes {
   public:
-    /// Takes images with one lane for each rank.
+    /// The images must have one lane for each rank.
     Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
           const Trace& trace);
 
@@ -73,14 +73,14 @@ class Lanes {
     [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
 
-    /// Tries lanes first .. last-1 in order, and delivers at once. Returns the number of receptions
-    /// and ends passed. Call it only before watch().
+    /// Tries lanes first .. last-1 in order; messages arrive without contention. Returns the number
+    /// of receptions and ends of lanes that were passed. Call it only before watch().
     std::uint64_t sweep(std::uint32_t first, std::uint32_t last);
 
     /// Makes stopped lanes store their missing key from now on.
     void watch() { missing_.assign(now_.size(), kNothing); }
-    /// Runs a lane until it ends or misses a message; calls send(Departure) for each message.
-    /// Returns the number of receptions and ends passed.
+    /// Runs a lane until it ends or a message is missing; calls send(Departure) for each message.
+    /// Returns the number of receptions and ends of lanes that were passed.
     template <class Send>
     std::uint32_t run(std::uint32_t index, Send send);
     /// Stores an arrival. Calls ready(lane) if a lane waits for it.
@@ -92,7 +92,7 @@ class Lanes {
         missing_[lane] = kNothing;
         ready(lane);
     }
-    /// Returns the lanes whose published cells have arrived. The caller clears the list.
+    /// Returns lanes that waited for published cells which now exist. The caller clears the list.
     [[nodiscard]] std::vector<std::uint32_t>& woken() { return woken_; }
 
     /// Returns the times of the ranks. Fails if a lane is still waiting.
@@ -171,11 +171,11 @@ class Lanes {
     template <class Cell>
     [[nodiscard]] bool receive_plain(Rank rank, const std::uint32_t* at, Time& now) const;
 
-    const Surroundings& around_;
+    const Surroundings& inputs_;
     const Trace& trace_;
     Time busy_base_;
     std::vector<View> views_;
-    std::vector<std::uint32_t> places_;  ///< by lane: twice the number of its piece, + kSent
+    std::vector<std::uint32_t> places_;  ///< for each lane: twice its piece's number, plus kSent
     std::vector<Time> now_;
     std::vector<std::pair<Time, Time>>
         free_;  ///< by lane: when it may send and receive; empty without gaps
@@ -192,7 +192,7 @@ class Lanes {
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<std::uint32_t> woken_;
-    std::optional<Board> works_;          ///< time of the receiver for the bytes of an arrival
+    std::optional<Board> works_;          ///< time in which the receiver processes an arrival
     std::optional<Crossings> crossings_;  ///< set for models with two-way costs
     std::vector<Arrival> received_;
 };
@@ -219,9 +219,9 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
         const std::uint32_t* const last = at + 3 + at[2];
         for (at += 3; at < last; ++at) {
             const Rank peer = ahead(rank, *at);
-            const Time begin = clock.next_send(around_.model);
+            const Time begin = clock.next_send(inputs_.model);
             const Time arrives =
-                clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
+                clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
             if (trace_) {
                 trace_({Span::Kind::send, rank, peer, begin, clock.now});
                 trace_({Span::Kind::flight, rank, peer, clock.now, arrives});

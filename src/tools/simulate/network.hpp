@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // network.hpp - interface for latencies that differ between pairs of ranks.
 //
-// Next     tools/simulate/topology.hpp for topologies by name, and the links of their messages.
+// Next     tools/simulate/topology.hpp for named topologies and the links of messages.
 #pragma once
 
 #include "tools/simulate/clock.hpp"

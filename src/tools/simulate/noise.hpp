@@ -17,7 +17,7 @@ namespace weft::lab {
 
 class Noise {
   public:
-    /// Returns the delay for 64 random bits.
+    /// Converts 64 random bits to a delay.
     using Distribution = Time (*)(std::uint64_t draw, Time scale);
 
     /// Constructs noise without delays.

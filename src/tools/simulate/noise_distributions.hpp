@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // noise_distributions.hpp - distributions of noise by name.
 //
-// Holds    The normal distribution is the sum of twelve uniform draws, cut at
-//          six standard deviations.
+// Holds    A normal delay is the absolute value of a sum of twelve uniform draws around 0, so it is
+//          at most six standard deviations.
 #pragma once
 
 #include <cstdint>

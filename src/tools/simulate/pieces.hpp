@@ -6,8 +6,8 @@
 //          number of ranks. Ranks that do the same to others at the same distances therefore have
 //          the same piece. Each piece is stored once; a lane is a row of references.
 // Why      Most algorithms have a few hundred different pieces on a million ranks. The table stays
-//          in the cache, and a rank costs four bytes for each of its receptions. If no two pieces
-//          are equal, a step takes a word or two, as it would without the table.
+//          in the cache, and a rank needs four bytes for each of its receptions. If no two pieces
+//          are equal, the table needs one or two words for each step, as lists of steps would.
 // Holds    Any programs can be stored. A piece has one reception, except that the last piece of a
 //          lane may have none.
 // Next     image.hpp makes pieces from programs; lanes.cpp runs them.
@@ -21,7 +21,7 @@
 
 namespace weft::lab {
 
-/// Words of a piece: the low three bits are the kind, the others its argument.
+/// Kind of a word of a piece: the low three bits. The other bits are the word's argument.
 enum class Word : std::uint32_t {
     send,     ///< argument: key; then index of the busy time, number of targets, their distances
     publish,  ///< argument: key in the rank's own published cells; then index of the busy time
@@ -87,7 +87,7 @@ class Pieces {
     /// Returns the ranks of the team, as passed with the last lane.
     [[nodiscard]] Rank size() const { return static_cast<Rank>(size_); }
 
-    /// Return the number of sends and publications, and of waits, in ended lanes.
+    /// Return the number of sends and publications, and the number of waits, in ended lanes.
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
     [[nodiscard]] std::uint64_t waits() const { return waits_; }
 
@@ -140,7 +140,7 @@ class Pieces {
     std::uint32_t size_ = 1;
     std::vector<std::uint32_t> rows_;
     std::vector<std::uint32_t> words_;
-    std::vector<std::uint32_t> table_;  ///< hash table of pieces: their starts + 1, or 0
+    std::vector<std::uint32_t> table_;  ///< hash table of pieces: start of a piece plus 1, or 0
     std::size_t distinct_ = 0;
     std::size_t lane_first_ = 0;  ///< index in rows_ of the open lane's first reference
     /// Next reference of the preceding lane. Neighbors are often equal, and comparing is
@@ -155,8 +155,8 @@ class Pieces {
     std::uint32_t run_key_ = kNoKey;
     std::uint32_t run_busy_ = 0;
     std::size_t reception_ = 0;  ///< index in open_ of the reception, or 0
-    std::size_t cells_ = 0;      ///< waits for published cells in the reception
-    bool receiving_ = false;     ///< more waits join the reception
+    std::size_t cells_ = 0;      ///< number of waits for published cells in the reception
+    bool receiving_ = false;     ///< a following wait joins the reception
     bool counted_ = false;       ///< the reception's word has its final count
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;

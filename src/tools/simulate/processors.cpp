@@ -16,7 +16,7 @@ bool needs_order(std::span<const ImagePart> parts) {
 
 Processors::Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
                        const Trace& trace)
-    : around_(surroundings),
+    : inputs_(surroundings),
       trace_(trace),
       busy_base_(surroundings.model.busy(0)),
       ranks_(ranks_of(parts)),
@@ -39,13 +39,13 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
             lanes_.push_back(state);
         }
     }
-    for (std::uint32_t index = 0; index < lanes_.size(); ++index) go_on(index);
+    for (std::uint32_t index = 0; index < lanes_.size(); ++index) queue_next(index);
 }
 
 void Processors::run_ahead() {
-    if (trace_ || !around_.uniform()) return;
+    if (trace_ || !inputs_.uniform()) return;
     constexpr Time kNever = std::numeric_limits<Time>::max();
-    Time least = kNever;  // from the action of a rank to the arrival of its message
+    Time least = kNever;  // minimum time from a rank's send to the arrival of the message
     const ImagePart* seen = nullptr;
     std::vector<std::uint32_t> rank_of;
     for (const LaneState& state : lanes_) {
@@ -54,13 +54,13 @@ void Processors::run_ahead() {
         seen = state.part;
         if (seen->has_cards()) return;
         for (std::size_t i = 0; i < seen->times().size(); ++i)
-            least = std::min(least, seen->times()[i] + seen->delays()[i] + around_.model.latency);
+            least = std::min(least, seen->times()[i] + seen->delays()[i] + inputs_.model.latency);
     }
     if (least == kNever || least <= 0) return;
     possible_.order_by_owner(least, std::move(rank_of));
 }
 
-void Processors::go_on(std::uint32_t index) {
+void Processors::queue_next(std::uint32_t index) {
     LaneState& state = lanes_[index];
     if (state.run != nullptr) {
         possible_.push({state.ready, index});
@@ -120,7 +120,7 @@ void Processors::await_cell(std::uint32_t index, Rank owner, std::uint32_t key) 
         readers_.emplace(cell(owner, key), index);
     else
         possible_.push(
-            {std::max(state.ready, found->second + around_.latency(owner, state.lane.rank)),
+            {std::max(state.ready, found->second + inputs_.latency(owner, state.lane.rank)),
              index});
 }
 
@@ -143,16 +143,16 @@ void Processors::take(const Possible& message, LaneState& state) {
     if (crossings_ && message.key != kNoKey)
         arrival = std::max(arrival, crossings_->arrival(clock, rank, message.key,
                                                         arrivals_.find(rank, message.key)));
-    const Time start = clock.receive(around_.model, Arrival{arrival, work});
+    const Time start = clock.receive(inputs_.model, Arrival{arrival, work});
     show(Span::Kind::wait, rank, kNoRank, begin, start);
     show(Span::Kind::receive, rank, kNoRank, start, clock.now);
     if (--state.left > 0) return;
-    const Time delay = around_.noise.delay(rank, state.lane.lane, state.waits++);
+    const Time delay = inputs_.noise.delay(rank, state.lane.lane, state.waits++);
     show(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);
     clock.now += delay;
     state.phase = Phase::acting;
     state.ready = clock.now;
-    go_on(message.lane);
+    queue_next(message.lane);
 }
 
 void Processors::compute(LaneState& state) {
@@ -167,16 +167,16 @@ void Processors::publish(LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
     const std::uint64_t place = cell(rank, *state.at >> 3);
-    const Time begin = clock.next_send(around_.model);
+    const Time begin = clock.next_send(inputs_.model);
     const Time busy = state.part->times()[state.at[1]];
-    clock.send(around_.model, busy, 0);
+    clock.send(inputs_.model, busy, 0);
     state.at += 2;
     show(Span::Kind::send, rank, kNoRank, begin, clock.now);
     cells_[place] = clock.now;
     const auto [first, last] = readers_.equal_range(place);
     for (auto reader = first; reader != last; ++reader) {
         const LaneState& waiting = lanes_[reader->second];
-        const Time arrival = clock.now + around_.latency(rank, waiting.lane.rank);
+        const Time arrival = clock.now + inputs_.latency(rank, waiting.lane.rank);
         possible_.push({std::max(waiting.ready, arrival), reader->second});
     }
     readers_.erase(first, last);
@@ -188,9 +188,9 @@ Departure Processors::send_next(LaneState& state) {
     const Rank peer = ahead(rank, *state.run);
     const Time busy = state.part->times()[state.at[1]];
     const std::uint32_t key = *state.at >> 3;
-    const Time begin = clock.next_send(around_.model);
+    const Time begin = clock.next_send(inputs_.model);
     const Time delay = state.part->delays()[state.at[1]];
-    const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
+    const Time arrives = clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
     show(Span::Kind::send, rank, peer, begin, clock.now);
     show(Span::Kind::flight, rank, peer, clock.now, arrives);
     if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
@@ -216,8 +216,8 @@ void Processors::depart(const Departure& departure, Time hold) {
     possible_.push({departure.left, flight + static_cast<std::uint32_t>(lanes_.size())});
 }
 
-/// Moves a message to its next NIC. Transfer is cut-through: a message enters both NICs as soon as
-/// they are free, and the latency is added at the end.
+/// Moves a message to its next NIC. Transfer is cut-through: a message enters each of the two NICs
+/// as soon as the NIC is free, and the latency is added at the end.
 void Processors::fly(std::uint32_t flight, Time now) {
     Flight& message = flights_[flight];
     const Departure& departure = message.departure;
@@ -245,7 +245,7 @@ base::Result<Outcome> Processors::outcome() const {
     for (const Clock& clock : clocks_) {
         outcome.makespan = std::max(outcome.makespan, clock.now);
         outcome.earliest_finish = std::min(outcome.earliest_finish, clock.now);
-        if (around_.ends)
+        if (inputs_.ends)
             outcome.ends.emplace_back(static_cast<Rank>(outcome.ends.size()), clock.now);
     }
     return outcome;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // processors.hpp - runs images whose ranks have several lanes, which share the rank's processor.
 //
-// Idea     The next action of a lane is a message, a computation or the receipt of one message of a
-//          reception. It becomes possible at some time. The processor of a rank executes possible
-//          actions one at a time, in order of these times; ties go to the earlier lane.
+// Idea     The next action of a lane is a send, a computation or the receipt of one message of a
+//          reception. Each action has a time from which it is possible. The processor of a rank
+//          executes actions one at a time, in order of these times; ties go to the earlier lane.
 // Why      With one lane for each rank, any order in which a reception follows its sends gives the
 //          result (lanes.hpp). With several lanes the first one delays the others, so the order of
-//          time is necessary. The same holds for NICs that ranks of a node share: messages enter a
-//          NIC one after the other.
+//          time is necessary. It is also necessary for NICs that ranks of a node share: messages
+//          enter a NIC one after the other.
 // Holds    The order equals that of GOAL's reader (tools/simulate/goal_read.cpp), so both give
 //          the same times.
 // Next     generic.cpp delivers at once; tools/simulate/events.cpp delivers over ports and
@@ -34,9 +34,9 @@ class Processors {
     Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
                const Trace& trace);
 
-    /// Lets ranks run ahead of others by less than the least time of a message. The results
-    /// stay the same if all messages arrive as their senders computed. Has no effect with NICs
-    /// or a trace.
+    /// Lets ranks run ahead of other ranks by less than the least time of a message. The results do
+    /// not change if each message arrives at the time that its sender computed. Has no effect with
+    /// NICs or a trace.
     void run_ahead();
 
     /// Returns true if no action is possible before another arrival.
@@ -59,7 +59,7 @@ class Processors {
     struct LaneState {
         const ImagePart* part = nullptr;
         ImageLane lane;
-        std::size_t row = 0;                 ///< of its piece, in the part's rows
+        std::size_t row = 0;                 ///< index of its piece in Pieces::rows()
         const std::uint32_t* at = nullptr;   ///< next word of the piece
         const std::uint32_t* run = nullptr;  ///< next target of a run of sends, or nullptr
         /// Sends left in the run, or messages left in the reception.
@@ -74,7 +74,7 @@ class Processors {
     struct Possible {
         Time time = 0;
         std::uint32_t lane = 0;
-        std::uint32_t key = kNoKey;  ///< key of a message that can be received
+        std::uint32_t key = kNoKey;  ///< key of the message to receive; kNoKey: no reception
 
         friend bool operator>(const Possible& a, const Possible& b) {
             const bool same = a.time == b.time;
@@ -98,8 +98,8 @@ class Processors {
     [[nodiscard]] Clock& clock_of(const LaneState& state) {
         return clocks_[static_cast<std::size_t>(state.lane.rank)];
     }
-    /// Determines the lane's next action, and queues it.
-    void go_on(std::uint32_t index);
+    /// Determines the lane's next action, and adds it to possible_.
+    void queue_next(std::uint32_t index);
     void begin_reception(std::uint32_t index);
     void await(std::uint32_t index, std::uint32_t key);
     void await_cell(std::uint32_t index, Rank owner, std::uint32_t key);
@@ -125,23 +125,23 @@ class Processors {
         if (trace_ && end > begin) trace_({kind, rank, peer, begin, end});
     }
 
-    const Surroundings& around_;
+    const Surroundings& inputs_;
     const Trace& trace_;
     Time busy_base_;
     Rank ranks_;
     std::vector<LaneState> lanes_;
-    std::vector<Clock> clocks_;  ///< by rank
+    std::vector<Clock> clocks_;  ///< for each rank
     TimeQueue<Possible> possible_;
     Board arrivals_;
-    Board waiting_;  ///< lane that waits for an arrival
-    /// Time of the receiver for the bytes of an arrival.
+    Board waiting_;  ///< for each awaited (rank, key): the waiting lane instead of a time
+    /// Time in which the receiver processes the bytes of an arrival.
     std::optional<Board> works_;
     std::optional<Crossings> crossings_;  ///< set for models with two-way costs
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<Flight> flights_;
-    std::vector<std::uint32_t> landed_;  ///< unused flights
-    /// Time at which each NIC is free, by node, in and out.
+    std::vector<std::uint32_t> landed_;  ///< indices of flights_ that can be used again
+    /// Times at which NICs are free: for each node, of arriving and of departing messages.
     std::vector<Time> cards_;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
@@ -171,7 +171,7 @@ void Processors::step(Send send) {
         const Time hold = state.part->holds()[state.at[1]];
         const Departure message = send_next(state);
         state.ready = clock.now;
-        go_on(next.lane);
+        queue_next(next.lane);
         if (hold > 0)
             depart(message, hold);
         else
@@ -179,7 +179,7 @@ void Processors::step(Send send) {
         return;
     }
     state.ready = clock.now;
-    go_on(next.lane);
+    queue_next(next.lane);
 }
 
 }  // namespace weft::lab

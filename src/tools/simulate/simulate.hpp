@@ -32,15 +32,15 @@ struct Surroundings {
     Noise noise;
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and their start times
     bool ends = false;                          ///< the generic engine fills Outcome::ends
-    /// Called from time to time with the completed part, 0 to 1.
+    /// Called from time to time with the completed fraction, 0 to 1.
     std::function<void(double)> progress;
 
     [[nodiscard]] bool uniform() const { return network == nullptr; }
-    /// Returns true if a reception only waits, so the order of its messages does not matter.
+    /// Returns true if a reception takes no time after its messages' arrival, in any order of them.
     [[nodiscard]] bool takes_no_time_to_receive() const {
         return model.receive == 0 && model.gap == 0;
     }
-    /// Returns true if the model has costs that stages do not show.
+    /// Returns true if the model has costs that cannot be computed from stages, only from steps.
     [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
         return model.copy_byte_fs > 0 || model.unpacks(vector_bytes) || model.receive_byte_fs > 0 ||
                model.is_cold(vector_bytes) || model.has_two_way() || model.has_bursts();
@@ -53,8 +53,8 @@ struct Surroundings {
 struct Outcome {
     Time makespan = 0;                        ///< end of the last rank
     Time earliest_finish = 0;                 ///< end of the first rank
-    std::uint64_t messages = 0;               ///< puts and signals
-    std::uint64_t events = 0;                 ///< puts, signals and waits
+    std::uint64_t messages = 0;               ///< number of puts and signals
+    std::uint64_t events = 0;                 ///< number of puts, signals and waits
     std::vector<std::pair<Rank, Time>> ends;  ///< end of each rank, if requested
 };
 
@@ -69,7 +69,7 @@ struct Span {
 };
 using Trace = std::function<void(const Span&)>;
 
-/// Runs programs. Returns Status::argument if they deadlock; the text names rank and signal.
+/// Runs programs. Returns Status::argument on a deadlock; the text names a rank and its signal.
 [[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                                      const Surroundings& surroundings,
                                                      const Trace& trace = {});

@@ -13,7 +13,7 @@ namespace {
 /// programs with one lane, one segment and equal headers.
 class ImageSteps {
   public:
-    /// The part must outlive this.
+    /// The part must outlive this object.
     ImageSteps(ImagePart& part, const plan::Program& header) : part_(&part), size_(header.size) {}
 
     void begin(Rank rank) {

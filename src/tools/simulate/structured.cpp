@@ -18,22 +18,22 @@ namespace {
 class Structured {
   public:
     Structured(const Stages& stages, const VectorSize& size, const Surroundings& surroundings)
-        : stages_(stages), size_(size), around_(surroundings) {
+        : stages_(stages), size_(size), inputs_(surroundings) {
         const auto ranks = static_cast<std::size_t>(stages.size());
         now_.resize(ranks, 0);
         for (const auto& [rank, start] : surroundings.starts)
             now_[static_cast<std::size_t>(rank)] = start;
-        if (around_.model.gap > 0) {
+        if (inputs_.model.gap > 0) {
             send_free_.resize(ranks, 0);
             receive_free_.resize(ranks, 0);
         }
-        if (!around_.noise.is_none()) waits_.resize(ranks, 0);
+        if (!inputs_.noise.is_none()) waits_.resize(ranks, 0);
         ranks_of_.resize(stages.numberings.size());
     }
 
     Outcome run() {
         const std::uint64_t bytes = stages_.carries ? size_.elements * size_.element_bytes : 0;
-        const StageCosts costs(around_.model, bytes, stages_.carries);
+        const StageCosts costs(inputs_.model, bytes, stages_.carries);
         Outcome outcome;
         for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
             std::visit([&](const auto& kind) { pass(kind, costs); }, stages_.stages[i]);
@@ -48,7 +48,7 @@ class Structured {
     }
 
   private:
-    /// Returns the ranks of a numbering, by number; empty if each number is its rank.
+    /// Returns the rank of each number of a numbering; empty if each number is its rank.
     const std::vector<Rank>& ranks_of(std::uint32_t numbering) {
         std::vector<Rank>& ranks = ranks_of_[numbering];
         if (numbering == 0 || !ranks.empty()) return ranks;
@@ -78,14 +78,14 @@ class Structured {
     void disturb(Rank rank) {
         if (waits_.empty()) return;
         const auto at = static_cast<std::size_t>(rank);
-        now_[at] += around_.noise.delay(rank, 0, waits_[at]++);
+        now_[at] += inputs_.noise.delay(rank, 0, waits_[at]++);
     }
 
     void pass(const ExchangeStage& exchange, const StageCosts& costs) {
         const std::vector<Rank>& ranks = ranks_of(exchange.numbering);
         const bool whole = exchange.senders == Members::all && exchange.receivers == Members::all &&
                            exchange.remainders == kNoRemainders;
-        if (!whole || !around_.uniform() || !around_.takes_no_time_to_receive()) {
+        if (!whole || !inputs_.uniform() || !inputs_.takes_no_time_to_receive()) {
             pass_groups(exchange, costs, ranks);
             return;
         }
@@ -103,8 +103,8 @@ class Structured {
             disturb(ranks.empty() ? number : ranks[static_cast<std::size_t>(number)]);
     }
 
-    /// Runs an exchange of all members with all in each group, over uniform latency. `row` holds
-    /// the clocks by number.
+    /// Runs an exchange of all members with all in each group, over uniform latency. row: the clock
+    /// of each number.
     void advance(const ExchangeStage& exchange, const StageCosts& costs, std::vector<Time>& row) {
         const auto base = static_cast<std::size_t>(exchange.base);
         const auto stride = static_cast<std::size_t>(exchange.stride);
@@ -158,11 +158,11 @@ class Structured {
                     remainder_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
             meet.clocks.clear();
             for (const Rank rank : group_ranks) meet.clocks.push_back(clock_of(rank));
-            if (around_.uniform()) {
+            if (inputs_.uniform()) {
                 meet.run(costs, [&](Rank, Rank) { return costs.latency; });
             } else {
                 meet.run(costs, [&](Rank from, Rank to) {
-                    return around_.network->latency(group_ranks[static_cast<std::size_t>(from)],
+                    return inputs_.network->latency(group_ranks[static_cast<std::size_t>(from)],
                                                     group_ranks[static_cast<std::size_t>(to)]);
                 });
             }
@@ -189,7 +189,7 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i)
             row_[static_cast<std::size_t>(i)] = StageCosts::start(clock_of(rank_of(i)));
         const bool simple =
-            around_.uniform() && around_.takes_no_time_to_receive() && ranks.empty();
+            inputs_.uniform() && inputs_.takes_no_time_to_receive() && ranks.empty();
         if (simple) {
             turn(shift, costs, ahead);
         } else {
@@ -198,15 +198,15 @@ class Structured {
                 arrivals.clear();
                 for (Rank j = 1; j <= ahead; ++j) {
                     const std::int64_t from = (i - j * shift.reach + size) % size;
-                    const Time latency = around_.uniform()
+                    const Time latency = inputs_.uniform()
                                              ? costs.latency
-                                             : around_.network->latency(rank_of(from), rank_of(i));
+                                             : inputs_.network->latency(rank_of(from), rank_of(i));
                     arrivals.push_back(costs.left(row_[static_cast<std::size_t>(from)], j) +
                                        latency);
                 }
                 Clock clock = clock_of(rank_of(i));
                 costs.sent(clock, ahead);
-                clock.receive_all(around_.model, arrivals);
+                clock.receive_all(inputs_.model, arrivals);
                 set_clock(rank_of(i), clock);
             }
         }
@@ -214,7 +214,7 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i) disturb(rank_of(i));
     }
 
-    /// Shifts all ranks over uniform latency: the row is combined with itself at a distance.
+    /// Runs a shift of all ranks over uniform latency: combines the row with itself at a distance.
     void turn(const ShiftStage& shift, const StageCosts& costs, Rank ahead) {
         const std::size_t size = now_.size();
         for (std::size_t i = 0; i < size; ++i) now_[i] = costs.left(row_[i], ahead);
@@ -231,17 +231,17 @@ class Structured {
     }
 
     void report(std::size_t stage) const {
-        if (!around_.progress) return;
-        around_.progress((static_cast<double>(stage) + 1) /
+        if (!inputs_.progress) return;
+        inputs_.progress((static_cast<double>(stage) + 1) /
                          static_cast<double>(stages_.stages.size()));
     }
 
-    // Entries of 8 bytes: half of a first-level cache.
+    // 16 KiB of entries of 8 bytes: half of a first-level cache of 32 KiB.
     static constexpr std::size_t kTileEntries = 2048;
 
     const Stages& stages_;
     const VectorSize& size_;
-    const Surroundings& around_;
+    const Surroundings& inputs_;
     std::vector<Time> now_;
     std::vector<Time> send_free_;       ///< empty without gaps
     std::vector<Time> receive_free_;    ///< empty without gaps

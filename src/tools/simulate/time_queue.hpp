@@ -7,8 +7,8 @@
 //          entry, and each slot becomes the front when it is reached.
 // Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest path problem,
 //          1990; Brown, Calendar queues, 1988.
-// Why      Thousands of lanes wait for close times. A binary heap takes most of a simulation's
-//          time, and moving entries from bit to bit takes half of it.
+// Why      Thousands of lanes wait for times that differ little. With a binary heap, the queue
+//          takes most of a simulation's time; with a plain radix heap, half of it.
 // Holds    push() requires a time not before the last top(). Entries are returned in the order of
 //          their operator >, which compares times first, exactly as from a binary heap. After
 //          order_by_owner() only the entries of each owner keep that order.
@@ -33,8 +33,8 @@ class TimeQueue {
     [[nodiscard]] const Entry& top() const { return front_.back(); }
 
     /// Allows entries of different owners in any order if their times differ by less than `ahead`.
-    /// A pushed time may then precede the last top() by less than `ahead`. `owner_of`: owner by the
-    /// lane of an entry.
+    /// A pushed time may then precede the last top() by less than `ahead`. owner_of: for each lane,
+    /// the owner of its entries.
     void order_by_owner(Time ahead, std::vector<std::uint32_t> owner_of) {
         ahead_ = static_cast<Bits>(ahead);
         owner_of_ = std::move(owner_of);
@@ -60,10 +60,10 @@ class TimeQueue {
 
   private:
     using Bits = std::uint64_t;
-    static constexpr std::size_t kFew = 32;
-    static constexpr std::uint32_t kFewOfOne = 16;
+    static constexpr std::size_t kFew = 32;  ///< a bucket of at most this size becomes the front
+    static constexpr std::uint32_t kFewOfOne = 16;  ///< most entries that sort_by_owner() sorts
 
-    /// Maps times below 0 to 0; costs that were fitted can lead to such times.
+    /// Maps times below 0, which fitted costs can cause, to 0.
     [[nodiscard]] static Bits key(Time time) { return static_cast<Bits>(std::max<Time>(time, 0)); }
     [[nodiscard]] static int bucket_of(Time time, Time start) {
         return static_cast<int>(std::bit_width(key(time) ^ key(start)));
@@ -161,8 +161,8 @@ class TimeQueue {
     }
 
     /// Moves all but the earliest entries out of a front that has grown. Entries before start_
-    /// stay, because buckets depend on start_. Their times are between the last entry taken and the
-    /// front. A front from a slot also stays, since slots are short.
+    /// stay, because buckets depend on start_; such entries are later than the last entry taken. A
+    /// front from a slot also stays, since slots are short.
     void shorten() {
         if (slots_.end() > 0 || (start_ <= 0 && front_.back().time < 0)) {
             most_ = 2 * front_.size();
@@ -180,8 +180,8 @@ class TimeQueue {
         spread_.swap(front_);
         spread(end_);
     }
-    /// Spreads spread_ over slots. All its entries, and no others, are before `end`. The first slot
-    /// becomes the front.
+    /// Moves the entries of spread_ to slots; the first slot becomes the front. The entries before
+    /// `end` must be those of spread_.
     void spread(Bits end) {
         const auto [first, last] = std::ranges::minmax_element(spread_, {}, &Entry::time);
         start_ = first->time;
@@ -196,15 +196,15 @@ class TimeQueue {
     Bits end_ = 0;
     /// Entries from end_ on, if laid out.
     TimeSlots<Entry> slots_;
-    Time start_ = 0;  ///< not after any entry in the buckets
-    Time last_ = 0;   ///< time of the last entry taken
-    std::size_t most_ = kFew;
+    Time start_ = 0;                              ///< not after any entry in the buckets
+    Time last_ = 0;                               ///< time of the last entry taken
+    std::size_t most_ = kFew;                     ///< shorten() is called if the front is longer
     std::array<std::vector<Entry>, 64> buckets_;  ///< times have 63 bits
     Bits filled_ = 0;                             ///< bit mask of the buckets that are not empty
     std::vector<Entry> spread_;
     Bits ahead_ = 0;
     std::vector<std::uint32_t> owner_of_;
-    /// By owner: the last front with entries of it, their number, and the index of the last one.
+    /// For each owner: number of the last front with its entries, index of the last one, and count.
     struct Seen {
         std::uint32_t front = 0;
         std::uint32_t last = 0;
@@ -212,7 +212,7 @@ class TimeQueue {
     };
     std::vector<Seen> seen_;
     std::vector<std::uint32_t>
-        before_;  ///< by index in the front: index of the owner's preceding entry
+        before_;  ///< for each entry of the front: index of the owner's preceding entry
     std::uint32_t fronts_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // time_slots.hpp - entries of a span of time in slots of equal length.
 //
-// Idea     There are about as many slots as entries, so each slot has one or two. A slot is a
-//          linked list through one table of entries; a bit tells whether it has any.
-// Holds    Slots are taken in order. Entries are put only into slots after the last one taken.
+// Idea     The number of slots is about the number of entries, so a slot has one or two entries,
+//          in a linked list. A bit mask has the slots with entries.
+// Holds    Slots are emptied in order. Entries are put only into slots after the last emptied slot.
 // Next     time_queue.hpp.
 #pragma once
 
@@ -56,7 +56,7 @@ class TimeSlots {
         filled_[slot / kWord] |= Bits{1} << slot % kWord;
         ++held_;
     }
-    /// Moves the entries of the first slot that has any to `into`; returns the end of that slot.
+    /// Moves the entries of the first slot with entries to `into`; returns the end of this slot.
     Bits take_first(std::vector<Entry>& into) {
         while (filled_[word_] == 0) ++word_;
         const std::size_t slot =
@@ -75,8 +75,8 @@ class TimeSlots {
     }
 
   private:
-    static constexpr std::size_t kWord = 64;
-    static constexpr std::size_t kMost = std::size_t{1} << 16;
+    static constexpr std::size_t kWord = 64;                    ///< slots of a word of filled_
+    static constexpr std::size_t kMost = std::size_t{1} << 16;  ///< largest number of slots
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
     struct Link {
@@ -89,10 +89,10 @@ class TimeSlots {
     int shift_ = 0;
     std::vector<std::uint32_t> heads_;
     std::vector<Bits> filled_;  ///< bit mask of the slots with entries
-    std::size_t word_ = 0;      ///< earlier words have no entries
+    std::size_t word_ = 0;      ///< words of filled_ before this index are 0
     std::vector<Link> links_;
-    std::uint32_t free_ = kNone;
-    std::size_t held_ = 0;
+    std::uint32_t free_ = kNone;  ///< first unused link
+    std::size_t held_ = 0;        ///< number of entries in all slots
 };
 
 }  // namespace weft::lab

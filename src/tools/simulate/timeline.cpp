@@ -31,11 +31,11 @@ std::string escaped(std::string_view text) {
 namespace {
 
 struct Look {
-    const char* name;  ///< in data
-    const char* word;  ///< in the legend
+    const char* name;  ///< word in timeline_json()
+    const char* word;  ///< word in the picture's legend
     const char* colour;
 };
-/// By Span::Kind.
+/// One entry for each Span::Kind.
 constexpr std::array<Look, 6> kLooks{{{"send", "sends", "#3572b0"},
                                       {"flight", "message under way", "#6a9a3f"},
                                       {"wait", "waits", "#c4c4c4"},
@@ -54,7 +54,7 @@ constexpr double kLeft = 70;
 constexpr double kTop = 58;
 constexpr double kRowMost = 24;
 constexpr double kRowLeast = 1;
-constexpr double kRowsHeight = 1000;  ///< of all rows, unless rows become thinner than kRowLeast
+constexpr double kRowsHeight = 1000;  ///< all rows, unless rows would be thinner than kRowLeast
 constexpr double kLabelHeight = 13;
 /// With more messages, hints are omitted and lines become fainter.
 constexpr std::size_t kDistinctMessages = 600;

@@ -22,8 +22,8 @@ using plan::Time;
 /// Draws a timeline. title: description, on one line.
 [[nodiscard]] std::string timeline_svg(const std::string& title, Rank ranks,
                                        std::span<const Span> spans);
-/// Returns {"ranks":N,"spans":[{"rank","kind","peer","begin_ns","end_ns"}]}; peer is -1 for
-/// activities without one.
+/// Returns {"ranks":N,"spans":[{"rank","kind","peer","begin_ns","end_ns"}]}; peer is -1 if the
+/// activity has no peer.
 [[nodiscard]] std::string timeline_json(Rank ranks, std::span<const Span> spans);
 /// Returns trace events, in the format of WEFT_TRACE.
 [[nodiscard]] std::string timeline_trace(const std::string& title, Rank ranks,

@@ -4,10 +4,10 @@
 // Idea     Ranks fill nodes in order, and nodes fill the network in order. The latency of a message
 //          is the model's latency plus a cost for each link of its route. Nothing is stored per
 //          rank or link.
-//            two-level:ranks=R,near=NS     R ranks on a node; near replaces the latency there
+//            two-level:ranks=R,near=NS     R ranks on a node, with latency `near` within the node
 //            fat-tree:radix=K,hop=NS       each switch has K children; routes go up and down
 //            dragonfly:routers=A,nodes=P,hop=NS,global=NS  groups of A routers with P nodes each
-//            torus:dims=4x4x2,hop=NS       by dimension, in the shorter direction
+//            torus:dims=4x4x2,hop=NS       routes by dimension, in the shorter direction
 //            All but two-level take ranks=R (per node, default 1) and near=NS (default: latency).
 // Holds    Latency is symmetric. A route names each link once, in the order of travel.
 // Next     docs/selection.md; events.hpp for messages that queue on the links.

@@ -13,32 +13,32 @@ namespace weft::lab {
 enum class WireModel : std::uint8_t {
     postal,            ///< k (latency + bytes x byte)
     pipelined_postal,  ///< k (issue + bytes x byte) + latency
-    logp,              ///< o + (k - 1) max(o, g) + latency; o more until it is received
+    logp,              ///< o + (k - 1) max(o, g) + latency; the reception takes o more
     loggp,             ///< as logp, with o + bytes x byte at the sender
-    /// Sum over i = 1..k of (o + pipeline / i + saturation x (1 - 2^(1 - i))) + latency; o more
-    /// until it is received. Hoefler et al. (2005) fit terms for pipelining, processing and
-    /// saturation; the form of the terms is weft's.
+    /// Sum over i = 1..k of (o + pipeline / i + saturation x (1 - 2^(1 - i))) + latency; the
+    /// reception takes o more. Hoefler et al. (2005) fit terms for pipelining, processing and
+    /// saturation; weft chose the form of the terms.
     lop,
-    logfp,  ///< o + max((k - 1) o, (k - f) g) + latency; o more until it is received
+    logfp,  ///< o + max((k - 1) o, (k - f) g) + latency; the reception takes o more
 };
 [[nodiscard]] base::Result<WireModel> parse_wire_model(std::string_view text);
 [[nodiscard]] std::string_view name_of(WireModel model);
 
-/// docs/selection.md lists the parameters of each model.
+/// Times in picoseconds, or in femtoseconds (_fs). docs/selection.md lists each model's parameters.
 struct ModelParameters {
     WireModel model = WireModel::pipelined_postal;
     plan::Time latency = 0;
-    plan::Time issue = 0;     ///< pipelined postal: per message, at the sender
-    plan::Time overhead = 0;  ///< LogP, LogGP: per message, at both ends
-    plan::Time gap = 0;  ///< LogP, LogGP: between the starts of two sends, or of two receptions
-    std::uint64_t free_messages = 1;  ///< LogfP: messages that no gap delays, f
-    plan::Time pipeline = 0;          ///< LoP: time of the first message, divided by k for others
-    plan::Time saturation = 0;        ///< LoP: most time that further messages add
-    plan::Time two_way = 0;           ///< for a message whose receiver has a message in flight, too
-    plan::Time turn = 0;              ///< from rank to rank on a shared processor
-    plan::Time reduce = 0;            ///< for each combined operand
-    std::int64_t byte_fs = 0;         ///< per byte of a message, at the sender
-    std::int64_t two_way_byte_fs = 0;  ///< for each byte of such a message
+    plan::Time issue = 0;     ///< pipelined postal: for each message, at the sender
+    plan::Time overhead = 0;  ///< o of LogP and LogGP: for each message, at both ends
+    plan::Time gap = 0;       ///< g of LogP: between starts of two sends, or of two receptions
+    std::uint64_t free_messages = 1;  ///< f of LogfP: number of messages that no gap delays
+    plan::Time pipeline = 0;    ///< LoP: time of the first message, divided by k for message k
+    plan::Time saturation = 0;  ///< LoP: largest time that a further message adds
+    plan::Time two_way = 0;     ///< for a message whose receiver has a message in flight, too
+    plan::Time turn = 0;        ///< for a switch between ranks on a shared processor
+    plan::Time reduce = 0;      ///< for each combined operand
+    std::int64_t byte_fs = 0;   ///< per byte of a message, at the sender
+    std::int64_t two_way_byte_fs = 0;  ///< as two_way, for each byte
     std::int64_t reduce_byte_fs = 0;   ///< for each byte of a combined operand
 };
 
