@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// steady_state.cpp - ranks that count the allocations and system calls of short calls.
+// steady_state.cpp - ranks that count the allocations and system calls of their calls.
 //
 // Idea     Each rank reads the counters before and after blocks of calls. The counts are summed
 //          over the ranks, and rank 0 prints one JSON object. As a control, the counters first
@@ -8,10 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ namespace weft::test {
 namespace {
 
 constexpr std::size_t kBlocks = 100;
-constexpr int kCallsPerBlock = 1000;
-constexpr int kWarmUp = 2000;
+constexpr int kShortCalls = 1000;         ///< short calls of a block
+constexpr int kLongCalls = 50;            ///< long calls of a block
+constexpr std::size_t kLongCount = 8192;  ///< doubles of a long call
 
 /// Returns the counts that are not 0, by number of the system call.
 lab::Json by_number(const std::vector<std::int64_t>& counts) {
@@ -67,8 +69,8 @@ class Measurement {
     }
 
     template <class Call>
-    lab::Json measure(Call call) {
-        for (int i = 0; i < kWarmUp; ++i) call();
+    lab::Json measure(int calls, Call call) {
+        for (int i = 0; i < 2 * calls; ++i) call();
         const SystemCallCounter::Counts before = system_calls_.counts();
         std::vector<std::int64_t> calls_made(kBlocks);
         std::vector<std::int64_t> allocated(kBlocks);
@@ -76,7 +78,7 @@ class Measurement {
             const std::uint64_t calls_before = system_calls_.total();
             const std::uint64_t allocations_before = allocations();
             system_calls_.start();
-            for (int i = 0; i < kCallsPerBlock; ++i) call();
+            for (int i = 0; i < calls; ++i) call();
             system_calls_.stop();
             allocated[block] = static_cast<std::int64_t>(allocations() - allocations_before);
             calls_made[block] = static_cast<std::int64_t>(system_calls_.total() - calls_before);
@@ -84,12 +86,12 @@ class Measurement {
         std::vector<std::int64_t> numbers(before.size());
         for (std::size_t i = 0; i < numbers.size(); ++i)
             numbers[i] = static_cast<std::int64_t>(system_calls_.counts()[i] - before[i]);
-        return summary(calls_made, allocated, numbers);
+        return summary(calls, calls_made, allocated, numbers);
     }
 
   private:
-    lab::Json summary(std::vector<std::int64_t> calls_made, std::vector<std::int64_t> allocated,
-                      std::vector<std::int64_t> numbers) {
+    lab::Json summary(int calls, std::vector<std::int64_t> calls_made,
+                      std::vector<std::int64_t> allocated, std::vector<std::int64_t> numbers) {
         world_.allreduce<std::int64_t>(calls_made, Op::sum);
         world_.allreduce<std::int64_t>(allocated, Op::sum);
         world_.allreduce<std::int64_t>(numbers, Op::sum);
@@ -100,7 +102,7 @@ class Measurement {
             allocations_of_all += allocated[block];
         }
         return {{"blocks", kBlocks},
-                {"calls_per_block", kCallsPerBlock},
+                {"calls_per_block", calls},
                 {"blocks_without_system_calls", clean},
                 {"allocations", allocations_of_all},
                 {"system_calls", by_number(numbers)}};
@@ -120,9 +122,25 @@ int run() {
         report["skipped"] = reason;
     } else {
         report["control"] = measurement.control();
-        report["allreduce"] = measurement.measure(
-            [&] { right = world.allreduce(0.5, Op::sum) == 0.5 * world.size() && right; });
-        report["barrier"] = measurement.measure([&] { world.barrier(); });
+        report["allreduce"] = measurement.measure(kShortCalls, [&] {
+            right = world.allreduce(0.5, Op::sum) == 0.5 * world.size() && right;
+        });
+        report["barrier"] = measurement.measure(kShortCalls, [&] { world.barrier(); });
+        Memory memory(world, 2 * kLongCount * sizeof(double));
+        const std::span<double> in = memory.as<double>().first(kLongCount);
+        const std::span<double> out = memory.as<double>().last(kLongCount);
+        std::ranges::fill(in, 0.5);
+        const auto is_sum = [&] {
+            return std::ranges::all_of(out, [&](double x) { return x == 0.5 * world.size(); });
+        };
+        report["long_allreduce"] = measurement.measure(kLongCalls, [&] {
+            world.allreduce(in.data(), out.data(), kLongCount, Type::float64, Op::sum);
+        });
+        right = is_sum() && right;
+        if (world.rank() != 0) std::ranges::fill(out, 0);
+        report["long_broadcast"] = measurement.measure(
+            kLongCalls, [&] { world.broadcast(out.data(), kLongCount, Type::float64, 0); });
+        right = is_sum() && right;
     }
     report["right"] = right;
     if (world.rank() == 0) lab::print_json(report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a short call between two ranks that spin makes no allocation and no system call. Method:
-// run steady_state.cpp, which counts both. As a control, it first makes an allocation and a system
-// call.
+// Goal: a call between two ranks that spin makes no system call, and a short call makes no
+// allocation. Method: run steady_state.cpp, which counts both. As a control, it first makes an
+// allocation and a system call.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -16,16 +16,17 @@ namespace weft::test {
 namespace {
 
 constexpr int kAttempts = 5;
+constexpr int kLongCalls = 50;  ///< long calls of a block
 
 /// Numbers of the system calls of a rank that waits for a peer without a processor.
 const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_string(SYS_nanosleep),
                                      std::to_string(SYS_clock_nanosleep)};
 
 /// Returns true if most blocks of calls made no system call; the scheduler may disturb some blocks.
-bool mostly_clean(const lab::Json& measured) {
+bool mostly_clean(const lab::Json& measured, int calls = 1000, int allocations = 0) {
     EXPECT_EQ(measured.at("blocks"), 100);
-    EXPECT_EQ(measured.at("calls_per_block"), 1000);
-    EXPECT_EQ(measured.at("allocations"), 0);
+    EXPECT_EQ(measured.at("calls_per_block"), calls);
+    EXPECT_LE(measured.at("allocations"), allocations);
     for (const auto& [number, count] : measured.at("system_calls").items())
         EXPECT_TRUE(kWaiting.contains(number)) << "system call " << number << ": " << count;
     return 2 * measured.at("blocks_without_system_calls").get<int>() >=
@@ -34,7 +35,7 @@ bool mostly_clean(const lab::Json& measured) {
 
 class SteadyStateTest : public ::testing::TestWithParam<Words> {};
 
-TEST_P(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
+TEST_P(SteadyStateTest, NoCallMakesASystemCallAndShortOnesAllocateNothing) {
     cpu_set_t cpus;
     ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
     if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "with one processor, waiting ranks yield";
@@ -53,7 +54,13 @@ TEST_P(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
         EXPECT_TRUE(report.at("control").at("answer_is_right").get<bool>());
         const bool allreduce = mostly_clean(report.at("allreduce"));
         const bool barrier = mostly_clean(report.at("barrier"));
-        if (allreduce && barrier) return;
+        // The queue of started calls allocates once for 64 calls of each of the two ranks.
+        constexpr int kQueueBlocks = 2 * (100 * kLongCalls / 64 + 1);
+        const bool long_allreduce =
+            mostly_clean(report.at("long_allreduce"), kLongCalls, kQueueBlocks);
+        const bool long_broadcast =
+            mostly_clean(report.at("long_broadcast"), kLongCalls, kQueueBlocks);
+        if (allreduce && barrier && long_allreduce && long_broadcast) return;
     }
     ADD_FAILURE() << "in " << kAttempts << " runs, half of the blocks had system calls: " << last;
 }
