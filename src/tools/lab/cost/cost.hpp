@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost.hpp - time, energy and descriptor memory of a call, counted from its programs.
 //
-// Idea     Time comes from the simulator. Energy is e per message, E per byte, and static power
-//          during the call (Hoefler and Moor, section 2). Memory is that of the descriptors of the
-//          rank with the most puts and signals, with loop bodies counted once.
+// Idea     Time comes from the simulator. Energy is e for each message, E for each byte, and static
+//          power during the call (Hoefler and Moor, section 2). Memory is the size of the
+//          descriptors of the rank with the most puts and signals; loop bodies count once.
 // Next     formulas.hpp for costs from papers; docs/selection.md.
 #pragma once
 
@@ -25,20 +25,20 @@ using plan::VectorSize;
 /// Programs of a call, from any source.
 struct Programs {
     Rank size = 1;
-    const Stages* stages = nullptr;  ///< set if the algorithm has this form
-    std::vector<Rank> node_of = {};  ///< by rank; empty: all on one node
+    const Stages* stages = nullptr;  ///< nullptr: the algorithm has no form in stages
+    std::vector<Rank> node_of = {};  ///< node of each rank; empty: all ranks are on one node
     std::function<base::Result<Program>(Rank)> program_of;
-    /// Returns the number of calls that have put targets at once, for successive
-    /// calls between nodes.
+    /// Returns the number of successive calls that have put targets at the same time, for calls
+    /// between nodes.
     std::function<std::uint32_t()> banks = {};
 };
 
 struct Cost {
     Time time = 0;
-    std::uint64_t messages = 0;     ///< puts and signals, all ranks
-    std::uint64_t bytes = 0;        ///< of all puts
-    std::uint64_t descriptors = 0;  ///< of the rank with most
-    double dynamic_uj = 0;
+    std::uint64_t messages = 0;     ///< number of puts and signals of all ranks
+    std::uint64_t bytes = 0;        ///< sum of all puts
+    std::uint64_t descriptors = 0;  ///< largest number of a rank
+    double dynamic_uj = 0;          ///< energy of messages and bytes
     double total_uj = 0;
     std::uint64_t descriptor_bytes = 0;
 
@@ -50,7 +50,7 @@ struct Cost {
 [[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
                                          const CostParameters& parameters);
 
-/// Largest team of ranks that share processors.
+/// Largest team for which sharing of processors is simulated.
 inline constexpr Rank kSharingRanksMax = 4096;
 
 /// Simulates a call on a machine by the programs of all ranks.
@@ -62,8 +62,8 @@ enum class Objective : std::uint8_t { time, energy, memory, edp };
 [[nodiscard]] base::Result<Objective> parse_objective(std::string_view text);
 [[nodiscard]] double value_of(const Cost& cost, Objective objective);
 
-/// Returns the indices of the costs that no other cost dominates in time, energy and memory. Of
-/// equal costs, the first one counts.
+/// Returns the indices of the costs that no other cost dominates in time, energy and memory; of
+/// equal costs, only the first index.
 [[nodiscard]] std::vector<std::size_t> pareto_front(std::span<const Cost> costs);
 
 }  // namespace weft::lab

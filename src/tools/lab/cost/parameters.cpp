@@ -38,7 +38,7 @@ std::string_view trimmed(std::string_view text) {
 base::Result<void> set_parameter(CostParameters& parameters, std::string_view key,
                                  std::string_view value) {
     ModelParameters& wire = parameters.wire;
-    // Both models use the same costs of reductions.
+    // `wire` and `machine` use the same costs of reductions, so both receive these keys.
     const base::Result<bool> of_machine = parameters.measured.set(key, value);
     if (!of_machine) return of_machine.failure();
     for (const auto& [name, field] : {std::pair{"latency_ns", &wire.latency},

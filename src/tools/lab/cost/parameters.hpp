@@ -2,7 +2,7 @@
 // parameters.hpp - cost parameters of a machine: message times, energy, descriptors.
 //
 // Idea     A set has a name. Three sets come from the papers; others are parsed from text, with one
-//          `key value` per line. Callers read files, so this room needs no file access.
+//          `key value` per line. Callers read the files, so this folder needs no file access.
 // Holds    Missing keys keep their defaults; no key may be repeated.
 #pragma once
 
@@ -22,13 +22,12 @@ namespace weft::lab {
 struct CostParameters {
     std::string name;
     ModelParameters wire;
-    /// Separate costs of local and remote puts and of the nodes' NICs, without the
-    /// ranks; replaces `wire`.
+    /// If set, replaces `wire`: separate costs of local puts, remote puts and NICs. Has no ranks.
     std::optional<plan::Machine> machine;
-    plan::MeasuredCosts measured;         ///< source of `machine`
+    plan::MeasuredCosts measured;         ///< costs from which `machine` is made
     double message_pj = 0;                ///< energy of a message, without its bytes
     double byte_pj = 0;                   ///< energy of a byte, from memory to memory
-    double static_w = 0;                  ///< power during the call; one such term for all ranks
+    double static_w = 0;                  ///< power during the call, of all ranks together
     std::uint64_t descriptor_bytes = 32;  ///< state of a put or signal in a device
 };
 
@@ -44,8 +43,8 @@ struct CostParameters {
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 
-/// Returns a number that the file can have as a time per byte: six digits after the point, no sign,
-/// and 0 for values below 0.0001, which JSON has with an exponent.
+/// Rounds a time per byte to a form that parse_parameters() accepts: six digits after the point, no
+/// sign; 0 for values below 0.0001, which JSON would print with an exponent.
 [[nodiscard]] double readable_nanoseconds_per_byte(double value);
 
 }  // namespace weft::lab

@@ -19,16 +19,16 @@ namespace weft::lab {
 
 struct TunedPoint {
     plan::TunedCase of;
-    std::uint64_t bytes = 0;  ///< of the buffer, or of a block of it
-    std::string algorithm;
+    std::uint64_t bytes = 0;  ///< size of the buffer, or of a block
+    std::string algorithm;    ///< spec of the fastest algorithm
     double median_us = 0;
 };
 
 /// Largest factor between the size of a point and a size that uses it.
 inline constexpr std::uint64_t kReach = 4;
 
-/// Returns the choices in order of case and size. The last of several points with the same case
-/// and size counts.
+/// Returns the choices in order of case and size. Of several points with the same case and size,
+/// uses the last.
 [[nodiscard]] std::vector<plan::TunedChoice> choices_of(std::span<const TunedPoint> points);
 
 }  // namespace weft::lab

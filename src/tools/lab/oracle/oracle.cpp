@@ -10,7 +10,7 @@ namespace weft::oracle {
 
 namespace {
 
-constexpr std::size_t kTile = 64;  ///< elements
+constexpr std::size_t kTile = 64;  ///< elements computed at a time
 
 /// Writes the reduction of the inputs of ranks range.rank .. last_rank. At most kTile elements.
 void fold(const Samples& samples, Op op, Rank last_rank, SampleRange range, std::byte* to) {

@@ -38,8 +38,8 @@ struct SizedUnit {
     std::uint64_t count = 0;
 };
 
-/// Returns true if `found` is the reduction of the elements `range` of the inputs of first_rank ..
-/// last_rank, in rank order. Ignores range.rank.
+/// Returns true if `found` holds the reduction, in rank order, of the elements `range` of the
+/// inputs of first_rank .. last_rank. Ignores range.rank.
 [[nodiscard]] bool is_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank,
                                 SampleRange range, const std::byte* found);
 
@@ -54,7 +54,7 @@ class Oracle {
         return collectives::traits_of(facts_.collective);
     }
     [[nodiscard]] Rank rank() const { return rank_; }
-    // The units of this rank's input and output, in the order of the buffer.
+    // Units of this rank's input and output, in buffer order.
     [[nodiscard]] const std::vector<SizedUnit>& input() const { return input_; }
     [[nodiscard]] const std::vector<SizedUnit>& output() const { return output_; }
 
@@ -64,7 +64,7 @@ class Oracle {
     [[nodiscard]] bool is_expected(std::size_t index, std::uint64_t batch,
                                    const std::byte* found) const;
 
-    // The same for all units, in a buffer without gaps.
+    // The following functions handle all units, in a buffer without gaps.
     void write(std::uint64_t batch, std::byte* to) const;
     [[nodiscard]] bool is_expected(std::uint64_t batch, const std::byte* found) const;
     [[nodiscard]] std::size_t input_bytes() const { return bytes_of(input_); }
@@ -77,7 +77,7 @@ class Oracle {
     Rank rank_;
     std::vector<SizedUnit> input_;
     std::vector<SizedUnit> output_;
-    std::vector<plan::Expectation> expected_;  ///< by index in output_
+    std::vector<plan::Expectation> expected_;  ///< for each unit of output_
 };
 
 }  // namespace weft::oracle

@@ -98,7 +98,7 @@ T fold_logical(Op op, bool a, bool b) {
 
 template <class T>
 T fold_integers(Op op, T a, T b) {
-    using Wide = std::uint64_t;  // wraps like the narrow type
+    using Wide = std::uint64_t;  // its low bits wrap like the narrow type
     if (op == Op::sum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
     if (op == Op::prod) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
     if (op == Op::band) return static_cast<T>(a & b);
@@ -214,7 +214,7 @@ template <class T>
 constexpr Samples kSamplesOf{detail::TypeOf<T>::kType, sizeof(T),     &write_range<T>,
                              &fold_range<T>,           &all_equal<T>, &combine_range<T>};
 
-/// In the order of Type's values; in_order() checks this.
+/// Element types in the order of Type's values; in_order() checks this.
 using Elements =
     std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                std::uint32_t, std::uint64_t, float, double, long double, std::complex<float>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // command_line.hpp - declares and reads command-line options, for `weft` and the programs of perf.
 //
-// Idea     A thin layer over the parser CLI11. CLI11 adds seconds of compile time to each file that
-//          includes it, so only command_line.cpp, and main.cpp and help_command.cpp of `weft`, do.
+// Idea     A thin layer over the parser CLI11, which adds seconds of compile time to each file that
+//          includes it. Only command_line.cpp and the main.cpp and help_command.cpp of `weft` do.
 // Holds    The parser writes values to variables of the program, which must outlive the parser.
 #pragma once
 
@@ -30,7 +30,7 @@ class Option {
     Option& one_of(std::vector<std::string> words);
     Option& within(int least, int most);  ///< inclusive
     Option& within(double least, double most);
-    /// Permits several occurrences, with one value each.
+    /// Permits several occurrences of the option, each with one value.
     Option& one_value_each();
     /// Permits several values in one word, as in 1,2,3.
     Option& comma_separated();
@@ -61,7 +61,7 @@ void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::vector<std::string> unknown_words(const CLI::App& command);
 /// Returns a message about the unknown option `word`, with the closest known option.
 [[nodiscard]] std::string unknown_option(const CLI::App& command, const std::string& word);
-/// Returns the reason for which the parser refused a command line, with a suggestion.
+/// Returns the reason why the parser refused a command line, with a suggestion.
 [[nodiscard]] std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal);
 /// Returns the first line of a command's examples, or an empty string.
 [[nodiscard]] std::string first_example(const CLI::App& command);
