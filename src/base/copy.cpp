@@ -26,7 +26,7 @@ void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept {
     }
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);
-    // The buffer begins half a page from the source, and so about half a page from the target.
+    // The buffer's page distance is half a page from the source, so about half from the target.
     std::byte memory[2 * kPageBytes];
     std::byte* const between =
         memory + page_distance(reinterpret_cast<std::uintptr_t>(from) + kPageBytes / 2,

@@ -5,9 +5,9 @@
 //          instruction, rep movsb, on processors that report it as fast. On AMD Zen 3 and 4, the
 //          instruction is slow at some distances (glibc's bug 30994). It takes 15 times as long
 //          (0.34 instead of 0.02 ns a byte, EPYC of 2021) if the target's offset within its page is
-//          1 to 31 bytes above the source's, and 1.5 times as long up to 63 bytes. Memory of
-//          malloc, often 16 bytes after the start of a page, and put targets, often at the start of
-//          a page, have such a distance. The kernel's copies between processes are also slow.
+//          1 to 31 bytes above the source's, and 1.5 times as long up to 63 bytes. Such distances
+//          are frequent: memory of malloc often begins 16 bytes after the start of a page, and put
+//          targets at the start. The kernel's copies between processes are slow there, too.
 // Idea     At slow distances, a copy is made page by page through a buffer at another distance from
 //          source and target. Copies through vector registers would be as fast within a cache, but
 //          take twice the time for lines that another processor holds.
@@ -19,7 +19,7 @@
 
 namespace weft::base {
 
-/// Largest copy, in bytes, for which memcpy surely uses registers instead of the instruction.
+/// Largest copy, in bytes, for which memcpy always uses registers instead of rep movsb.
 inline constexpr std::size_t kRegisterCopyMax = 2048;
 
 /// Returns the difference of the offsets of `to` and `from` within their pages, modulo the page
@@ -29,14 +29,14 @@ inline constexpr std::size_t kRegisterCopyMax = 2048;
     return (to - from) & kPageMask;
 }
 
-/// Returns true if the instruction would be slow for a copy between these addresses: the page
-/// distance is 1 to 63.
+/// Returns true if rep movsb would be slow for a copy between these addresses: the page distance is
+/// 1 to 63.
 [[nodiscard]] inline bool is_slow_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kLine = 64;
     return page_distance(to, from) - 1 < kLine - 1;
 }
 
-/// Returns true if the page distance is 1 to 31: the instruction takes 15 times as long, and a copy
+/// Returns true if the page distance is 1 to 31: rep movsb then takes 15 times as long, and a copy
 /// by the kernel six times as long.
 [[nodiscard]] inline bool is_slowest_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kSlowest = 31;

@@ -21,7 +21,7 @@ struct ElementType {
     std::string_view name;
     std::size_t bytes;
 };
-// In the order of the enumerations.
+// The tables have the order of the enumerations.
 // clang-format off
 constexpr std::array<ElementType, kBuiltinTypes + 1> kTypes{{
     {"int8", 1}, {"int16", 2}, {"int32", 4}, {"int64", 8},

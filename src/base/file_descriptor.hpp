@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file_descriptor.hpp - owner of an open file of this process.
+// file_descriptor.hpp - a file descriptor that is closed by its destructor.
 #pragma once
 
 #include <unistd.h>

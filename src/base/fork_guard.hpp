@@ -24,8 +24,8 @@ namespace detail {
 extern std::atomic<const std::atomic<std::uint32_t>*> fork_word;
 }  // namespace detail
 
-/// Makes private memory read as zeros in children of this process. `pages` and `bytes` must be
-/// multiples of the page size. The memory must stay mapped until the process ends.
+/// Makes private memory read as zeros in forked children. `pages` and `bytes` must be multiples of
+/// the page size. The memory must stay mapped until the process ends.
 void wipe_in_children(void* pages, std::size_t bytes);
 
 /// Marks this process as the owner of its runtimes. Call before the first runtime is made. Fails in
@@ -41,7 +41,7 @@ void set_guarded_rank(Rank rank);
     return word != nullptr && word->load(std::memory_order_relaxed) == 0;
 }
 
-/// Returns the failure of every call in a forked child.
+/// Returns the failure with which each call in a forked child ends.
 [[nodiscard]] Failure fork_failure();
 
 }  // namespace weft::base

@@ -13,7 +13,7 @@
 namespace weft::base {
 namespace {
 
-/// Writes a line. Ignores errors, because a program must not fail for lost output.
+/// Writes a line. Ignores errors, because a program must not fail if its log cannot be written.
 void write_to(int file, std::string_view line) {
     const std::string text = fmt::format("{}\n", line);
     [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());

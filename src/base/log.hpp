@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log.hpp - output of a runtime about itself (WEFT_LOG, WEFT_LOG_FILE).
+// log.hpp - log lines of a runtime (WEFT_LOG, WEFT_LOG_FILE).
 //
 // Idea     `warn` prints warnings only, `info` adds decisions and their reasons, `trace` adds a
 //          line for each call. A log belongs to one runtime, which passes it to its parts, so

@@ -4,21 +4,21 @@
 // Why      PMIx 4 and 5 look up a home folder in PMIx_Init() and PMIx_server_init(), and crash if
 //          they find none. Containers often run under a user id without an entry in the user
 //          database.
-//          If all members of a fence are clients of one PMIx server, the server ends the fence
-//          without the launcher. When a member dies, OpenPMIx 5.0 then ends the fence and reports
-//          success to all other members but one. So under `weft run`, fences have one more member,
-//          the *witness*, which does not exist. Then the launcher ends the fence, and it detects
-//          dead ranks.
-// Holds    `weft run` announces the witness under kFenceWitnessKey. Other launchers announce none,
-//          and a fence would wait for it, so ranks then name no witness. With OpenPMIx 5.0, fences
-//          with dead members then succeed wrongly.
-// Next     tools/launch/pmix_server.cpp, which announces it; link/bootstrap/pmix_bootstrap.cpp.
+//          If all members of a fence are clients of one PMIx server, the server completes the fence
+//          without the launcher. When a member dies, OpenPMIx 5.0 then completes the fence and
+//          reports success to all other members but one. So under `weft run`, fences have one more
+//          member, the *witness*, which does not exist. The launcher then completes the fence, and
+//          the launcher detects dead ranks.
+// Holds    `weft run` announces the witness under kFenceWitnessKey. Under other launchers a fence
+//          would wait forever for a witness, so fences have none. With OpenPMIx 5.0, fences with
+//          dead members then succeed wrongly.
+// Next     tools/launch/pmix_server.cpp announces the witness; link/bootstrap/pmix_bootstrap.cpp.
 #pragma once
 
 namespace weft::base {
 
 /// Returns true if HOME is set, or the user database has an entry for the effective user. No other
-/// thread may change the environment meanwhile.
+/// thread may change the environment during the call.
 [[nodiscard]] bool has_home_folder();
 
 /// Key in the job's description. Its value is the rank of the witness: the number of ranks.

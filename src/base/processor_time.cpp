@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// processor_time.cpp - apart from clock.cpp, because the farm of the tests replaces clock.cpp.
+// processor_time.cpp - a separate file, because tests with a virtual clock replace clock.cpp.
 #include <time.h>
 
 #include "base/clock.hpp"

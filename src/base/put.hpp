@@ -34,15 +34,15 @@ enum class PutKind : std::uint8_t {
     plain,
     with_immediate,  ///< the peer's port reports `immediate` once, after delivery of all data
     delivered,       ///< its local completion implies delivery
-    fenced,  ///< starts after completion of all earlier writes to that peer; also `delivered`
+    fenced,  ///< starts after completion of all earlier writes to the peer; also `delivered`
 };
 
-/// Writes the parts, packed, into the peer's memory and then raises the flag of a cell there.
-/// Offsets are into the peer's segment, which has the same layout on every rank.
+/// Writes the parts, packed, into the peer's memory and then raises the flag of a cell of the peer.
+/// Offsets count from the start of the peer's segment, which has the same layout on every rank.
 struct Put {
-    static constexpr std::uint64_t kInCell = ~std::uint64_t{0};
-    static constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
-    static constexpr std::uint8_t kNoCounter = 0xff;
+    static constexpr std::uint64_t kInCell = ~std::uint64_t{0};  ///< value of `target`
+    static constexpr std::uint64_t kNoCell = ~std::uint64_t{0};  ///< value of `cell`
+    static constexpr std::uint8_t kNoCounter = 0xff;             ///< value of `counter`
 
     Rank peer = 0;  ///< rank in the job
     /// Set by the wire for its port: guarantee of the write; number of this rank's counter at the
@@ -50,7 +50,7 @@ struct Put {
     PutKind kind = PutKind::plain;
     std::uint8_t counter = kNoCounter;
     bool copied = false;
-    /// Another put to a remote peer follows at once, so the network may wait for it.
+    /// True: another put to a remote peer follows at once, so the network may post both together.
     bool more = false;
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
@@ -61,12 +61,12 @@ struct Put {
     /// only an immediate notifies the peer.
     std::uint64_t cell = kNoCell;
     FlagWord flag = 0;  ///< new value of the cell's flag
-    /// Without a cell: value that the peer's wire passes to its service after delivery; 0: none.
-    /// Must be below 2^63. Requires RemoteFacts::signals. `bytes` may be 0.
+    /// If `cell` is kNoCell: value that the peer's wire passes to its one-sided service after
+    /// delivery; 0: none. Must be below 2^63. Requires RemoteFacts::signals. `bytes` may be 0.
     std::uint64_t immediate = 0;
-    /// Counter of transfers: incremented for each transfer that still reads a part, decremented on
-    /// its local completion. Without a cell and with RemoteCompletion::delivered, all transfers
-    /// increment it, and local completion means that the bytes are delivered.
+    /// Number of transfers in flight: incremented for each transfer that still reads a part,
+    /// decremented on its local completion. With kNoCell and RemoteCompletion::delivered, all
+    /// transfers increment it, and local completion means that the bytes are delivered.
     std::uint32_t* pending = nullptr;
 };
 
@@ -76,7 +76,7 @@ struct Read {
     std::byte* into = nullptr;
     std::size_t bytes = 0;
     std::uint64_t source = 0;          ///< offset in the peer's segment, or in `region`
-    std::uint32_t* pending = nullptr;  ///< incremented for each transfer, decremented on arrival
+    std::uint32_t* pending = nullptr;  ///< incremented for each transfer, decremented at its end
     const RemoteRegion* region = nullptr;  ///< see Put
 };
 

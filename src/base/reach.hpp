@@ -19,11 +19,12 @@ namespace weft::base {
 /// Access of local peers to exposed memory.
 enum class Access : std::uint8_t {
     read,
-    overwrite,  ///< peers and the owner write all relevant bytes; the old contents are not needed
+    overwrite,  ///< peers or the owner write all bytes that are read later: old data may be lost
     write,      ///< peers may write some of the bytes
 };
 
-/// Copies that the kernel makes in one call between a buffer and local peers that cannot map it.
+/// Copies of one collective call that the kernel makes between a buffer and local peers that cannot
+/// map the buffer.
 struct Copies {
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;  ///< total size of the copies
@@ -38,7 +39,7 @@ enum class AccessMethod : std::uint8_t {
     adopted,     ///< the memory's pages belong to an object that peers can map
     bounced,     ///< the owner copies the memory to its segment, and back if peers may write it
     copied,      ///< the kernel copies between the two processes
-    registered,  ///< remote ranks can put there
+    registered,  ///< the memory is in a region to which remote ranks can put
 };
 inline constexpr int kAccessMethods = 5;
 
@@ -46,8 +47,9 @@ inline constexpr int kAccessMethods = 5;
 /// `by_method`: a count for each AccessMethod.
 template <class Counts>
 [[nodiscard]] constexpr auto in_place(const Counts& by_method) noexcept {
-    const auto of = [&](AccessMethod way) { return by_method[static_cast<std::size_t>(way)]; };
-    return of(AccessMethod::segment) + of(AccessMethod::adopted) + of(AccessMethod::bounced);
+    const auto count = [&](AccessMethod each) { return by_method[static_cast<std::size_t>(each)]; };
+    return count(AccessMethod::segment) + count(AccessMethod::adopted) +
+           count(AccessMethod::bounced);
 }
 
 /// Location of a block of a rank's memory, for other ranks. The payload of an expose step.
@@ -89,13 +91,13 @@ static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reac
 /// Memory of the calling rank while other ranks may access it.
 struct Exposure {
     Reach reach;  ///< location of the first byte
-    /// Address of the bytes that local peers access. The owner must use it instead of `data` from
-    /// expose() to conceal(). May be equal to `data`.
+    /// Address in this process of the bytes that local peers access. The owner must use it instead
+    /// of `data` while the memory is exposed. May be equal to `data`.
     std::byte* alias = nullptr;
     std::byte* data = nullptr;  ///< address that was passed to expose()
     std::uint64_t bytes = 0;
     Access access = Access::read;
-    /// Local peers read a copy of the bytes: the owner may use `data` again before conceal().
+    /// True: local peers read a copy of the bytes, so the owner may change `data` at any time.
     bool separate_copy = false;
 };
 

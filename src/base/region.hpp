@@ -5,7 +5,8 @@
 //          - *cells*: a flag and a small payload, written by one peer, and a landing after them
 //          - *published cells*: written by the owner, read in place by its local peers
 //          - *bulk banks*: payloads that fit no cell
-//          - *credits*: one line with the owner's number of completed calls, read by local peers
+//          - *credits*: one cache line with the owner's numbers of completed calls, read by local
+//            peers
 //
 //          Cells and published cells exist once per bank, in W banks. Bulk banks are for payloads
 //          of puts and of publish steps. They have five sizes, with more banks of smaller sizes.
@@ -28,8 +29,8 @@ namespace weft::base {
 inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. A local peer stores the payload, then the flag (release). A
-/// remote peer writes the payload and `delivered`, or writes both to the landing after the cell.
-/// The owner then raises `flag` when the notify strategy has proved that the whole put is
+/// remote peer writes the payload and `delivered`, or writes these two to the landing after the
+/// cell. The owner raises `flag` when the notify strategy has proved that the whole put is
 /// delivered.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
@@ -74,8 +75,8 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
     return static_cast<std::int64_t>((a - b) << 16) >> 16;
 }
 
-/// Hash of all calls of a team up to some call. Ranks that made different calls have different
-/// digests. So the next wait detects the difference, even if those calls had no waits.
+/// Hash of all calls of a team up to and including one call. Ranks that made different calls have
+/// different digests. So the next wait detects the difference, even if these calls had no waits.
 using Digest = std::uint64_t;
 /// Hash of all properties of one call on which ranks must agree.
 using CallHash = std::uint64_t;
@@ -115,8 +116,8 @@ struct alignas(64) CreditLine {
 };
 static_assert(sizeof(CreditLine) == 64);
 
-/// Returns the cells per bank of a team of this many ranks, at least: 4 for each rank and 16,
-/// rounded up to a power of two or a multiple of 1024.
+/// Returns the minimum number of cells in each bank of a team of `ranks` ranks: 4 for each rank and
+/// 16, rounded up to a power of two or a multiple of 1024, whichever is less.
 [[nodiscard]] constexpr std::uint32_t cells_for(std::uint32_t ranks) {
     constexpr std::uint32_t kUnit = 1024;
     const std::uint32_t needed = 4 * ranks + 16;
@@ -163,8 +164,8 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t credits() const {
         return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].all();
     }
-    /// Returns the number of cells of a bank within the first 4 MiB of the region. In a large team
-    /// most calls need no others.
+    /// Returns the number of cells of a bank within the first 4 MiB of the region. In a large team,
+    /// most calls need only these cells.
     [[nodiscard]] constexpr std::uint32_t first_cells() const {
         constexpr std::uint64_t kFirstBytes = std::uint64_t{4} << 20;
         const std::uint64_t first = kFirstBytes / (std::uint64_t{banks} * kCellStride);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // result.hpp - result of a function: a value, or a status with a message.
 //
-// Idea     The function that detects an error writes the message; callers prepend context. The hot
-//          path never makes a Result; it returns enums.
+// Idea     The function that detects an error writes the message; callers prepend context.
+//          Functions of repeated calls never make a Result; they return enums.
 #pragma once
 
 #include <string>

@@ -7,8 +7,8 @@
 //          file has its name, a small separate process, the *keeper*, waits for the end of the
 //          process that made the file, or of another process of the job. Then it removes the name.
 // Why      Process ids in the names would not suffice, because containers with separate process ids
-//          may share /dev/shm; locks work across containers. A killed process removes no files, and
-//          not every launcher removes them. A launcher may kill keepers, too, but only after a
+//          may share /dev/shm; locks work across containers. A killed process leaves its files, and
+//          not every launcher removes them. A launcher may also kill keepers, but only after a
 //          process of the job has ended. So keepers remove names when the first process ends.
 // Holds    A process locks the folder while it makes a file or removes unused files. So a new file
 //          that is not locked yet is never removed as unused.
@@ -26,15 +26,15 @@
 
 namespace weft::base {
 
-/// Locks the folder while this process makes or removes files in it. If another process holds the
-/// lock for more than 2 s, the object is made without the lock and removes no files.
+/// Lock of the folder /dev/shm, held during the object's life. If another process holds the lock
+/// for more than 2 s, the object is made without the lock and removes no files.
 class SharedFolder {
   public:
     SharedFolder();
 
     /// Removes this user's files that no process has locked.
     void remove_unused() const;
-    /// Returns the bytes that are free for files.
+    /// Returns the number of bytes that are free for files.
     [[nodiscard]] std::uint64_t room() const;
 
   private:

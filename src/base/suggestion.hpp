@@ -17,8 +17,8 @@ namespace weft::base {
 /// Returns the distance of two words.
 [[nodiscard]] std::size_t typing_distance(std::string_view one, std::string_view other);
 
-/// Returns the known word with the least distance, the first if several have it. Returns an empty
-/// text if all known words have too many mistakes.
+/// Returns the known word with the least distance from `word`, the first if several have it.
+/// Returns an empty text if `word` has too many mistakes for each known word.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> known);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trace_events.hpp - writer of the trace-event format, which Perfetto and chrome://tracing open.
 //
-// Idea     A trace is one JSON object with an array of events. Letters below are the member "ph"
-//          of events. Names of processes and threads are metadata (M). A slice is one complete
-//          event (X) with begin and duration. Slices that may overlap others of their thread are
-//          pairs of async events (b, e). An arrow from one slice to another is a flow (s, f).
+// Idea     A trace is one JSON object with an array of events. The letters in parentheses are
+//          values of the member "ph" of events. Names of processes and threads are metadata (M). A
+//          slice is one complete event (X) with begin and duration. Slices that may overlap others
+//          of their thread are pairs of async events (b, e). An arrow between slices is a flow (s,
+//          f).
 // Holds    Text is passed to the sink in blocks of 64 KiB, so a trace of any length needs little
 //          memory. Times are nanoseconds in arguments, and microseconds with three decimals in the
 //          file.

@@ -43,7 +43,7 @@ struct CountRange {
 [[nodiscard]] std::string format_seconds(std::uint64_t nanoseconds);
 
 /// Parses nanoseconds, such as "500" or "103.2", to picoseconds: at most three digits after the
-/// point, at most 10^9 (a second). Digits are read directly, so "0.4" is exactly 400.
+/// point, at most 10^9 (a second). Does not compute in floating point, so "0.4" is exactly 400.
 [[nodiscard]] Result<std::int64_t> parse_nanoseconds(std::string_view text);
 /// Parses nanoseconds for each byte, such as "0.0125", to femtoseconds: at most six digits after
 /// the point, at most 10^6.
