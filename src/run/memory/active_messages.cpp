@@ -9,7 +9,7 @@ namespace weft::run {
 namespace {
 
 constexpr int kHandlers = static_cast<int>(RealMessages::kHandlers);
-constexpr std::size_t kQueuedMax = 64;  // messages for one rank
+constexpr std::size_t kQueuedMax = 64;  // queued messages to one rank before send() waits
 
 base::Result<void> check_handler(int handler) {
     if (handler >= 0 && handler < kHandlers) return {};

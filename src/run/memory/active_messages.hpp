@@ -37,7 +37,8 @@ class ActiveMessages {
     /// Otherwise returns false. The caller must then use send(), which also reports errors.
     [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
                                     std::size_t bytes) noexcept;
-    /// Sends a message to a rank of the job. Waits if too many are queued, but not in a handler.
+    /// Sends a message to a rank of the job. Waits if many messages to the rank are queued, but
+    /// never in a handler.
     [[nodiscard]] base::Result<void> send(Rank job_rank, int handler, const void* data,
                                           std::size_t bytes);
     /// Returns true if the calling thread is running a handler.

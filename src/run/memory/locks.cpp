@@ -5,7 +5,8 @@
 //          member: it holds rank + 1 of the last member in the queue, or 0 if the lock is free. The
 //          lower half holds rank + 1 of the member's successor in the queue. Its top bit is set
 //          when the member gets the lock. A new waiter swaps its number into the upper half, and
-//          adds it to its predecessor's lower half. The predecessor passes the lock on.
+//          adds its number to its predecessor's lower half. unlock() of the predecessor sets the
+//          top bit in the waiter's word.
 // Holds    The words are 0 before the lock's first use and after its last use. Locking costs at
 //          most two atomic operations on other members, unlocking one or two.
 #include <atomic>
@@ -16,7 +17,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint32_t kGranted = std::uint32_t{1} << 31;  // the member has got the lock
+constexpr std::uint32_t kGranted = std::uint32_t{1} << 31;  // top bit: the member has the lock
 
 std::uint32_t* successor_half(std::uint64_t* word) {
     return reinterpret_cast<std::uint32_t*>(word);

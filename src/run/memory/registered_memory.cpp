@@ -151,7 +151,7 @@ base::Result<std::byte*> RegisteredMemory::add(Team& team, void* memory, std::ui
 /// Reserves addresses for the name, and adds the registration. `cards` are all members' cards.
 base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard& mine,
                                                     const std::vector<MemoryCard>& cards) {
-    std::uint64_t longest = kGuardBytes;  // a short overrun then does not reach another name
+    std::uint64_t longest = kGuardBytes;  // an overrun of less than this reaches no other name
     for (const MemoryCard& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
     Registration added{.team = team.serial(),
                        .order = team.next_allocation(),

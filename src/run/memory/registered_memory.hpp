@@ -25,7 +25,8 @@
 
 namespace weft::run {
 
-/// Reason why a member cannot register its memory.
+/// Reason why a member cannot register its memory. ours: the memory is in the segment, but not in
+/// the heap. no_number: the owner has no free number in RegisteredRanges.
 enum class MemoryFault : std::uint64_t { none, null, too_long, unmapped, ours, no_number };
 
 /// A member's description of the memory that it registers. Sent as words to all members.
@@ -36,8 +37,8 @@ struct MemoryCard {
     std::uint64_t bytes = 0;  ///< 0: the member registers nothing
     std::uint64_t address = 0;
     MemoryFault fault = MemoryFault::none;
-    std::uint64_t number = 0;       ///< of RegisteredRanges; 0: none
-    std::uint64_t segment_end = 0;  ///< offset in the member's segment; 0: outside
+    std::uint64_t number = 0;       ///< number in the member's RegisteredRanges; 0: none
+    std::uint64_t segment_end = 0;  ///< end of the memory in the member's segment; 0: outside it
     /// Registration with the network; 0 bytes: the network does not reach the memory.
     std::uint64_t region_base = 0, region_bytes = 0, region_key = 0;
 };
@@ -73,8 +74,8 @@ class RegisteredMemory {
         std::uint64_t team = 0;   ///< Team::serial()
         std::uint64_t order = 0;  ///< Team::next_allocation()
         link::AddressRange name;
-        std::vector<PeerMemory> members;  ///< by team rank; never resized: calls point to elements
-        /// By team rank: offset of the memory in the member's segment; 0: outside of it.
+        std::vector<PeerMemory> members;  ///< for each team rank; not resized: calls use pointers
+        /// For each team rank: offset of the memory in the member's segment; 0: outside it.
         std::vector<std::uint64_t> in_segment;
         MemoryCard mine;
     };

@@ -60,11 +60,11 @@ class WordWaits {
     /// Waits until a word satisfies the condition. Returns its index; kNone: all are skipped.
     [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
     /// Waits until at least one word satisfies the condition. Writes the indices of all words that
-    /// do. Returns the number of indices, or 0 if all words are skipped.
+    /// satisfy it. Returns the number of indices, or 0 if all words are skipped.
     [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
                                                  base::Deadline deadline = {});
 
-    // Test the condition. If it does not hold, poll the engine once and test again.
+    // Test the condition. If it is false, poll the engine once and test again.
     [[nodiscard]] base::Result<bool> test_all(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_any(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_some(const WordWait& wait, std::size_t* indices);
@@ -156,7 +156,7 @@ class RemoteMemory {
     MemoryServices& services_;
     RegisteredMemory& registered_;
     const Team& team_;
-    Stream* stream_;  ///< stream of this context; nullptr: the team's
+    Stream* stream_;  ///< stream of this context; nullptr: the default stream of all teams
 };
 
 }  // namespace weft::run

@@ -14,7 +14,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kNone = ~std::uint64_t{0};  // number if no block is abandoned
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  // result if no block is abandoned
 
 /// Computes the minimum and the maximum over all members, for N numbers at once.
 template <std::size_t N>
@@ -113,7 +113,7 @@ base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest r
             remove_number(team, over_members.max(kAbandoned));
             from = 0;
         } else if (full && over_members.max(kAbandoned) != kNone) {
-            // No earlier block is abandoned by all members.
+            // No block with a lower number is abandoned by all members.
             abandoned_from = over_members.max(kAbandoned);
         } else if (full) {
             return out_of_memory(team, request);

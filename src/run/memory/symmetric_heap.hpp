@@ -33,7 +33,8 @@ class SymmetricHeap {
     /// Moves a block to memory of another size. Collective over the team.
     [[nodiscard]] base::Result<std::byte*> reallocate(Team& team, const void* memory,
                                                       link::HeapRequest request);
-    /// Marks a block as unused by this rank. When all members have, a later allocate() frees it.
+    /// Marks a block as unused by this rank. After all members have marked it, the next allocate()
+    /// frees it.
     void abandon(const Team& team, const void* memory);
     /// Frees all blocks of a team on this rank, when the team ends.
     void end_team(const Team& team);
@@ -45,7 +46,7 @@ class SymmetricHeap {
         std::uint64_t team = 0;    ///< Team::serial()
         std::uint64_t number = 0;  ///< Team::next_allocation(); equal on all members
         std::uint64_t bytes = 0;   ///< requested size
-        bool abandoned = false;    ///< by this rank
+        bool abandoned = false;    ///< this rank has called abandon()
     };
     using Blocks = std::map<std::uint64_t, Block>;
 
@@ -60,10 +61,11 @@ class SymmetricHeap {
 
     const MemoryServices& services_;
     link::HeapAllocator heap_;
-    /// Segments begin at multiples of it. Up to it, an aligned offset has an aligned address.
+    /// Largest alignment. Segments begin at its multiples, so aligned offsets are aligned
+    /// addresses.
     std::uint64_t alignment_max_;
     std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
-    Blocks blocks_;                            ///< by offset
+    Blocks blocks_;                            ///< key: offset
     std::size_t abandoned_ = 0;                ///< number of abandoned blocks
 };
 

@@ -62,14 +62,14 @@ static_assert(sizeof(RecordedEvent) == 48);
     return key | 1;
 }
 
-/// Accesses to memory of local peers and to exposed buffers, by access method.
+/// Accesses to memory of local peers and to exposed buffers. Index: base::AccessMethod.
 struct MappedBytes {
     std::array<std::uint64_t, base::kAccessMethods>
         read{};  ///< bytes of local peers that this rank read
     std::array<std::uint64_t, base::kAccessMethods>
         written{};  ///< bytes of local peers that this rank wrote
-    std::array<std::uint64_t, base::kAccessMethods> buffers{};  ///< buffers that this rank exposed
-    std::array<std::uint64_t, base::kAccessMethods> exposed{};  ///< bytes of the exposed buffers
+    std::array<std::uint64_t, base::kAccessMethods> buffers{};  ///< number of exposed buffers
+    std::array<std::uint64_t, base::kAccessMethods> exposed{};  ///< bytes of exposed buffers
 };
 
 /// Kind of a call: the properties by which calls are summed and named.
@@ -134,7 +134,7 @@ class Recorder {
         std::uint32_t line;
         std::uint32_t name;
     };
-    /// Limit for names(). After that, new kinds of calls are named by their collective.
+    /// Largest number of names(). Further kinds of calls are named by their collective.
     static constexpr std::size_t kNames = 4096;
 
     void keep(const RecordedEvent& event);
@@ -144,12 +144,12 @@ class Recorder {
 
     std::size_t events_max_;
     std::vector<RecordedEvent> ring_;
-    std::uint64_t kept_ = 0;  ///< number of events so far, with dropped ones
+    std::uint64_t kept_ = 0;  ///< number of events so far, including dropped events
     std::uint32_t calls_ = 0;
     std::vector<CallSums> lines_;
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t> numbers_of_names_;
-    std::unordered_map<const void*, LineAndName> known_;  ///< by program
+    std::unordered_map<const void*, LineAndName> known_;  ///< key: RecordedCall::program
     std::vector<std::uint64_t> waited_ns_;
     std::uint64_t flushed_ns_ = 0;
 };

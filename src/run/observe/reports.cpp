@@ -21,7 +21,7 @@ using Row = std::vector<std::string>;
 
 /// Sums over the calls of a kind on all ranks.
 struct KindSums {
-    std::size_t ranks = 0;         ///< number of ranks that made such calls
+    std::size_t ranks = 0;         ///< number of ranks that made calls of this kind
     std::uint64_t calls_most = 0;  ///< largest number of calls of a rank
     CallSums all;
 };

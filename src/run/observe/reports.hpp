@@ -3,7 +3,8 @@
 // (WEFT_TRACE).
 //
 // Idea     Ranks send their counts and recorded events to rank 0, which prints the tables and
-//          writes the trace. There, an arrow leads from the step that raised a flag to the wait.
+//          writes the trace. In the trace, an arrow leads from the step that raised a flag to the
+//          wait for the flag.
 // Holds    A job without reports has no recorder. All times are converted to rank 0's clock. Clocks
 //          of hosts drift by tens of us per second, so they are compared at start and end.
 // Next     docs/guide/observing.md for the meaning of the reports.
@@ -24,7 +25,7 @@
 
 namespace weft::run {
 
-/// Column of the table about memory of local peers: heading of two lines, this rank's count.
+/// Column of the table about memory of local peers: a heading of two lines, and this rank's count.
 struct MemoryCount {
     std::array<const char*, 2> head;
     std::uint64_t count = 0;
@@ -45,10 +46,10 @@ inline constexpr std::uint64_t kTraceEventsOfJob = std::uint64_t{1} << 21;
 
 /// Offsets between the clocks of a job's ranks. Rank 0 reads its clock, broadcasts a token, and
 /// gathers the times when the token arrived, by each rank's clock. The token arrived between the
-/// begin of the broadcast and the end of the gather, so half of that time limits the error.
+/// start of the broadcast and the end of the gather; half of this interval limits the error.
 struct ClockOffsets {
     std::uint64_t at_ns = 0;  ///< time of the comparison by rank 0's clock
-    /// By rank: the rank's clock minus rank 0's. Empty on other ranks than 0.
+    /// For each rank: its clock minus rank 0's clock. Empty on ranks other than 0.
     std::vector<std::int64_t> ahead_ns = {};
     std::uint64_t error_ns = 0;  ///< limit for the error of each offset
 };
@@ -61,7 +62,8 @@ struct ClockRound {
 };
 /// Computes the offsets from the shortest round.
 [[nodiscard]] ClockOffsets offsets_of(const std::vector<ClockRound>& rounds);
-/// Returns the offset of a rank's clock at a time of that clock, interpolated.
+/// Returns the offset of a rank's clock at time_ns of this clock, interpolated between `first` and
+/// `last`.
 [[nodiscard]] std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last,
                                     std::size_t rank, std::uint64_t time_ns);
 

@@ -22,14 +22,14 @@ namespace {
 
 constexpr int kClockRounds = 12;  // the shortest round is used
 
-/// By EventKind.
+/// One name for each EventKind.
 constexpr std::array<std::string_view, kEventKinds> kEventNames{
     "call",    "started", "stage", "put",    "signal", "expose",
     "publish", "wait",    "flush", "reduce", "copy"};
 
 struct RankTrace {
     std::vector<std::string> names;
-    std::vector<RecordedEvent> events;  ///< by begin; events with equal begins: longest first
+    std::vector<RecordedEvent> events;  ///< in order of begin; of equal begins, the longest first
     std::uint64_t lost = 0;             ///< number of events that the recorder dropped
 };
 
@@ -146,7 +146,7 @@ class TraceThreads {
     [[nodiscard]] int count() const { return count_; }
 
   private:
-    std::unordered_map<std::uint32_t, std::vector<int>> threads_;  ///< by call, then by lane
+    std::unordered_map<std::uint32_t, std::vector<int>> threads_;  ///< key: call; index: lane
     int count_ = 0;
 };
 
@@ -241,8 +241,8 @@ class TimelineWriter {
 
     base::TraceEvents& out_;
     std::uint64_t zero_ns_;
-    std::unordered_map<std::uint64_t, Point> raised_;     ///< by RecordedEvent::key
-    std::vector<std::pair<std::uint64_t, Point>> waits_;  ///< key, end of the wait
+    std::unordered_map<std::uint64_t, Point> raised_;     ///< key: RecordedEvent::key
+    std::vector<std::pair<std::uint64_t, Point>> waits_;  ///< RecordedEvent::key, end of the wait
 };
 
 std::string text_of(const TraceContext& context, std::uint64_t lost) {

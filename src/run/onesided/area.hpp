@@ -16,13 +16,14 @@
 
 namespace weft::run {
 
-/// Words that immediates name by number: `few_count` words at `few`, then those of the heap.
+/// Words of 8 bytes in the segment that immediates name by number: first `few_count` words from
+/// offset `few`, then the words of the heap.
 struct SignalWords {
-    std::uint64_t few = 0;        ///< offset
-    std::uint64_t few_count = 0;  ///< words
-    std::uint64_t heap = 0;       ///< offset
+    std::uint64_t few = 0;        ///< offset of the first words
+    std::uint64_t few_count = 0;  ///< number of the first words
+    std::uint64_t heap = 0;       ///< offset of the heap
 
-    /// Returns the number of the word at an offset, or nothing if it has none.
+    /// Returns the number of the word at an offset; nothing if the word has no number.
     [[nodiscard]] constexpr std::optional<std::uint64_t> number_of(std::uint64_t offset) const {
         if (offset >= heap) return few_count + (offset - heap) / sizeof(std::uint64_t);
         const std::uint64_t number = (offset - few) / sizeof(std::uint64_t);
@@ -36,14 +37,14 @@ struct SignalWords {
 
 /// Rings of requests and replies, and a buffer for data that requests transfer.
 struct OneSidedArea {
-    static constexpr std::uint64_t kSlotsMax = 32;  ///< see slots()
-    static constexpr Rank kRanksWithLongRings = 512;
+    static constexpr std::uint64_t kSlotsMax = 32;    ///< see slots()
+    static constexpr Rank kRanksWithLongRings = 512;  ///< larger jobs have fewer slots
     static constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 10;  ///< see registered.hpp
 
     std::uint64_t offset = 0;  ///< offset in every segment; a multiple of kCellStride
     Rank ranks = 0;            ///< ranks of the job
     SignalWords words;
-    std::uint64_t before_first = 0;  ///< not 0 in tests of wrapped request numbers
+    std::uint64_t before_first = 0;  ///< first request's number minus 1; not 0 only in tests
 
     /// Returns the number of requests that one rank may have in flight to another.
     [[nodiscard]] constexpr std::uint64_t slots() const {
@@ -53,7 +54,7 @@ struct OneSidedArea {
     [[nodiscard]] constexpr std::uint64_t request(Rank origin, std::uint64_t sequence) const {
         return offset + slot(origin, sequence) * base::kCellStride;
     }
-    /// Returns the offset in the origin's segment of the target's reply to that request.
+    /// Returns the offset in the origin's segment of the target's reply to request `sequence`.
     [[nodiscard]] constexpr std::uint64_t reply(Rank target, std::uint64_t sequence) const {
         return offset + (ring_cells() + slot(target, sequence)) * base::kCellStride;
     }
@@ -75,18 +76,18 @@ struct OneSidedArea {
 
 /// Header of a message, before its bytes.
 struct MessageHead {
-    std::uint32_t handler = 0;  ///< number
-    std::uint32_t bytes = 0;    ///< without the header
+    std::uint32_t handler = 0;  ///< number of the handler
+    std::uint32_t bytes = 0;    ///< size without the header
 };
 
-/// Function that a message calls. `peer` is the sender. `data` is valid until it returns.
+/// Function that handles messages. peer: the sender. data: valid until the function returns.
 struct MessageHandler {
     void (*function)(void* argument, Rank peer, const std::byte* data, std::size_t bytes) = nullptr;
     void* argument = nullptr;
 };
 
 /// Rings of messages and credits. Messages longer than a cell use a slot. Two credit cells suffice:
-/// credit k + 2 needs messages that the origin cannot send before it has read credit k.
+/// the target sends credit k + 2 after messages that the origin sends only after reading credit k.
 struct MessageArea {
     /// Number of messages that one rank may have in flight to another.
     static constexpr std::uint64_t kSlots = 8;

@@ -3,12 +3,13 @@
 //
 // Idea     Messages from one rank to another are numbered, and written to a ring at the target.
 //          When the target drives its wire, it tests for the next number, runs the handler, and
-//          returns a credit for every four messages. A sender without credit queues its messages.
-// Why      Sending never waits in a handler, so credits always return and no waits form a cycle.
+//          sends a credit for every four messages. A sender without credit queues its messages.
+// Why      A send never waits in a handler, so handlers end, credits are sent, and ranks never wait
+//          for each other in a cycle.
 // Holds    Messages from one rank to another are handled in order, each once. Handlers run one at a
 //          time, on the thread that drives the engine and holds its turn. Data of a peer is checked
-//          before use. A message whose handler is not set, and later messages of that peer, wait
-//          until it is set. Only queued messages allocate memory, and it is reused.
+//          before use. A message whose handler is not set, and later messages of its sender, wait
+//          until the handler is set. Only queued messages allocate memory, and it is reused.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ class Messages {
           count_(peers_.size()),
           tests_(std::min(kPeersPerServe, count_)) {
         for (Rank from = 0; from < area.ranks; ++from) {
-            peer(from).there = wire.near(from);
+            peer(from).segment = wire.near(from);
             expect(from, 1);
         }
     }
@@ -54,7 +55,7 @@ class Messages {
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
         const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
         MessagePeer& to = peer(rank);
-        if (to.queue.empty() && to.there != nullptr && post_near(rank, to, head, data)) return;
+        if (to.queue.empty() && to.segment != nullptr && post_near(rank, to, head, data)) return;
         if (free_.empty())
             free_.emplace_back().bytes = std::make_unique<std::byte[]>(sizeof head + bytes_max());
         QueuedMessage& message = free_.front();
@@ -66,11 +67,12 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
-    /// Sends a message of a cell's size to a local peer with a free slot. If false, use send().
+    /// Stores a message in a cell of a local peer. Returns false if the message is too long, the
+    /// peer is remote or its ring is full; use send() then.
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         MessagePeer& to = peer(rank);
-        if (!to.queue.empty() || to.there == nullptr ||
+        if (!to.queue.empty() || to.segment == nullptr ||
             bytes > base::kCellPayload - sizeof(MessageHead))
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
@@ -101,7 +103,7 @@ class Messages {
 
   private:
     static constexpr std::size_t kPeersPerServe = 8;  ///< keeps serve() short in large jobs
-    // Hash part of flags: location of a message's bytes, or a credit.
+    // Values of the hash in flags: where a message's bytes are, or that the cell has a credit.
     static constexpr std::uint16_t kInCell = 1;
     static constexpr std::uint16_t kInSlot = 2;
     static constexpr std::uint16_t kCredit = 3;
@@ -122,7 +124,7 @@ class Messages {
         std::uint64_t handled = 0;         ///< number of the peer's last handled message
         const base::Cell* next = nullptr;  ///< cell of the peer's next message
         base::FlagWord awaited = 0;        ///< flag of the next message, with hash part 0
-        std::byte* there = nullptr;        ///< the peer's segment; nullptr: remote
+        std::byte* segment = nullptr;      ///< the peer's segment; nullptr: remote peer
         std::uint64_t credited = 0;        ///< credits sent to the peer
         std::uint64_t resume = 0;          ///< the wire's state of a partly posted credit
     };
@@ -147,7 +149,7 @@ class Messages {
 
     /// Returns true if a local peer has sent no message and has no queued message: the usual case.
     [[nodiscard]] static bool is_idle(const MessagePeer& from) noexcept {
-        if (from.there == nullptr || !from.queue.empty()) return false;
+        if (from.segment == nullptr || !from.queue.empty()) return false;
         return !has_arrived(from, from.next->flag.load(std::memory_order_relaxed));
     }
     [[nodiscard]] static bool has_arrived(const MessagePeer& from, base::FlagWord flag) noexcept {
@@ -175,7 +177,7 @@ class Messages {
     }
 
     [[nodiscard]] bool has_arrived(Rank rank, const MessagePeer& from) noexcept {
-        if (from.there == nullptr) wire_.settle(area_.cell(rank, from.handled + 1));
+        if (from.segment == nullptr) wire_.settle(area_.cell(rank, from.handled + 1));
         // Acquire: pairs with the release of the flag; makes the message visible.
         const base::FlagWord flag = from.next->flag.load(std::memory_order_acquire);
         return has_arrived(from, flag);
@@ -188,10 +190,10 @@ class Messages {
             in_cell ? from.next->payload : own_ + area_.bytes_of(rank, from.handled + 1);
         MessageHead head;
         std::memcpy(&head, at, sizeof head);
-        const std::size_t most = in_cell ? base::kCellPayload - sizeof head : bytes_max();
-        if (head.bytes > most || head.handler >= kHandlers) [[unlikely]] {
-            wire_.distrust(rank, head.bytes > most ? "a message that is too long"
-                                                   : "a message for an invalid handler number");
+        const std::size_t limit = in_cell ? base::kCellPayload - sizeof head : bytes_max();
+        if (head.bytes > limit || head.handler >= kHandlers) [[unlikely]] {
+            wire_.distrust(rank, head.bytes > limit ? "a message that is too long"
+                                                    : "a message for an invalid handler number");
             return false;
         }
         const MessageHandler handler = handlers_[head.handler];
@@ -224,7 +226,7 @@ class Messages {
         while (!room()) {
             const std::uint64_t next = to.credits + 1;
             const std::uint64_t at = area_.credit(rank, next);
-            if (to.there == nullptr) wire_.settle(at);
+            if (to.segment == nullptr) wire_.settle(at);
             const auto* const cell = reinterpret_cast<const base::Cell*>(own_ + at);
             // Acquire: pairs with the release of the flag; the slots may then be overwritten.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(next, kCredit))
@@ -240,8 +242,8 @@ class Messages {
         if (!has_room(rank, to)) return false;
         const std::uint64_t number = ++to.sent;
         const bool fits = sizeof head + head.bytes <= base::kCellPayload;
-        auto* const cell = reinterpret_cast<base::Cell*>(to.there + area_.cell(rank_, number));
-        std::byte* const at = fits ? cell->payload : to.there + area_.bytes_of(rank_, number);
+        auto* const cell = reinterpret_cast<base::Cell*>(to.segment + area_.cell(rank_, number));
+        std::byte* const at = fits ? cell->payload : to.segment + area_.bytes_of(rank_, number);
         std::memcpy(at, &head, sizeof head);
         if (head.bytes == sizeof(std::uint64_t))
             std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // inlined by the compiler
@@ -290,9 +292,9 @@ class Messages {
     std::byte* own_;
     std::array<MessageHandler, kHandlers> handlers_{};
     std::vector<MessagePeer> peers_;  ///< by rank of the job
-    MessageList free_;                ///< for reuse
+    MessageList free_;                ///< unused entries
     MessageList reading_;             ///< posted messages whose sources the wire still reads
-    std::size_t queued_ = 0;          ///< messages in all queues
+    std::size_t queued_ = 0;          ///< number of messages in all queues
     std::size_t last_ = 0;            ///< peer that was tested last
     bool serving_ = false;            ///< a handler may be running
     const std::size_t count_;         ///< number of peers

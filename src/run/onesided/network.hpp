@@ -36,14 +36,14 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
     /// If writes are counted: ends the batch of writes to a rank, and returns their number.
     { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
-    /// Accepts a batch from a rank: returns false if not all its transfers have been delivered.
+    /// Accepts the oldest batch from a rank. Returns false if it is not wholly delivered.
     { wire.counts().take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     /// Records that a remote rank sent invalid data. Waits then fail with this text.
     { wire.distrust(rank, text) } noexcept;
 };
 
-/// await() drives until ended() returns true. waits() describes the wait for reports. Returns false
-/// if the wait cannot succeed; then failure() has the reason.
+/// Drives the engine. await() returns true when ended() returns true; it returns false if the wait
+/// cannot succeed, and failure() has the reason. waits() describes the wait, for reports.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)()) {
     { driver.await(ended, waits) } -> std::same_as<bool>;

@@ -8,7 +8,7 @@
 // Holds    The caller has checked addresses and ranks of the job, and holds the engine's turn.
 //          Other threads may have the turn during a wait, so values read before a wait may be
 //          outdated after it. A call that returns false has failed permanently.
-// Next     registered.hpp, which users of this class include for memory outside the segments.
+// Next     registered.hpp, which users of OneSided include for memory outside the segments.
 #pragma once
 
 #include <algorithm>
@@ -50,10 +50,10 @@ class OneSided {
         static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
-    /// For tests: stops the requests that wake sleeping peers, which depend on the clock.
+    /// For tests: stops the requests that wake sleeping peers, whose number depends on the clock.
     void let_sleep() { wakes_ = false; }
 
-    // Fence and quiet of a stream cover only its calls. nullptr is the default stream.
+    // fence() and quiet() of a stream cover only calls with this stream. nullptr: default stream.
     [[nodiscard]] Stream* open_stream() {
         return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
     }
@@ -172,7 +172,7 @@ class OneSided {
         return send_after_writes(used, rank, request, false) != 0;
     }
 
-    /// Changes a word and sets `old` to its former value.
+    /// Changes a word, and waits for its former value in `old`.
     bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
             old = onesided::change(near, atomic);
@@ -233,7 +233,7 @@ class OneSided {
             return ended() ? Waited::done : Waited::late;
         };
         Waited waited = by(kNoPeer, [&] { return used.outstanding == 0; });
-        // Only peers that are dirty now: other threads may put and call quiet() meanwhile.
+        // Flushes only peers that are dirty now: other threads may put during the waits below.
         std::vector<Stream::Flush> flushes = std::exchange(used.spare, {});
         flushes.clear();
         for (const Rank rank : used.dirty) flushes.push_back({.rank = rank});
@@ -241,9 +241,9 @@ class OneSided {
             const Rank rank = flushes[i].rank;
             waited = by(rank, [&] { return is_flushable(rank); });
             if (waited != Waited::done) break;
-            const auto asked = start_flush(used, rank);
-            if (!asked) waited = Waited::failed;
-            if (asked) flushes[i] = *asked;
+            const auto started = start_flush(used, rank);
+            if (!started) waited = Waited::failed;
+            if (started) flushes[i] = *started;
         }
         for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
             const Stream::Flush& flush = flushes[i];
@@ -268,15 +268,15 @@ class OneSided {
 
   private:
     static constexpr Rank kNoPeer = -1;
-    /// If a put takes longer, the peer may sleep, and not drive its network. A request wakes it.
+    /// If a put takes longer, the peer may be asleep and not drive its network; a request wakes it.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     struct PeerWrites {
-        std::uint64_t delivered = 0;   ///< transfers known to be delivered
-        std::uint64_t requested = 0;   ///< transfers before the last request
+        std::uint64_t delivered = 0;   ///< number of transfers known to be delivered
+        std::uint64_t requested = 0;   ///< number of transfers before the last request
         std::uint32_t delivering = 0;  ///< writes in flight, if completion implies delivery
         std::uint64_t signals = 0;     ///< signals in immediates; only a flush ensures their order
-        std::uint64_t signals_done = 0;  ///< signals before a completed flush
+        std::uint64_t signals_done = 0;  ///< value of `signals` at the last completed flush
     };
 
     [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[rank]; }
@@ -423,9 +423,9 @@ class OneSided {
     }
 
     bool flush(Stream& used, Rank rank) {
-        const auto asked = start_flush(used, rank);
-        if (!asked || !until([&] { return is_flushed(*asked); }, rank, "flush")) return false;
-        settle(used, *asked);
+        const auto started = start_flush(used, rank);
+        if (!started || !until([&] { return is_flushed(*started); }, rank, "flush")) return false;
+        settle(used, *started);
         return true;
     }
 
@@ -441,7 +441,8 @@ class OneSided {
                             .posted = used.at(rank).posted,
                             .writes = wire_.counts().written_to(rank),
                             .signals = at.signals};
-        const bool settled = delivers() || at.delivered == flush.writes;  // is_flushed() waits
+        // If completion implies delivery, is_flushed() waits for the writes.
+        const bool settled = delivers() || at.delivered == flush.writes;
         if (settled && !requests_.outstanding(rank)) return flush;
         flush.number = send_after_writes(used, rank, {.kind = RequestKind::flush}, true);
         if (flush.number == 0) return std::nullopt;
@@ -489,8 +490,8 @@ class OneSided {
     /// By rank of the job. Never resized: the wire has pointers to counters.
     std::vector<PeerWrites> peers_;
     Stream default_;
-    std::vector<std::unique_ptr<Stream>> streams_;  ///< of open_stream()
-    std::uint32_t blocking_ = 0;                    ///< transfers of blocking calls
+    std::vector<std::unique_ptr<Stream>> streams_;  ///< made by open_stream()
+    std::uint32_t blocking_ = 0;                    ///< number of transfers of blocking calls
     bool buffer_taken_ = false;                     ///< a get or put uses OneSidedArea::buffer()
     bool wakes_ = true;                             ///< await_none() wakes peers that may be asleep
 };

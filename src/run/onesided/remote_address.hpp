@@ -3,7 +3,7 @@
 // memory.
 //
 // Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory
-//          has a number at its owner. Requests have number and offset in a word.
+//          has a number at its owner; a request contains number and offset in one word.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ struct PeerMemory {
     std::uint64_t bytes = 0;      ///< size
     std::uint64_t address = 0;    ///< address at the owner
     std::byte* mapped = nullptr;  ///< address in this process, or nullptr
-    bool copied = false;          ///< the kernel may copy from and to it
+    bool copied = false;          ///< true: the kernel may copy from and to this memory
     base::RemoteRegion region;    ///< registration with the network; 0 bytes: none
 };
 
 /// Offset in a peer's segment or in registered memory of the peer.
 struct RemoteAddress {
     static constexpr unsigned kOffsetBits = 48;
-    static constexpr std::uint64_t kNumberMax = 0xffff;  ///< numbers have the other bits of a word
+    static constexpr std::uint64_t kNumberMax = 0xffff;  ///< 16 bits: the rest of a packed word
 
     std::uint64_t offset = 0;
     const PeerMemory* memory = nullptr;  ///< nullptr: the segment
@@ -84,7 +84,7 @@ class RegisteredRanges {
     }
 
   private:
-    std::vector<std::span<std::byte>> ranges_;  ///< by number - 1; null data: the number is free
+    std::vector<std::span<std::byte>> ranges_;  ///< index: number - 1; null data: number is free
 };
 
 }  // namespace weft::run

@@ -21,7 +21,7 @@
 
 namespace weft::run {
 
-/// When a put or get returns: when the caller's memory may be reused, or immediately.
+/// Return of a put or get: when the caller's memory may be reused, or immediately.
 enum class Return : std::uint8_t { reusable, at_once };
 
 /// Blocks of equal size at constant strides. Strides may be negative.
@@ -71,8 +71,8 @@ struct RemoteRequest {
     std::uint8_t width = 8;         ///< size of the word in bytes
     std::uint8_t inline_bytes = 0;  ///< size of `data`, which is first copied to `other`
     std::uint8_t asks = 0;          ///< 1: the target must reply
-    std::uint32_t after = 0;   ///< batch of the origin's transfers that must be delivered before
-    std::uint64_t offset = 0;  ///< target; see RemoteAddress::packed()
+    std::uint32_t after = 0;   ///< transfers of the origin's oldest batch, to be delivered before
+    std::uint64_t offset = 0;  ///< address of the operation; see RemoteAddress::packed()
     std::uint64_t operand = 0;
     std::uint64_t other = 0;  ///< value to compare with, or an offset
     std::byte data[kInlineMax] = {};
@@ -188,7 +188,7 @@ void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
 
 /// Copies between memory of this rank and mapped memory of a peer: `storing` is true for a put. An
 /// aligned word is copied by one load or store. A get must have read its data before later stores
-/// of this rank take effect: such a store may tell the peer to overwrite the data.
+/// of this rank take effect: such a store may be a signal to the peer to overwrite the data.
 inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
                       bool storing) noexcept {
     const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
@@ -212,10 +212,12 @@ inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
 // An immediate has 43 bits of payload beside its seal (link/fabric/keys.hpp), enough for most
 // signals. Such a signal is sent with its data in one transfer, without a cell or a reply.
 
-/// Largest put whose signal is in an immediate. For larger puts, a second transfer is cheap.
+/// Largest put, in bytes, whose signal is in an immediate. For larger puts, the time of a second
+/// transfer is small.
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-/// Formats of a payload: bits for the word's number. The value has the remaining shared bits.
+/// Formats of a payload: number of bits for the word's number. The value has the other bits of
+/// kPayloadSharedBits.
 constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
 constexpr unsigned kPayloadSharedBits = 40;  ///< bits of word and value together
 constexpr unsigned kPayloadFormatBits = 2;

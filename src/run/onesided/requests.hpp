@@ -3,7 +3,7 @@
 // streams.
 //
 // Idea     A reply to a request implies that all earlier requests are done. Only requests with a
-//          result, flushes, and two in each round of the ring ask for one.
+//          result, flushes, and two requests in each round of the ring request a reply.
 // Holds    Only the first request to a peer allocates memory. During a wait, other threads may have
 //          the turn and send requests, so a request gets its number after the wait for a slot.
 #pragma once
@@ -52,7 +52,7 @@ struct Stream {
     }
 
     std::vector<Peer> peers;        ///< by rank of the job
-    std::vector<Rank> dirty;        ///< peers with posted calls since the last quiet()
+    std::vector<Rank> dirty;        ///< peers to which calls were posted since the last quiet()
     std::vector<Flush> spare;       ///< unused memory for the next quiet()
     std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
 };
@@ -96,7 +96,7 @@ class Requests {
                             .pending = &slot.pending};
         std::uint64_t resume = 0;
         if (!driver_.await([&] { return wire_.try_put(put, resume) == base::Post::posted; },
-                           [&] { return waits(rank, peer, "the network to take a request"); }))
+                           [&] { return waits(rank, peer, "the network to accept a request"); }))
             return 0;
         return number;
     }
@@ -110,7 +110,7 @@ class Requests {
         return number - peer.done <= area_.slots() &&
                peer.slots[number % area_.slots()].pending == 0;
     }
-    /// Returns true if a request that asked for a reply, and all earlier requests, are done.
+    /// Returns true if a request that requested a reply, and all earlier requests, are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
         return read_replies(rank, ring(rank)) >= number;
     }
@@ -136,7 +136,7 @@ class Requests {
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
-        /// Entry of a separate ring: numbers of requests that asked for a reply.
+        /// Entry of a separate ring: number of a request that requested a reply.
         std::uint64_t asked_number = 0;
         void* into = nullptr;       ///< memory for the result, or nullptr
         std::uint32_t pending = 0;  ///< transfers that still read `request`
@@ -145,7 +145,7 @@ class Requests {
         std::unique_ptr<Slot[]> slots;  ///< nullptr before the first request
         std::uint64_t sent = 0;         ///< number of the last request
         std::uint64_t done = 0;         ///< number of the last request known to be done
-        std::uint64_t asked = 0;        ///< number of requests that asked for a reply
+        std::uint64_t asked = 0;        ///< number of requests that requested a reply
         std::uint64_t answered = 0;     ///< number of replies read
     };
 
@@ -172,8 +172,8 @@ class Requests {
     [[nodiscard]] static std::string waits(Rank rank, const RequestRing& peer,
                                            std::string_view what) {
         return fmt::format(
-            "one-sided call: waiting for {} from rank {} (sent {} requests, {} are done)", what,
-            rank, peer.sent, peer.done);
+            "one-sided call to rank {}: waiting for {} (sent {} requests, {} are done)", rank, what,
+            peer.sent, peer.done);
     }
 
     Wire& wire_;

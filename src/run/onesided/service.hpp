@@ -71,13 +71,13 @@ class Service {
     /// Returns the error of an invalid request, or nullptr. The origin may be malicious.
     [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
         const bool moves = request.kind == RequestKind::get || request.kind == RequestKind::pull;
-        if (request.kind > kLastRequestKind) return "a request of no known kind";
+        if (request.kind > kLastRequestKind) return "a request of an unknown kind";
         if (request.inline_bytes > RemoteRequest::kInlineMax)
             return "a request with too many bytes";
         if (request.after != 0 && wire_.remote().completion != base::RemoteCompletion::counted)
-            return "a request after counted writes, which are not counted here";
+            return "a request that must follow counted writes, on a network without counts";
         if (request.inline_bytes != 0 && find(request.other, request.inline_bytes) == nullptr)
-            return "bytes for a place outside the segment and registered memory";
+            return "bytes for memory outside the segment and registered memory";
         if (moves && find(request.offset, request.operand) == nullptr)
             return "a request for memory outside the segment and registered memory";
         if (moves && !in_segment(request.other, request.operand))
@@ -99,7 +99,7 @@ class Service {
         Rank rank = 0;
         std::uint64_t next = 0;  ///< number of the next request
     };
-    /// Reply, kept until the wire does not read it any more.
+    /// Reply; kept until the wire has read it.
     struct Reply {
         std::uint64_t value = 0;  ///< former value of the word
         base::Put put;
@@ -195,8 +195,8 @@ class Service {
     RegisteredRanges registered_;
     std::vector<Origin> origins_;  ///< remote ranks, and local ranks of serve_near()
     std::size_t last_ = 0;         ///< index of the origin that was tested last
-    std::list<Reply> free_;
-    std::list<Reply> open_;  ///< replies that are not posted or that the wire still reads
+    std::list<Reply> free_;        ///< unused replies
+    std::list<Reply> open_;        ///< replies that are not posted or that the wire still reads
 };
 
 }  // namespace weft::run
