@@ -37,19 +37,19 @@ class Bootstrap {
     /// the process.
     virtual void give_up(std::string_view why) { (void)why; }
     /// Ends start-up. In a job that the caller has connected, returns when all ranks have called
-    /// it, and fails if a rank has given up.
+    /// agree(), and fails if a rank has called give_up().
     virtual base::Result<void> agree() { return {}; }
 
     /// Starts a non-blocking fence over all ranks. fence_ended() then returns true when the fence
     /// has ended or failed. After a failure, the next start_fence() or finalize() returns the
-    /// reason. One fence at a time.
+    /// reason. At most one fence is in flight.
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
     /// Ends the whole job with this exit status. The launcher or the caller's function receives the
     /// text.
     [[noreturn]] virtual void abort(int status, std::string_view text) = 0;
-    /// Leaves the job. The last call.
+    /// Leaves the job. No other function may be called afterwards.
     virtual base::Result<void> finalize() = 0;
 };
 

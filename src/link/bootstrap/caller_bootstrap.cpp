@@ -2,9 +2,9 @@
 // caller_bootstrap.cpp - a job whose ranks the caller has already connected, for example by MPI.
 //
 // Idea     The caller provides a function that gathers bytes of all ranks on all ranks, and a fence
-//          that can be polled. A first exchange has the lengths of the cards, a second the cards.
-// Why      Inside another library, such as an MPI, weft must not need its own launcher. If weft
-//          cannot start, the other library continues without it.
+//          that can be polled. A first exchange sends the lengths of the cards, a second the cards.
+// Why      Inside another library, such as an MPI library, weft must not need its own launcher. If
+//          weft cannot start, the other library continues without weft.
 // Holds    A rank that cannot start gives up: it takes part in one more exchange, in which all
 //          other ranks receive the reason and stop. So no rank waits for a missing rank. If a rank
 //          leaves before agree(), the destructor gives up.

@@ -60,11 +60,12 @@ base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
                       lost ? " (another rank, or the launcher, has gone)" : "");
 }
 
-/// Delay of a failure after a fence that another rank's end has ended. During the delay, the
-/// launcher detects that rank's end, so that it does not report this rank as the first to fail.
+/// Delay of this rank's failure after a fence has failed because another rank ended. During the
+/// delay, the launcher detects the end of that rank, and so does not report this rank as the first
+/// to fail.
 constexpr auto kLossDelay = std::chrono::seconds(1);
 
-/// Time for a rank to end after SIGTERM, when its launcher has ended.
+/// Time from SIGTERM to SIGKILL for a rank whose launcher has ended.
 constexpr auto kTermDelay = std::chrono::seconds(2);
 
 /// Ends this process, because its launcher has ended. Without a launcher, ranks may wait for each
@@ -372,8 +373,8 @@ std::unique_ptr<Bootstrap> join_job_of_one_rank() {
          .abort = [](void*, int, const char* text) { fmt::print(stderr, "weft: {}\n", text); }});
 }
 
-/// Fails under a launcher of several ranks that offers only an older protocol. Its N processes must
-/// not become N jobs of one rank: their results would seem valid, but be those of smaller jobs.
+/// Fails under a launcher that has started several ranks without PMIx. Its N processes must not
+/// become N jobs of one rank: the results would seem valid, but be results of smaller jobs.
 base::Result<std::unique_ptr<Bootstrap>> join_job_without_pmix() {
     for (const char* const name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const char* const value = std::getenv(name);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kRankEntry = "PMIX_RANK=";
 constexpr std::size_t kNamedMax = 8;  ///< largest number of ranks that a text names
 
-/// Returns the number that the whole text is, or nullopt.
+/// Converts a text to a number. Returns nullopt if the text is not a number.
 std::optional<Rank> parse_number(std::string_view text) {
     Rank number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -6,9 +6,9 @@
 //          ended or never started, even before the peer has run any code of this library.
 // Why      Before cards are exchanged, a rank has no connection to other ranks. A launcher may end
 //          the job without naming the rank that caused it.
-// Holds    Only reads /proc. Reports no rank if this process does not find itself there. Reports
-//          ranks that it has never seen only if another rank or the launcher is visible in /proc.
-//          Otherwise each rank may have its own container with separate process ids.
+// Holds    Only reads /proc. Reports no rank if this process does not find itself in /proc. Reports
+//          ranks that it has never seen only if another rank or the launcher is visible in /proc:
+//          otherwise each rank may have its own container with separate process ids.
 #pragma once
 
 #include <sys/types.h>
@@ -39,7 +39,7 @@ class RankProcesses {
     void add(Rank rank, std::string process);
     [[nodiscard]] bool sees_launcher() const;
 
-    const std::string job_;  ///< the entry of an environment: "PMIX_NAMESPACE=..."
+    const std::string job_;  ///< entry in the environment of the job: "PMIX_NAMESPACE=..."
     const bool ranks_known_;
     std::vector<Rank> ranks_;  ///< ascending
     const Rank me_;

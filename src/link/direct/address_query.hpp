@@ -88,7 +88,7 @@ class AddressQuery {
     /// Returns false if no such mapping exists, or if the query failed (see unanswered()).
     [[nodiscard]] bool find(std::uint64_t address, Mapping& mapping,
                             Names names = Names::no) noexcept;
-    /// Returns true if the last find() failed for another reason than the lack of such a mapping.
+    /// Returns true if the last find() failed for another reason than that no mapping exists.
     [[nodiscard]] bool unanswered() const noexcept { return unanswered_; }
 
   private:

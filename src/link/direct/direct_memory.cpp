@@ -14,8 +14,8 @@
 namespace weft::link {
 namespace {
 
-/// Copies all bytes; one system call may copy only a part of them. Returns false at a page that the
-/// kernel cannot access.
+/// Copies all bytes, by several system calls if necessary. Returns false at a page that the kernel
+/// cannot access.
 bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, std::uint64_t there,
               std::uint64_t bytes) {
     while (bytes > 0) {
@@ -55,7 +55,7 @@ DirectMemory::DirectMemory(DirectOptions options)
       windows_(options_.limits.prices) {}
 
 void DirectMemory::allow_copying() noexcept {
-    // Fails without Yama, which then restricts nothing.
+    // Without Yama the call fails, and copies are not restricted.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
@@ -77,7 +77,8 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     const AdoptionPrices& prices = options_.limits.prices;
     const std::uint64_t copies_ns = prices.of_copies(copies);
     const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
-    // Several peers copy at the same time; only its owner copies a bounced buffer.
+    // Peers copy at the same time, so their copies take less time than the sum. A bounced buffer is
+    // copied by its owner alone.
     const std::uint64_t elapsed_ns = copies_ns / std::min(copies.at_once, options_.processors);
     const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < elapsed_ns;
     if (adopted_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
@@ -111,7 +112,7 @@ void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
 }
 
 void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
-    // A bounced piece is not given back: peers may still write to it.
+    // The piece of a bounced buffer is not freed: peers may still write to it.
     if (exposure.reach.way == base::AccessMethod::adopted) adopted_.withdraw(exposure);
 }
 

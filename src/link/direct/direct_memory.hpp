@@ -9,7 +9,7 @@
 //          - copied: the kernel copies between the two processes.
 // Holds    Every buffer can be exposed. expose() and conceal() of a buffer in the segment or in
 //          adopted memory allocate nothing and make at most one system call. map() of a block whose
-//          pages it has mapped before makes none.
+//          pages are already mapped makes no system call.
 #pragma once
 
 #include <sys/types.h>
@@ -33,10 +33,10 @@
 namespace weft::link {
 
 /// Part of the calling rank's segment, for copies of buffers that local peers cannot map. The owner
-/// copies a buffer to a piece of this area before a call, and back after it if peers may have
-/// written to the piece. No function allocates. New pieces are at the lowest free address, so that
-/// few pages are touched. The piece of a failed call is never given back, because peers may still
-/// write to it.
+/// copies a buffer to a piece of this area before a call. After the call, it copies the piece back
+/// if peers may have written to it. No function allocates. New pieces are at the lowest free
+/// address, so that few pages are touched. The piece of a failed call is never freed, because peers
+/// may still write to it.
 class BounceArea {
   public:
     static constexpr std::size_t kPieces = 8;  ///< largest number of pieces in use at a time
@@ -50,19 +50,19 @@ class BounceArea {
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
         const auto [begin, at] = find(bytes);
         if (begin == kNowhere) return nullptr;
-        const auto lent = pieces_.begin() + count_++;
-        std::copy_backward(pieces_.begin() + at, lent, lent + 1);
+        const auto used_end = pieces_.begin() + count_++;
+        std::copy_backward(pieces_.begin() + at, used_end, used_end + 1);
         pieces_[at] = {begin, begin + base::round_up(bytes, kPageBytes)};
         return memory_.data() + begin;
     }
     /// Frees a piece. Ignores an address that is not the start of a piece in use.
     void give_back(const std::byte* piece) noexcept {
         const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
-        const auto lent = pieces_.begin() + count_;
-        const auto found = std::find_if(pieces_.begin(), lent,
+        const auto used_end = pieces_.begin() + count_;
+        const auto found = std::find_if(pieces_.begin(), used_end,
                                         [&](const Piece& one) { return one.begin == begin; });
-        if (found == lent) return;
-        std::copy(found + 1, lent, found);
+        if (found == used_end) return;
+        std::copy(found + 1, used_end, found);
         --count_;
     }
     [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
@@ -83,20 +83,20 @@ class BounceArea {
 
     [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept {
         if (bytes > bytes_max() || count_ == kPieces) return {};
-        const std::uint64_t wanted = base::round_up(bytes, kPageBytes);
+        const std::uint64_t needed = base::round_up(bytes, kPageBytes);
         std::uint64_t begin = 0;
         std::size_t at = 0;
-        while (at < count_ && pieces_[at].begin - begin < wanted) begin = pieces_[at++].end;
-        if (memory_.size() - begin < wanted) return {};
+        while (at < count_ && pieces_[at].begin - begin < needed) begin = pieces_[at++].end;
+        if (memory_.size() - begin < needed) return {};
         return {begin, at};
     }
 
     std::span<std::byte> memory_;
-    std::array<Piece, kPieces> pieces_{};  ///< the first count_ are in use, by ascending offset
+    std::array<Piece, kPieces> pieces_{};  ///< the first count_ pieces are in use, by offset
     std::size_t count_ = 0;
 };
 
-/// A rank of the job, as the calling rank sees it.
+/// Process and segment of a rank of the job, in the calling rank.
 struct DirectPeer {
     pid_t pid = 0;                 ///< 0: not on this node
     std::byte* segment = nullptr;  ///< the peer's segment in this process; nullptr: not mapped
@@ -108,7 +108,7 @@ struct DirectOptions {
     std::vector<DirectPeer> peers;  ///< all ranks of the job, by rank
     std::uint32_t processors = 1;   ///< processors that the host's ranks may use; at least 1
     DirectMode mode = DirectMode::automatic;
-    /// `bytes_max` 0: this rank's share of a quarter of the machine's memory.
+    /// bytes_max 0 means this rank's share of a quarter of the machine's memory.
     AdoptionLimits limits = {.bytes_max = 0};
 };
 
@@ -125,7 +125,7 @@ class DirectMemory {
     /// kernel has to make if peers cannot map the buffer. expose() compares their cost.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
-    /// Exposes a buffer that one peer needs as a whole.
+    /// Exposes a buffer of which one peer needs all bytes.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
                                         base::Access access) noexcept {
         return expose(data, bytes, access, {1, bytes});
@@ -143,8 +143,8 @@ class DirectMemory {
     [[nodiscard]] std::byte* map(Rank peer, const base::Reach& reach,
                                  std::uint64_t bytes = 0) noexcept;
 
-    /// Have the kernel copy between `address` in a local peer and the calling rank's memory. Return
-    /// false if the kernel refuses; it may have copied some of the bytes.
+    /// Copy by the kernel between `address` in a local peer and the calling rank's memory. Return
+    /// false if the kernel refuses; some bytes may have been copied.
     [[nodiscard]] bool read(Rank peer, std::uint64_t address, std::byte* to,
                             std::uint64_t bytes) noexcept {
         return copy(&::process_vm_readv, peer, address, to, bytes);
@@ -163,11 +163,11 @@ class DirectMemory {
         return windows_.counters();
     }
 
-    /// Permits other processes of the user to copy this process's memory, which the security module
-    /// Yama may restrict to its parents. Must precede the first copy.
+    /// Permits all processes of the user to copy this process's memory. By default the security
+    /// module Yama may permit only parent processes. Must precede the first copy.
     static void allow_copying() noexcept;
-    /// Returns true if the kernel copies from process `pid`: reads a word at `address` there and
-    /// compares it with `expected`.
+    /// Returns true if the kernel copies from process `pid`: reads the word at `address` in that
+    /// process and compares it with `expected`.
     [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
                                        std::uint64_t expected) noexcept;
 

@@ -2,14 +2,15 @@
 // interposers.cpp - replaces madvise() and mremap(), so that they work on remapped memory.
 //
 // Why      Remapped memory is shared memory: the kernel's MADV_DONTNEED would not clear it. Also,
-//          one mapping of the program may have become several, which the kernel's mremap() refuses.
+//          remapping divides a mapping of the program into several, and the kernel's mremap()
+//          refuses ranges of several mappings.
 // Idea     The dynamic linker binds a program's calls to the first definition that it finds, and
 //          this library precedes the C library. A preloaded library that links to this one has to
 //          define both functions and forward the calls (weft/preload.h).
-// Holds    Without remapped memory, a call costs one more load. The C library's functions are
-//          looked up when this library is loaded: dlsym() may allocate memory, and an allocator may
-//          make the first call. Earlier calls are made as system calls. A program's direct system
-//          calls are not intercepted.
+// Holds    Without remapped memory, a call costs one additional load. The C library's functions are
+//          looked up when this library is loaded, not at the first call: dlsym() may allocate
+//          memory, and the first call may come from an allocator. Calls before the look-up are made
+//          as system calls. A program's direct system calls are not intercepted.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -58,7 +59,7 @@ class RemappedCalls {
             errno = EINVAL;  // as the kernel does for private memory
             return -1;
         }
-        // Before Linux 6.13 the kernel refuses guards. A call for 0 bytes detects that.
+        // The kernel refuses guards before Linux 6.13. A call for 0 bytes detects such a kernel.
         if (advice == kGuardInstall && next(start, 0, advice) != 0) return -1;
         int error = 0;
         Mapping mapping;
@@ -144,8 +145,9 @@ class RemappedCalls {
         auto* const at = reinterpret_cast<void*>(part.begin);
         if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
         if (mapping.shared && advice != kGuardInstall) {
-            // This call checks the pages: the kernel refuses locked ones. It refuses MADV_FREE of
-            // shared memory; MADV_DONTNEED, which frees without delay, satisfies MADV_FREE, too.
+            // This call checks the pages: the kernel refuses locked pages. It also refuses
+            // MADV_FREE of shared memory; MADV_DONTNEED frees without delay, which MADV_FREE
+            // permits.
             if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0)
                 return -1;
             const RemappedRanges::Change change(ranges_);
@@ -155,8 +157,8 @@ class RemappedCalls {
                 range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes()))
                 return 0;
         }
-        // In memory that a fork made private, the advice would show the object's old pages again.
-        // Guards need private memory, so that a child inherits them.
+        // In memory that a fork made private, MADV_DONTNEED would show the object's old pages
+        // again. Guards need private memory, so that a child inherits them.
         void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (zeros == MAP_FAILED) return next(at, part.bytes(), MADV_DONTNEED);

@@ -17,7 +17,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns true if the open file is the described object: accesses below its size cannot fault.
+/// Returns true if the open file is the object of `reach`, so accesses below its size cannot fault.
 bool is_object(int file, const base::Reach& reach) noexcept {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -53,7 +53,7 @@ void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end
 }  // namespace
 
 /// Adds the cost of a copy by the kernel to the debt. Returns true if the debt has reached the cost
-/// of mapping a block of this size, and later the evicted one again.
+/// of two mappings: of the new object now, and of the evicted object later.
 bool PeerWindows::is_eviction_due(std::uint64_t bytes) noexcept {
     debt_ns_ += prices_.of_copies({1, bytes});
     if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {

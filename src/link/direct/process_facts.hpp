@@ -10,8 +10,8 @@
 
 namespace weft::link {
 
-/// Returns true if malloc and mmap are the C library's. Other allocators may rely on madvise() to
-/// clear memory, which it does not do for remapped memory.
+/// Returns true if malloc and mmap are the C library's. Other allocators may clear memory by the
+/// system call madvise, which does not clear remapped memory.
 [[nodiscard]] bool has_library_allocator() noexcept;
 
 /// Returns the bytes that are pinned for devices and io_uring, or nullopt if unknown.

@@ -36,7 +36,7 @@ std::string_view reason_against(DirectMode mode, const AddressQuery& query) noex
     return {};
 }
 
-/// Limits ranges to a quarter of the descriptors that the process may open: a range keeps one open.
+/// Limits ranges to a quarter of the descriptors that the process may open: each range keeps one.
 std::size_t ranges_allowed(std::size_t wanted) noexcept {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;

@@ -33,7 +33,8 @@ enum class DirectMode : std::uint8_t {
 };
 
 struct AdoptionLimits {
-    /// Ranges of the process. RemappedMemory lowers it to a quarter of the descriptors allowed.
+    /// Number of ranges of the process. RemappedMemory also limits it to a quarter of the file
+    /// descriptors that the process may open.
     std::size_t ranges_max = RemappedRanges::kRangesMax;
     std::uint64_t bytes_max = ~std::uint64_t{0};  ///< bytes in all ranges of the process
     std::uint32_t peers = 1;                      ///< number of local peers that may map a range
@@ -47,12 +48,12 @@ struct AdoptionLimits {
 class RemappedMemory {
   public:
     struct Counters {
-        std::uint64_t adoptions = 0;      ///< buffers that were remapped
+        std::uint64_t adoptions = 0;      ///< number of buffers that were remapped
         std::uint64_t adopted_bytes = 0;  ///< bytes in ranges of the process now
         std::uint64_t given_back = 0;     ///< ranges that became private memory at forks
         std::uint64_t questions = 0;      ///< queries whether a range of a buffer is still mapped
         std::uint64_t lost = 0;           ///< ranges that the program had unmapped or changed
-        std::array<std::uint64_t, kRefusals> refusals{};  ///< by Refusal
+        std::array<std::uint64_t, kRefusals> refusals{};  ///< number for each Refusal
     };
 
     RemappedMemory(DirectMode mode, AdoptionLimits limits);
@@ -63,7 +64,7 @@ class RemappedMemory {
     /// Returns the reason why no buffer can be remapped; empty if buffers can.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
     /// Fills in the exposure if its buffer is remapped, by this call or an earlier one. Returns
-    /// false if the caller has to use its other method, which costs `use_ns`.
+    /// false if the caller must use its other method, whose time is `use_ns`.
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
     /// Ends an exposure that expose() filled in and that no peer uses any more.

@@ -201,7 +201,7 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
         if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1)
             return;
     }
-    // Without memory for a copy, the child loses the pages: it must not share its parent's.
+    // Without memory for a copy, the child loses the pages: it must not share pages of its parent.
     ::munmap(at, bytes);
 }
 

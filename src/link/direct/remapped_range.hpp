@@ -48,14 +48,14 @@ struct ObjectName {
     char text[32];
 };
 
-/// Returns true if `mapping`, a name in /proc/self/maps, is that of an object. The object may have
-/// any generation and be another process's.
+/// Returns true if `mapping`, a name in /proc/self/maps, is the name of an object, of any
+/// generation and of any process.
 [[nodiscard]] inline bool names_object(const char* mapping) noexcept {
     constexpr char kStart[] = "/memfd:weft-adopted-";
     return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
 }
 
-/// Returns true if `link`, a descriptor in /proc, refers to an object of that generation.
+/// Returns true if `link`, a descriptor in /proc, refers to an object of this generation.
 [[nodiscard]] inline bool links_to_object(const char* link, std::uint32_t generation) noexcept {
     char expected[64];
     char found[64];
@@ -93,7 +93,7 @@ struct ObjectName {
 /// thread may call these functions.
 class RangeUses {
   public:
-    /// Begins a use if the range has that generation and is not retired. Returns false otherwise.
+    /// Begins a use if the range has this generation and is not retired. Returns false otherwise.
     [[nodiscard]] bool try_begin(std::uint32_t generation) noexcept {
         uses_.fetch_add(1);
         if (usable_.load() == generation) return true;
@@ -123,12 +123,12 @@ class RangeUses {
     std::atomic<std::int32_t> uses_{0};
 };
 
-/// Decides whether to request large pages for an object. A page of 2 MiB takes less than half the
-/// time of 512 small ones to make, fill and map. But it takes several times as long if the kernel
-/// or the hypervisor has to free or move memory for it first. So each attempt is timed. After a
-/// failed or slow attempt, the next kPauseMin large pages are not tried; the number doubles with
-/// each further failure, up to kPauseMax. A fast success resets it. So slow attempts cost a small
-/// part of the time of remapping. No attempt is made if the system has large pages disabled.
+/// Decides whether to request large pages for an object. To make, fill and map a page of 2 MiB
+/// takes less than half the time of 512 small pages. But it takes several times their time if the
+/// kernel or the hypervisor has to free or move memory for it first. So each attempt is timed.
+/// After a failed or slow attempt, the next kPauseMin large pages are not tried; the number doubles
+/// with each further failure, up to kPauseMax. A fast success resets it. So slow attempts cost a
+/// small part of the time of remapping. No attempt is made if the system has large pages disabled.
 class LargePages {
   public:
     LargePages() : allowed_(enabled_in_system()) {}
@@ -225,8 +225,8 @@ class RemappedRange {
     /// or addresses for them.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
     /// Copies a piece of at most kLargePageBytes to the object, and maps the object's pages at the
-    /// piece's addresses. The old memory may be private or another range's; no thread may write to
-    /// it meanwhile. Returns false if the system refuses; the contents are unchanged then.
+    /// piece's addresses. The old memory may be private or of another range; no thread may write to
+    /// it during the call. Returns false if the system refuses; the contents are then unchanged.
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
@@ -244,8 +244,8 @@ class RemappedRange {
     [[nodiscard]] bool owns(const Mapping& mapping) const noexcept;
     /// Returns true if the program has not closed the object's descriptor.
     [[nodiscard]] bool has_file() const noexcept { return object_.intact(); }
-    /// Maps part of a mapping of the object privately. Other threads may write to it meanwhile; no
-    /// write is lost. Returns false if the system has no room; the part stays shared then.
+    /// Maps part of a mapping of the object privately. Other threads may write to the part at the
+    /// same time; no write is lost. Returns false if the system has no room; it then stays shared.
     [[nodiscard]] bool make_private(const Mapping& mapping, Pages part) noexcept;
     /// Copies pages that make_private() has mapped, so that they are independent of the object. If
     /// `free` is true, frees the copied pages of the object.

@@ -21,8 +21,8 @@ constinit std::atomic<RemappedRanges*> table{nullptr};
 /// pages before the pages are copied.
 constexpr useconds_t kLastWritesUs = 1'000;
 
-/// Longest wait for a child over the reserve sockets. They stay open if the child dies, so the
-/// parent would not notice its death.
+/// Longest wait for a child over the reserve sockets. The parent keeps them open, so it would not
+/// notice the child's death.
 constexpr timeval kReserveWait{10, 0};
 
 }  // namespace
@@ -229,7 +229,7 @@ void RemappedRanges::enter_runtime() noexcept {
 void RemappedRanges::leave_runtime() noexcept {
     const Change change(*this);
     if (--runtimes_ > 0) return;
-    // The program's mappings alone keep the memory, so that munmap() frees it.
+    // After this only the program's mappings keep the memory, so that munmap() frees it.
     for (RemappedRange& range : ranges_)
         if (range.is_open()) range.release();
 }
@@ -327,7 +327,7 @@ void RemappedRanges::await_child() noexcept {
         if (!fork->uses_reserve) ::close(std::exchange(fork->ends[1], -1));
     }
     // recv() returns when the child has copied its ranges, runs another program, or has ended. On a
-    // reserve socket it ends after kReserveWait: the parent keeps the child's end open, too.
+    // reserve socket, of which the parent keeps both ends open, it returns after kReserveWait.
     char done = 0;
     while (::recv(fork->ends[0], &done, 1, 0) < 0 && errno == EINTR) {
     }
@@ -343,7 +343,7 @@ void RemappedRanges::enter_child() noexcept {
     forks_ = 0;
     runtimes_ = 0;
     ++forked_;
-    // If the child can open no file, it queries the parent's, which has nearly the same mappings.
+    // If the child can open no file, it queries the mappings of its parent, which are nearly equal.
     if (AddressQuery own; own.available()) query_ = std::move(own);
     for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) range.copy_in_child(mapping);

@@ -51,8 +51,8 @@ class RemappedRanges {
     /// Returns the table if the process has ever remapped memory, else nullptr.
     [[nodiscard]] static RemappedRanges* of_process_if_used() noexcept;
 
-    /// Returns the number of forks between the process that made the table and this one. A runtime
-    /// uses it to detect that it is in a child of its process.
+    /// Returns the number of forks between the process that made the table and this process. A
+    /// runtime compares it to detect that it is in a child of its process.
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
     /// Count the runtimes that use ranges. When the last runtime leaves, the table closes windows
@@ -128,21 +128,21 @@ class RemappedRanges {
     void close(RemappedRange& range) noexcept;
 
     std::atomic<int> lock_{0};
-    std::atomic<bool> any_{false};  ///< a range was made at some time
+    std::atomic<bool> any_{false};  ///< a range was made in this process, now or earlier
     std::atomic<std::uint64_t> bytes_{0};
     std::atomic<std::uint64_t> made_private_{0};
     int runtimes_ = 0;
     int forks_ = 0;                      ///< forks in progress; while positive, no range changes
     int forked_ = 0;                     ///< see forked()
-    std::uint32_t last_generation_ = 0;  ///< without the index in the table
+    std::uint32_t last_generation_ = 0;  ///< upper 24 bits of the last generation
     AddressQuery query_;
     std::array<RemappedRange, kRangesMax> ranges_;
-    std::array<bool, kRangesMax> idle_{};  ///< scratch of prepare_fork()
+    std::array<bool, kRangesMax> idle_{};  ///< ranges that prepare_fork() makes private
     std::array<Fork, 64> pending_{};
-    std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open any
+    std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open sockets
 };
 
-/// Holds the lock. Blocks all signals, because a signal handler may fork, which takes the lock too.
+/// Holds the lock. Blocks all signals, because a signal handler may fork, which needs the lock.
 class RemappedRanges::Change {
   public:
     explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {

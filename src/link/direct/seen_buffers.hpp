@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seen_buffers.hpp - remembers recently used buffers, to decide when remapping ("adopting") pays.
+// seen_buffers.hpp - table of recently used buffers, to decide when to remap ("adopt") a buffer.
 //
 // Idea     The ski rental problem: it is unknown whether a buffer will be used again. Each use
 //          without remapping adds the cost of its copies, beyond direct access, to the buffer's
 //          debt. A buffer is remapped when its debt has reached the price of remapping, including
 //          the time that peers take to map the pages.
-// Holds    The total cost is at most twice that of the better choice in hindsight. The price for a
-//          buffer doubles each time that its remapped memory is lost (unmapped or moved by the
-//          program). No allocation after construction: the table is set-associative, and a new
-//          buffer replaces the least recently used one of its set.
+// Holds    The total cost is at most twice the cost of the better choice in hindsight. The price of
+//          a buffer doubles each time that the program unmaps or moves its remapped memory. No
+//          allocation after construction: the table is set-associative, and a new buffer replaces
+//          the least recently used buffer of its set.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ namespace weft::link {
 /// Costs of remapping a buffer, and of the copies that remapping avoids. The defaults were measured
 /// on the reference machine (docs/direct-memory.md).
 struct AdoptionPrices {
-    std::uint64_t adopt_ns = 39'000;         ///< fixed cost of remapping a buffer
-    std::uint64_t adopt_page_ns = 1'800;     ///< additional cost of each small page
-    std::uint64_t large_page_ns = 800;       ///< cost of a page that becomes part of a large page
-    std::uint64_t window_ns = 11'000;        ///< fixed cost of mapping an object in one peer
-    std::uint64_t window_page_ns = 200;      ///< additional cost of each page that the peer needs
-    std::uint64_t copy_ns = 4'000;           ///< one copy by the kernel, beyond direct access
+    std::uint64_t adopt_ns = 39'000;      ///< fixed cost of remapping a buffer
+    std::uint64_t adopt_page_ns = 1'800;  ///< additional cost of each small page
+    std::uint64_t large_page_ns = 800;    ///< cost of a page that becomes part of a large page
+    std::uint64_t window_ns = 11'000;     ///< fixed cost of mapping an object in one peer
+    std::uint64_t window_page_ns = 200;   ///< additional cost of each page that the peer needs
+    std::uint64_t copy_ns = 4'000;        ///< fixed cost of a kernel's copy, beyond direct access
     std::uint64_t copied_byte_fs = 100'000;  ///< additional cost of each byte, in femtoseconds
     std::uint64_t bounced_byte_fs = 80'000;  ///< each byte of a copy to or from the segment
 
@@ -39,8 +39,8 @@ struct AdoptionPrices {
         const Wide bytes_fs = Wide{copies.bytes} * copied_byte_fs;
         return copies.count * copy_ns + static_cast<std::uint64_t>(bytes_fs / 1'000'000);
     }
-    /// Returns the cost of copying a buffer to the segment, from the segment, or both. Peers of an
-    /// access `write` change some bytes, so the owner copies all bytes in both directions.
+    /// Returns the cost of copying a buffer to the segment, from the segment, or both. With access
+    /// `write`, peers change some bytes, so the owner copies all bytes in both directions.
     [[nodiscard]] constexpr std::uint64_t of_bounce(std::uint64_t bytes,
                                                     base::Access access) const noexcept {
         const std::uint64_t copies = access == base::Access::write ? 2 : 1;

@@ -4,9 +4,9 @@
 // Idea     First fit over the free ranges in order of offset. Freed neighbours are merged. The
 //          allocator returns offsets and never touches memory.
 // Why      Members of a team must allocate a block at equal offsets. Each member finds its lowest
-//          suitable offset from some offset on. If the members' results differ, they repeat this
-//          from the highest result (run/memory/symmetric_heap.hpp). First fit keeps the heap dense
-//          at its start, so few pages of the sparse segment are touched.
+//          suitable offset, not below a common limit. If the results differ, all members repeat the
+//          search with the highest result as the limit (run/memory/symmetric_heap.hpp). First fit
+//          keeps the heap dense at its start, so few pages of the sparse segment are touched.
 // Holds    Offsets depend only on the sequence of calls. A call that fails changes nothing. Blocks
 //          begin and end on cache lines, so flags in different blocks never share a line.
 #pragma once
@@ -57,8 +57,8 @@ class HeapAllocator {
     [[nodiscard]] HeapStatistics statistics() const;
 
   private:
-    std::map<std::uint64_t, std::uint64_t> free_;    ///< bytes of free ranges, by offset; merged
-    std::map<std::uint64_t, std::uint64_t> blocks_;  ///< bytes of blocks in use, by offset
+    std::map<std::uint64_t, std::uint64_t> free_;    ///< offset and bytes of free ranges; merged
+    std::map<std::uint64_t, std::uint64_t> blocks_;  ///< offset and bytes of blocks in use
     HeapStatistics counts_;                          ///< only bytes_total and bytes_used are set
 };
 

@@ -26,7 +26,7 @@ namespace {
 /// Returns the difference between a file's status and a segment's card, or an empty text.
 std::string status_problem(const struct stat& status, const SegmentCard& card) {
     if (!S_ISREG(status.st_mode))
-        return fmt::format("descriptor {} of process {} is no file in memory", card.descriptor,
+        return fmt::format("descriptor {} of process {} is not a file in memory", card.descriptor,
                            card.pid);
     if (status.st_ino != card.inode)
         return fmt::format(
@@ -182,7 +182,7 @@ void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> c
 }
 
 const NodeMap::LocalRank* NodeMap::find(Rank rank) const noexcept {
-    // Ranks of a node usually have consecutive numbers, so this guess is nearly always right.
+    // Ranks of a node usually have consecutive numbers, so this guess is usually right.
     const auto guess = static_cast<std::uint32_t>(rank - candidates_.front().rank);
     if (guess < candidates_.size() && candidates_[guess].rank == rank) return &candidates_[guess];
     const auto found = std::ranges::lower_bound(candidates_, rank, {}, &LocalRank::rank);

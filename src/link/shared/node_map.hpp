@@ -53,7 +53,7 @@ struct NodeGroup {
 
 /// Divides the ranks of the verdicts into groups whose members have all mapped each other, and
 /// returns the group of `me`, which must have a verdict. In ascending order, each rank joins the
-/// first group with all members of which it has mappings in both directions. The result depends
+/// first group in which each member and the rank have mapped each other. The result depends
 /// only on the verdicts, so all ranks form equal groups. A rank without a verdict is in no group.
 [[nodiscard]] NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me);
 
@@ -83,7 +83,7 @@ class NodeMap {
     /// Unmaps the segments of ranks outside the group that clique() returned, and adopts its mode.
     void settle(const NodeGroup& group);
 
-    /// Returns one line for each unmapped candidate, and one if addresses differ, with reasons.
+    /// Returns lines with reasons: one for each unmapped candidate, and one if addresses differ.
     [[nodiscard]] std::string problems() const;
 
   private:
@@ -105,7 +105,7 @@ class NodeMap {
     std::uint64_t alignment_ = 0;
     std::byte* first_ = nullptr;  ///< address of candidate 0, aligned to alignment_
     std::uint64_t stride_ = 0;
-    std::vector<LocalRank> candidates_;  ///< by rank; the index decides the address
+    std::vector<LocalRank> candidates_;  ///< ascending ranks; the index determines the address
 };
 
 }  // namespace weft::link

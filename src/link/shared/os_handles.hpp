@@ -51,13 +51,13 @@ class AddressRange {
 /// On failure the result is empty (start() is nullptr), and errno has the reason.
 [[nodiscard]] inline AddressRange reserve_addresses(std::size_t bytes, std::uintptr_t at) noexcept {
     const int where = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
-    void* const wanted = reinterpret_cast<void*>(at);
-    void* const found = ::mmap(wanted, bytes, PROT_NONE,
+    void* const requested = reinterpret_cast<void*>(at);
+    void* const found = ::mmap(requested, bytes, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
     if (found == MAP_FAILED) return {};
     AddressRange range(found, bytes);
     // Kernels without MAP_FIXED_NOREPLACE treat the address as a hint.
-    if (at != 0 && found != wanted) return {};
+    if (at != 0 && found != requested) return {};
     return range;
 }
 

@@ -89,13 +89,13 @@ void Arrivals::deliver_to(std::size_t line, Arrival arrival) noexcept {
     cell->flag.store(cell->delivered, std::memory_order_release);
 }
 
-/// Raises a flag if all words of its put have the put's tag. No older word of the landing can have
-/// this tag, because words are cleared after reading. By the rule for the reuse of banks
+/// Raises the flag of a cell if all words of a put have the put's tag. No older word of the landing
+/// can have this tag, because words are cleared after reading. By the rule for the reuse of banks
 /// (docs/one-sided.md), no rank writes to this cell again before this rank has completed the call.
 void Arrivals::check_words(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
-    // Acquire, also for the other words: a word's data was written with its tag or before it.
+    // Acquire, also for the other words: after a word's tag, its data is visible.
     const std::uint64_t first = SharedWord(landing->words[0]).load(std::memory_order_acquire);
     const std::uint32_t tag = tag_of_word(first);
     const std::size_t count = words_of_tag(tag);
@@ -115,10 +115,10 @@ void Arrivals::check_words(std::uint64_t offset) noexcept {
     cell->flag.store(flag, std::memory_order_release);
 }
 
-/// Raises a flag if the counter that the put's header names has counted the whole put. The header
-/// and its complement are two words, both zero before the put. A partial write leaves bytes of
-/// zero, so the header is complete when the second word is the complement of the first. The origin
-/// uses the counter for a later put only after this one is delivered.
+/// Raises the flag of a cell if the counter that the put's header names has counted the whole put.
+/// The header and its complement are two words, both zero before the put. A partial write leaves
+/// bytes of zero, so the header is complete when the second word is the complement of the first.
+/// The origin uses the counter for a later put only after this put is delivered.
 void Arrivals::check_counted(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
@@ -138,9 +138,9 @@ void Arrivals::check_counted(std::uint64_t offset) noexcept {
     cell->flag.store(landing->words[0], std::memory_order_release);
 }
 
-/// Copies a flag word that the network delivered after the data. The word may be torn: partly the
-/// earlier flag. A torn word satisfies no wait, because a wait compares all 64 bits. `taken`
-/// prevents an old word from overwriting the flag of a local writer.
+/// Copies a flag word that the network delivered after the data. The word may be torn: some bytes
+/// may still have the earlier flag. A torn word satisfies no wait, because a wait compares all 64
+/// bits. `taken` prevents an old word from overwriting the flag of a local writer.
 void Arrivals::check_delivered(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);

@@ -2,8 +2,8 @@
 // arrivals.hpp - the target's half of the notify strategies: raises flags for delivered puts.
 //
 // Idea     A notify strategy (link/fabric/notify.hpp) is the method by which this rank detects that
-//          a whole put is delivered. Only then it raises the put's flag, by a release store, so
-//          that the waiting step may read the payload.
+//          a whole put is delivered. Only then this rank raises the put's flag, by a release store,
+//          so that the waiting step may read the payload.
 // Holds    Data of peers is checked. The first failed check fails the wire, because a faulty sender
 //          can do further damage.
 // Next     docs/one-sided.md, section 3, for the proofs.
@@ -47,8 +47,8 @@ class Arrivals {
         if (plan_.large == Notify::counter) return check_counted(cell);
         if (plan_.large != Notify::immediate) check_delivered(cell);
     }
-    /// Resets the counts of pieces for the cells in this part of the segment, after puts that were
-    /// not completed. All posted pieces must have been delivered.
+    /// Resets the counts of pieces for the cells in a part of the segment, after puts that were not
+    /// completed. All posted pieces must have been delivered. offset: start of the part.
     void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     /// Fails because a remote rank (-1: unknown) sent invalid data, described by `what`.
@@ -79,7 +79,7 @@ class Arrivals {
     WriteCounts& counts_;
     NotifyPlan plan_;
     std::uint32_t counters_ = 0;  ///< number of counters for each peer's writes
-    /// By line: announced pieces minus delivered pieces of its cell's put; 0: all are delivered.
+    /// For each line: announced minus delivered pieces of the put to its cell; 0: all delivered.
     std::unique_ptr<std::int32_t[], Freed> missing_;
     std::optional<base::Failure> failure_;
 };

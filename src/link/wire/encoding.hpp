@@ -7,8 +7,7 @@
 //          data in its low half and a tag in its high half. The tag has 28 bits of the flag's tick
 //          and the number of words, so the target can read this number from any word of a put.
 // Holds    A tag is never 0, which is the value of an empty landing area.
-//          The user of the wire has at most WriteCounts::kBatches batches in flight between two
-//          ranks.
+//          Callers have at most WriteCounts::kBatches batches in flight between two ranks.
 #pragma once
 
 #include <array>
@@ -137,15 +136,15 @@ class WriteCounts {
 
   private:
     struct Batch {
-        std::uint32_t open_written = 0;  ///< writes to the peer in the open batch
+        std::uint32_t open_written = 0;  ///< number of writes to the peer in the open batch
         std::uint8_t open = 0;           ///< number of the open batch, modulo kBatches
         std::uint8_t oldest = 0;         ///< number of the oldest batch from the peer
     };
 
     Rank rank_;
-    std::vector<std::uint64_t> written_to_;  ///< by peer
-    std::vector<Batch> batches_;             ///< by peer; empty: not counted in batches
-    /// By origin: delivered writes of each batch. nullptr: none so far.
+    std::vector<std::uint64_t> written_to_;  ///< number of writes to each peer
+    std::vector<Batch> batches_;             ///< for each peer; empty: not counted in batches
+    /// For each origin: number of delivered writes of each batch. nullptr: none so far.
     std::vector<std::unique_ptr<std::array<std::uint32_t, kBatches>>> delivered_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exposed_memory.hpp - memory that ranks access in place: buffers of local peers, and registered
-// memory for remote ones.
+// exposed_memory.hpp - memory that other ranks access in place: buffers for local peers, registered
+// memory for remote peers.
 #pragma once
 
 #include <cstdint>
@@ -83,8 +83,8 @@ class ExposedMemory {
         const bool adopted = reach.way == base::AccessMethod::adopted && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }
-    /// Have the kernel copy from or to exposed memory of a local peer. Return false and set errno
-    /// if the kernel refuses.
+    /// Copy from or to exposed memory of a local peer by the kernel. Return false and set errno if
+    /// the kernel refuses.
     [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                                  std::uint64_t bytes) noexcept {
         return direct_ != nullptr && direct_->read(rank, reach.address, to, bytes);

@@ -181,9 +181,9 @@ void RemotePuts::post_deferred_flags() noexcept {
 
 // --- a counter at the target -------------------------------------------------------------------
 
-/// Reserves a counter at the target for the put, and no other put, until all of its data is
-/// delivered. So the put is delivered when the counter has reached the number in its header.
-/// Returns false if no counter is free.
+/// Reserves a counter at the target for this put alone, until all data of the put is delivered. So
+/// the put is delivered when the counter has reached the number in the put's header. Returns false
+/// if no counter is free.
 bool RemotePuts::reserve_lane(const base::Put& put, std::uint64_t& resume) noexcept {
     if (deferred_free_.empty()) return false;
     const auto first = static_cast<std::uint32_t>(put.peer) * facts_.counters;
@@ -224,8 +224,8 @@ base::Post RemotePuts::put_with_counter(const base::Put& put, std::uint64_t& res
 
 // --- without a cell ----------------------------------------------------------------------------
 
-/// Writes the data. The last piece carries Put::immediate, if that is not 0; a network with signals
-/// delivers earlier pieces before it.
+/// Writes the data. If Put::immediate is not 0, the last piece carries it; a network with signals
+/// delivers earlier pieces before the immediate.
 base::Post RemotePuts::put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept {
     base::PutPart source;
     base::Put piece{

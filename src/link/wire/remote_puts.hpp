@@ -6,8 +6,8 @@
 //          the data, or a counter at the target. Writes are divided at the network's size limit and
 //          at the ends of registered sections of the peer's segment.
 // Holds    If a function returns Post::again, posted pieces stay posted, and `resume` has their
-//          size. A put's sources are read until `pending` is lowered. Flags, words and headers are
-//          copied. No allocation after construction.
+//          size. A put's sources are read until `pending` is decremented. The port copies flags,
+//          words and headers. No allocation after construction.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class RemotePuts {
     void post_deferred_flags() noexcept;
     /// Returns the number of flags that wait for the delivery of their data.
     [[nodiscard]] std::size_t deferred() const noexcept { return deferred_open_.size(); }
-    /// Discards these flags, after the port has been cancelled.
+    /// Discards the flags that wait for delivery, after the port has been cancelled.
     void cancel() noexcept { deferred_open_.clear(); }
 
   private:
@@ -42,7 +42,7 @@ class RemotePuts {
     struct Deferred {
         base::FlagWord flag = 0;
         std::uint64_t cell = 0;
-        std::uint32_t* pending = nullptr;  ///< Put::pending; one more until the flag is posted
+        std::uint32_t* pending = nullptr;  ///< Put::pending; includes 1 until the flag is posted
         std::uint32_t outstanding = 0;     ///< number of posted pieces not yet delivered
         Rank peer = 0;
         bool whole = false;      ///< all pieces are posted
@@ -50,7 +50,7 @@ class RemotePuts {
     };
     /// One of this rank's counters at a peer. Used for one put at a time.
     struct CounterLane {
-        std::uint64_t writes = 0;  ///< number of writes that the counter counts, from the start
+        std::uint64_t writes = 0;  ///< number of writes so far that the counter counts
         bool busy = false;         ///< a put uses the counter
     };
     base::Post put_cell(const base::Put& put) noexcept;
@@ -76,7 +76,7 @@ class RemotePuts {
     std::vector<Deferred> deferred_;
     std::vector<std::uint16_t> deferred_free_;  ///< indices of unused entries of deferred_
     std::vector<std::uint16_t> deferred_open_;  ///< indices of used entries
-    std::vector<CounterLane> lanes_;            ///< facts_.counters lanes for each peer, by peer
+    std::vector<CounterLane> lanes_;            ///< facts_.counters lanes for each peer
 };
 
 }  // namespace weft::link

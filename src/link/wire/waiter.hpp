@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waiter.hpp - pauses between failed polls: a rank spins, yields its processor, or sleeps.
 //
-// Idea     If each rank has a processor, pausing is the fastest way to wait, unless the scheduler
-//          runs the peer on the same processor. Then the peer runs only after a yield. If a wait
-//          ends at the first poll after a yield, this is probably the case, so the limit of pauses
-//          is halved for later waits. Every kTrialEvery waits, a wait may pause up to the full
-//          limit. If it then ends while pausing, the full limit is restored.
+// Idea     If each rank has a processor, pausing is the fastest method to wait, unless the
+//          scheduler runs the peer on the same processor. Then the peer runs only after a yield. If
+//          a wait ends at the first poll after a yield, the two ranks probably share a processor,
+//          so the limit of pauses is halved for later waits. Every kTrialEvery waits, a wait may
+//          pause up to the full limit. If this wait ends while pausing, the full limit is restored.
 //          A yield that takes a whole time slice means that another program got the processor. Such
-//          yields are expensive, because the peer, on another processor, meanwhile waits for this
-//          rank. So the next kOversubscribedWaits waits pause longer.
-//          Long waits sleep. A rank whose peers send it requests does not sleep, however long its
-//          own wait is.
+//          yields are expensive, because the peer, on another processor, waits for this rank during
+//          the time slice. So the next kOversubscribedWaits waits pause longer. Long waits sleep. A
+//          rank does not sleep while peers send it requests, even if its own wait is long.
 // Why      With busy loops of other programs on the processors, waits that yield early make ranks
 //          several times slower.
 #pragma once
@@ -29,10 +28,10 @@ namespace weft::link {
 class SpinLimit {
   public:
     static constexpr unsigned kTrialEvery = 256;  ///< waits from one trial to the next
-    /// Number of waits that pause longer after a yield to another program, and by which factor.
+    /// After a yield to another program, this number of waits pause longer, by this factor.
     static constexpr unsigned kOversubscribedWaits = 256;
     static constexpr unsigned kOversubscribedFactor = 8;
-    /// A yield of this time or longer means that another program ran.
+    /// During a yield of this time or longer, another program ran.
     static constexpr std::uint64_t kForeignYieldNs = 500'000;
 
     explicit SpinLimit(unsigned full) : full_(full), usual_(full), limit_(full) {}
@@ -108,7 +107,7 @@ class Waiter {
     [[nodiscard]] bool sleeps_after(unsigned failures) const noexcept {
         return may_sleep_ && failures >= yields_ && still_ >= yields_;
     }
-    /// Sets whether long waits may sleep. They must not while a wait also drives another library.
+    /// Permits or forbids sleep in long waits. Forbid it if waits also drive another library.
     void allow_sleep(bool may) noexcept { may_sleep_ = may; }
     /// Records an arrival from a peer, a served request, or a completion.
     void note_activity() noexcept {
@@ -122,7 +121,7 @@ class Waiter {
     static constexpr unsigned kSpins = 4096;         ///< full limit of pauses, about 100 us
     static constexpr unsigned kSpinsPolling = 128;   ///< full limit if polls poll a network, too
     static constexpr unsigned kYields = 200'000;     ///< failed polls before a wait sleeps
-    static constexpr unsigned kYieldsOfQuota = 200;  ///< instead, with `limited_time`
+    static constexpr unsigned kYieldsOfQuota = 200;  ///< instead of kYields, with `limited_time`
     static constexpr long kSleepNs = 50'000;
 
     static void pause_briefly() noexcept {

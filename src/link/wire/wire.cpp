@@ -10,7 +10,7 @@ namespace weft::link {
 
 namespace {
 
-/// With more remote peers, a rank connects to a peer only at the first put.
+/// A rank with more remote peers connects to each peer only at the first put to the peer.
 constexpr std::size_t kConnectPeersMax = 16;
 constexpr unsigned kPollsPerConnect = 16;  ///< polls between two attempts to connect
 
@@ -66,8 +66,8 @@ void Wire::poll_port() noexcept {
     waiter_.note_activity();
 }
 
-/// Tries to connect to the next unconnected peer. If the peer does not respond, because it is not
-/// in a call of this library, this rank does not wait, and tries other peers before it.
+/// Tries to connect to the next unconnected peer. A peer responds only during its calls of this
+/// library. This rank does not wait for the response, and tries other peers before this one again.
 void Wire::try_connect() noexcept {
     if (port_->warm(unconnected_.back())) {
         unconnected_.pop_back();

@@ -125,7 +125,7 @@ TEST_F(ForgedCard, TheDescriptorOfAPipeIsNotOpened) {
     struct stat status;
     ASSERT_EQ(::fstat(ends[0], &status), 0);
     card_.inode = status.st_ino;
-    EXPECT_CONTAINS(problem_with(mine_, card_), "is no file in memory");
+    EXPECT_CONTAINS(problem_with(mine_, card_), "is not a file in memory");
 }
 
 TEST_F(ForgedCard, ThePidOfADeadProcessIsRefused) {
