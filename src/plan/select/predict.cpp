@@ -100,20 +100,22 @@ base::Result<Predicted> Prediction::full(std::size_t steps, Time most) {
     return predicted;
 }
 
-std::size_t Prediction::steps_of_all() {
+std::size_t Prediction::steps_of_all(std::size_t most) {
     constexpr std::int64_t kRead = 9;
     constexpr std::size_t kStepsOfProgram = 4;  // a program without steps takes as long to generate
+    // Where ranks share processors, programs are read twice.
+    const std::size_t times = static_cast<std::size_t>(size_) * (machine_.crowded() ? 2 : 1);
     std::vector<std::size_t> steps;
     for (std::int64_t i = 0; i < kRead; ++i) {
-        const auto& program = programs_.of(static_cast<Rank>((2 * i + 1) * size_ / (2 * kRead)));
+        const auto& program = programs_.of(static_cast<Rank>(size_ - 1 - i * size_ / kRead));
         if (!program) return std::numeric_limits<std::size_t>::max();
         const std::uint32_t iterations = std::min(iterations_of(*program), kIterationsOfAll);
         steps.push_back(kStepsOfProgram + program->unit_counts.size() +
                         steps_to_read(*program) * iterations);
+        if (i == 0 && steps.front() * times > most) return steps.front() * times;
     }
     std::ranges::nth_element(steps, steps.begin() + kRead / 2);
-    // Where ranks share processors, programs are read twice.
-    return steps[kRead / 2] * static_cast<std::size_t>(size_) * (machine_.crowded() ? 2 : 1);
+    return steps[kRead / 2] * times;
 }
 
 std::optional<CallTimes> Prediction::by_all(std::size_t steps) {

@@ -30,8 +30,9 @@ class Prediction {
     /// Returns the times by the programs of all ranks, or nothing if they take much longer to read
     /// than `steps` steps.
     [[nodiscard]] std::optional<CallTimes> by_all(std::size_t steps);
-    /// Returns the steps that by_all() takes about as long to read, from a few ranks.
-    [[nodiscard]] std::size_t steps_of_all();
+    /// Returns the steps that by_all() takes about as long to read, from a few ranks, or from the
+    /// last one if that gives more than `most`.
+    [[nodiscard]] std::size_t steps_of_all(std::size_t most);
 
     static constexpr Time kSurelyLonger = 2;
 

@@ -151,7 +151,7 @@ class Search {
             each.is_final = !large_;
         } else {
             each.is_final = true;
-            const std::size_t steps = each.prediction->steps_of_all();
+            const std::size_t steps = each.prediction->steps_of_all(steps_of_all_);
             const auto times =
                 steps <= steps_of_all_ ? each.prediction->by_all(2 * steps) : std::nullopt;
             steps_of_all_ -= std::min(steps_of_all_, steps);
