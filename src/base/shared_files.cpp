@@ -58,7 +58,7 @@ bool is_unused(int folder, const char* name) {
            status.st_uid == ::geteuid() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0;
 }
 
-/// State and stack of a keeper, in a mapping of its own that owner and keeper share.
+/// State and stack of a keeper, in a mapping that owner and keeper share.
 struct Keeper {
     static constexpr std::size_t kWatchedMax = 256;
     std::array<std::byte, 16 << 10> stack;
@@ -67,8 +67,8 @@ struct Keeper {
     std::size_t watched_count;
     std::array<pollfd, kWatchedMax> ends;
     char path[128];
-    /// The keeper has left the owner's session and changed its process name, so signals to all
-    /// processes of the session or with the owner's name do not reach it.
+    /// True: the keeper has left the owner's session and changed its process name, so signals to
+    /// all processes of the session or with the owner's name do not reach the keeper.
     std::atomic<bool> ready;
 };
 
@@ -99,7 +99,8 @@ int keep(void* argument) {
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);
     wait_for_an_end(keeper);
-    // The owner may still make the file, so remove the name until the owner has ended.
+    // The owner may still make the file, so the name is removed repeatedly until the owner has
+    // ended.
     bool last = false;
     do {
         last = ::getppid() != keeper.owner;
@@ -110,7 +111,7 @@ int keep(void* argument) {
 
 /// Starts a keeper: a child that sends no SIGCHLD, is invisible to the application's wait() and
 /// runs no fork handlers. Returns its process id when it is ready. Returns -1 if no process can be
-/// started. Then, if this process is killed, the next job of this user removes the file.
+/// started: if this process is then killed, the next job of this user removes the file.
 pid_t start_keeper(const std::string& path, std::span<const pid_t> peers) {
     void* const memory =
         ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

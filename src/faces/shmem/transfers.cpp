@@ -3,9 +3,9 @@
 //
 // Idea     A routine for a type passes the size of its elements to one function for bytes. Local
 //          peers are accessed by loads and stores of whole words, remote peers by calls of weft.
-// Holds    Transfers of 0 elements do nothing, with any addresses. A transfer is checked
-//          before its first byte moves: its size must not overflow, and its symmetric range must
-//          be in one region.
+// Holds    Transfers of 0 elements do nothing, with any addresses. A transfer is checked before its
+//          first byte moves: its size must not overflow, and its symmetric range must be in one
+//          region.
 #include <cstdio>
 
 #include "faces/shmem/job.hpp"
@@ -79,8 +79,8 @@ struct Strided {
     std::ptrdiff_t to = 1;    ///< distance of blocks in the destination, in elements
     std::ptrdiff_t from = 1;  ///< distance of blocks in the source, in elements
     std::size_t count = 0;    ///< number of blocks
-    std::size_t size = 1;     ///< bytes of an element
-    std::size_t block = 1;    ///< elements of a block
+    std::size_t size = 1;     ///< size of an element in bytes
+    std::size_t block = 1;    ///< number of elements of a block
 
     [[nodiscard]] std::size_t block_bytes() const { return block * size; }
     [[nodiscard]] std::ptrdiff_t to_bytes(std::size_t i) const {
@@ -105,8 +105,8 @@ void check_blocks(const char* routine, const Strided& strided) {
     refuse(routine, text);
 }
 
-/// Returns the bytes from the first block to the last; negative for a negative stride. Ends the
-/// job if the product overflows. `strided.count` must not be 0.
+/// Returns the distance in bytes from the first block to the last; negative for a negative stride.
+/// Ends the job if the product overflows. `strided.count` must not be 0.
 std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
                         const Strided& strided) {
     std::ptrdiff_t step = 0;
@@ -125,8 +125,8 @@ std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_
     return last;
 }
 
-/// Returns the heap address of the first block, of `size` bytes; `last` is distance(). Ends the job
-/// if the blocks are not in one region.
+/// Returns the heap address of the first block. last: the result of distance(). size: bytes of a
+/// block. Ends the job if the blocks are not in one region.
 std::byte* require_elements(const char* routine, const char* argument, const void* first,
                             std::ptrdiff_t last, std::size_t size) {
     const std::ptrdiff_t below = last < 0 ? last : 0;

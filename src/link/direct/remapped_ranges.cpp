@@ -276,8 +276,7 @@ bool RemappedRanges::try_prepare_fork() noexcept {
 }
 
 /// Retires idle ranges, and marks them in idle_. A range is idle if no call uses it, no child is
-/// copying it, no device can be writing to it, and its mappings have no property that would be
-/// lost.
+/// copying it, no device can be writing to it, and its mappings have no unusual property.
 void RemappedRanges::retire_idle_ranges() noexcept {
     idle_.fill(forks_ == 1 && pinned_bytes() == 0 && !has_device_open());
     const bool listed = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
@@ -327,7 +326,7 @@ void RemappedRanges::await_child() noexcept {
         if (!fork->uses_reserve) ::close(std::exchange(fork->ends[1], -1));
     }
     // recv() returns when the child has copied its ranges, runs another program, or has ended. On a
-    // reserve socket, of which the parent keeps both ends open, it returns after kReserveWait.
+    // reserve socket, of which the parent keeps both ends open, it waits for at most kReserveWait.
     char done = 0;
     while (::recv(fork->ends[0], &done, 1, 0) < 0 && errno == EINTR) {
     }

@@ -16,7 +16,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kGuardBytes = 4096;  // unused addresses after each name
+constexpr std::uint64_t kGuardBytes = 4096;  // number of unused addresses after each name
 
 std::uintptr_t address_of(const void* memory) {
     return reinterpret_cast<std::uintptr_t>(memory);

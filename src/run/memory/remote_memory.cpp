@@ -117,9 +117,9 @@ static base::Failure null_blocks(std::string_view argument, const Strided& block
                       argument, blocks.count, blocks.block_bytes, direction, peer);
 }
 
-/// Runs a one-sided call in this context's stream. `near`: the call only accesses mapped memory, so
-/// it needs no turn. It still drives the engine from time to time, because a program that polls a
-/// local word must not delay requests of remote ranks.
+/// Runs a one-sided call in this context's stream. near: the call only accesses mapped memory, so
+/// it needs no turn. Such calls still drive the engine from time to time, because a program that
+/// polls a local word must not delay requests of remote ranks.
 template <auto kCall, class... Arguments>
 base::Result<void> RemoteMemory::run_in_stream(bool near, Arguments&&... arguments) {
     if (near) services_.progress.drive_now_and_then();

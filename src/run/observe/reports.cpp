@@ -36,7 +36,8 @@ void add(CallSums& sums, const CallSums& more) {
     sums.far_bytes += more.far_bytes;
 }
 
-/// Adds rows with aligned columns: the first `left` to the left, others to the right.
+/// Adds rows as lines with aligned columns: the first `left` columns to the left, others to the
+/// right.
 void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, std::size_t left) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const Row& row : rows)

@@ -41,7 +41,7 @@ struct GoalOperation {
     bool done = false;
 };
 
-/// Numbers the combinations of source, target and tag by which messages match. Open addressing.
+/// Numbers of edges, which are combinations of source, target and tag. Open addressing.
 class Edges {
   public:
     [[nodiscard]] std::uint32_t number_of(Rank source, Rank target, std::uint32_t tag) {
@@ -153,7 +153,7 @@ class Reader {
             return {};
         }
         if (rank_ == plan::kNoRank)
-            return base::fail(Status::argument, "'{}' stands outside of ranks", words_[0]);
+            return base::fail(Status::argument, "'{}' is outside of ranks", words_[0]);
         if (words_[0] == "}") {
             close_rank();
             return {};
@@ -352,7 +352,7 @@ class GoalRun {
         Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(), .messages = messages_};
         for (const GoalOperation& operation : goal_.operations) {
             if (!operation.done)
-                return base::fail(Status::argument, "rank {} waits for what is never sent",
+                return base::fail(Status::argument, "rank {} waits for an unsent message",
                                   goal_.opened[operation.place]);
         }
         for (const Clock& clock : clocks_) {

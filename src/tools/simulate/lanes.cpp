@@ -246,7 +246,7 @@ base::Result<Outcome> Lanes::outcome() const {
     for (std::uint32_t i = 0; i < count(); ++i) {
         if (!is_done(i))
             return base::fail(
-                Status::argument, "rank {} waits for what is never sent{}", i,
+                Status::argument, "rank {} waits for an unsent message{}", i,
                 missing_[i] == kCell
                     ? std::string(" (a published cell)")
                     : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));

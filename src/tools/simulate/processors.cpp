@@ -237,7 +237,7 @@ void Processors::fly(std::uint32_t flight, Time now) {
 base::Result<Outcome> Processors::outcome() const {
     for (const LaneState& state : lanes_)
         if (state.phase != Phase::done)
-            return base::fail(Status::argument, "rank {} lane {} waits for what is never sent",
+            return base::fail(Status::argument, "rank {} lane {} waits for an unsent message",
                               state.lane.rank, state.lane.lane);
     Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(),
                     .messages = raises_,

@@ -35,7 +35,7 @@ struct Look {
     const char* word;  ///< word in the picture's legend
     const char* colour;
 };
-/// One entry for each Span::Kind.
+/// For each Span::Kind.
 constexpr std::array<Look, 6> kLooks{{{"send", "sends", "#3572b0"},
                                       {"flight", "message under way", "#6a9a3f"},
                                       {"wait", "waits", "#c4c4c4"},
@@ -58,8 +58,8 @@ constexpr double kRowsHeight = 1000;  ///< all rows, unless rows would be thinne
 constexpr double kLabelHeight = 13;
 /// With more messages, hints are omitted and lines become fainter.
 constexpr std::size_t kDistinctMessages = 600;
-/// Viewers handle pictures of a few megabytes. Above these limits, only a sample of the messages is
-/// drawn, and bars of one rank and kind that almost touch are joined.
+/// Viewers handle pictures of a few megabytes. Above these limits, only some messages are drawn,
+/// and bars of one rank and kind with gaps of at most kTouching are joined.
 constexpr std::size_t kMessagesMost = 10'000;
 constexpr std::size_t kBarsMost = 20'000;
 constexpr double kTouching = 1;  ///< units of the picture
@@ -180,7 +180,7 @@ class Picture {
         print("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">time in {}</text>\n",
               kLeft + kWidth / 2, base + 32, unit.name);
     }
-    /// Draws labels of round ranks, limited by the space.
+    /// Draws labels at round rank numbers, where the rows leave room.
     void add_labels(Rank ranks) {
         const auto every = static_cast<Rank>(std::max(1.0, round_step(kLabelHeight / row_)));
         for (Rank rank = 0; rank < ranks; rank += every)
@@ -188,7 +188,7 @@ class Picture {
                   y(rank) + 4, rank);
     }
 
-    /// Selects by a hash: every n-th message would belong to the same ranks in each round.
+    /// Selects messages by a hash: every n-th message could belong to equal ranks in each round.
     [[nodiscard]] bool is_drawn(std::uint64_t number) const {
         if (one_of_ <= 1) return true;
         return (number * 0x9e3779b97f4a7c15U >> 33U) % one_of_ == 0;
@@ -210,7 +210,7 @@ class Picture {
     Time end_ = 0;
     std::size_t messages_ = 0;
     std::size_t one_of_ = 1;  ///< one of this number of messages is drawn
-    std::uint64_t seen_ = 0;  ///< messages so far, drawn or not
+    std::uint64_t seen_ = 0;  ///< number of messages so far, drawn or not
     std::string text_;
 };
 

@@ -113,7 +113,7 @@ base::Result<void> Topology::complete(Rank ranks) {
     return base::Done{};
 }
 
-/// Returns the levels up to the lowest common switch.
+/// Returns the number of levels from the nodes up to their lowest common switch.
 int Topology::tree_levels(Rank a, Rank b) const {
     int levels = 0;
     while (a != b) {
@@ -133,7 +133,7 @@ Time Topology::between_nodes(Rank a, Rank b) const {
             return 2 * tree_levels(a, b) * hop_;
         case Structure::dragonfly: {
             // In a group, all routers are connected. A message to another group leaves by the
-            // router that owns the link to it, and enters by the router that owns the link back.
+            // router with the link to that group, and enters by the router with the link back.
             const Rank router_a = a / nodes_per_router_;
             const Rank router_b = b / nodes_per_router_;
             if (router_a == router_b) return 0;

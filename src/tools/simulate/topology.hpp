@@ -35,7 +35,7 @@ class Topology final : public Network {
     [[nodiscard]] Time latency(Rank source, Rank target) const override;
     /// Appends the links of a message; the first and the last are the ports of the nodes.
     void route(Rank source, Rank target, std::vector<std::uint64_t>& links) const;
-    /// Returns the port by which the node of a rank sends or receives.
+    /// Returns the port by which a rank's node sends (if `sending`) or receives.
     [[nodiscard]] std::uint64_t port(Rank rank, bool sending) const {
         return link(sending ? LinkKind::out : LinkKind::in, static_cast<std::uint64_t>(node(rank)),
                     0);
@@ -56,12 +56,12 @@ class Topology final : public Network {
 
     Structure structure_ = Structure::uniform;
     Time latency_;
-    Time near_;  ///< within a node
-    Time hop_ = 0;
-    Time global_ = 0;
+    Time near_;        ///< latency within a node
+    Time hop_ = 0;     ///< additional latency of a link
+    Time global_ = 0;  ///< additional latency of a link between groups of a dragonfly
     Rank ranks_per_node_ = 1;
-    Rank radix_ = 0;
-    Rank routers_ = 0;
+    Rank radix_ = 0;    ///< children of a switch in a fat tree
+    Rank routers_ = 0;  ///< routers of a group in a dragonfly
     Rank nodes_per_router_ = 1;
     std::vector<Rank> dims_;
 };

@@ -220,7 +220,7 @@ TEST(Engines, WaitsForUnsentMessagesAreReported) {
     for (const auto& outcome :
          {simulate_generic({&part, 1}, setup), simulate_events({&part, 1}, setup)}) {
         ASSERT_FALSE(outcome.ok());
-        EXPECT_NE(outcome.failure().text.find("waits for what is never sent"), std::string::npos);
+        EXPECT_NE(outcome.failure().text.find("waits for an unsent message"), std::string::npos);
     }
 }
 

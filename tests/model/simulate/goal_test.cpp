@@ -195,7 +195,7 @@ TEST(Goal, ErrorsNameTheLine) {
              {"", "num_ranks is missing"},
              {"num_ranks x", "line 1: 'x' is not a number"},
              {"num_ranks 1\nrank 1 {", "line 2: '1' is not a number of 0..0"},
-             {"num_ranks 1\ncalc 5", "line 2: 'calc' stands outside"},
+             {"num_ranks 1\ncalc 5", "line 2: 'calc' is outside of ranks"},
              {"num_ranks 1\nrank 0 {\n", "rank 0 is not closed"},
              {"num_ranks 1\nrank 0 {\njump 5\n}", "line 3: expected calc, send or recv"},
              {"num_ranks 1\nrank 0 {\ncalc 5 cpu 1\n}", "only cpu 0"},
@@ -204,7 +204,7 @@ TEST(Goal, ErrorsNameTheLine) {
              {"num_ranks 1\nrank 0 {\nl1 requires l2\n}", "line 3: no operation has that label"},
              {"num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 1\n}", "line 4: l1 is given twice"},
              {"num_ranks 2\nrank 0 {\nrecv 1b from 1 tag 0\n}\nrank 1 {\n}",
-              "rank 0 waits for what is never sent"}}) {
+              "rank 0 waits for an unsent message"}}) {
         const auto refused = simulate_goal(text, model);
         ASSERT_FALSE(refused.ok()) << text;
         EXPECT_NE(refused.failure().text.find(words), std::string::npos) << refused.failure().text;

@@ -30,7 +30,7 @@ TEST(GoalNumbers, ASecondNumberOfRanksIsRefused) {
 }
 
 TEST(GoalNumbers, AnUnmatchedClosingBraceIsRefused) {
-    expect_refused("num_ranks 2\nrank 0 {\ncalc 1\n}\n}\n", "line 5: '}' stands outside");
+    expect_refused("num_ranks 2\nrank 0 {\ncalc 1\n}\n}\n", "line 5: '}' is outside of ranks");
 }
 
 TEST(GoalNumbers, ZeroRanksAreRefused) {

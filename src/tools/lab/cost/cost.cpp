@@ -63,12 +63,12 @@ class CountSink {
     std::uint64_t payload_bytes_ = 0;
     std::uint64_t messages_ = 0;
     std::uint64_t bytes_ = 0;
-    std::uint64_t descriptors_ = 0;  ///< of the rank
+    std::uint64_t descriptors_ = 0;  ///< number of descriptors of the present rank
 };
 
-base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& around) {
-    auto outcome = simulate_folded(stages, size, around);
-    if (!outcome) outcome = simulate_structured(stages, size, around);
+base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& inputs) {
+    auto outcome = simulate_folded(stages, size, inputs);
+    if (!outcome) outcome = simulate_structured(stages, size, inputs);
     if (!outcome) return outcome.failure();
     Cost cost{.time = outcome->makespan};
     CountSink sink(stages, size);
@@ -83,9 +83,9 @@ base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Sur
 }
 
 base::Result<Cost> count(const Programs& programs, const VectorSize& size,
-                         const Surroundings& around, const std::optional<plan::FarPuts>& far = {}) {
+                         const Surroundings& inputs, const std::optional<plan::FarPuts>& far = {}) {
     Cost cost;
-    ImagePart part(around.model, size, far);
+    ImagePart part(inputs.model, size, far);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
@@ -97,7 +97,7 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
             cost.bytes += step.bytes;
         });
     }
-    const auto outcome = simulate_generic({&part, 1}, around);
+    const auto outcome = simulate_generic({&part, 1}, inputs);
     if (!outcome) return outcome.failure();
     cost.time = outcome->makespan;
     return cost;
@@ -105,24 +105,24 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
 
 base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
                                const CostParameters& parameters) {
-    Surroundings around;
+    Surroundings inputs;
     if (parameters.machine) {
         plan::Machine machine = *parameters.machine;
         machine.node_of = programs.node_of;
         const plan::PutModels models = plan::put_models(machine, true, true);
-        around.model = models.model;
-        auto cost = count(programs, size, around, models.far);
+        inputs.model = models.model;
+        auto cost = count(programs, size, inputs, models.far);
         if (!cost || !machine.crowded()) return cost;
         const auto shared = simulate_call(programs, size, machine);
         if (!shared) return shared.failure();
         cost->time = shared->time;
         return cost;
     }
-    around.model = message_model(parameters.wire);
+    inputs.model = message_model(parameters.wire);
     if (programs.stages != nullptr && !programs.stages->interleaves &&
-        !around.needs_steps(size.elements * size.element_bytes))
-        return count(*programs.stages, size, around);
-    return count(programs, size, around);
+        !inputs.needs_steps(size.elements * size.element_bytes))
+        return count(*programs.stages, size, inputs);
+    return count(programs, size, inputs);
 }
 
 }  // namespace
@@ -142,11 +142,11 @@ base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
 
 base::Result<plan::Predicted> simulate_call(const Programs& programs, const VectorSize& size,
                                             const plan::Machine& machine) {
-    const bool crowded = machine.crowded();
-    if (crowded && programs.size > kSharingRanksMax)
+    const bool oversubscribed = machine.crowded();
+    if (oversubscribed && programs.size > kSharingRanksMax)
         return base::fail(Status::unsupported, "{} ranks that share processors are more than {}",
                           programs.size, kSharingRanksMax);
-    const plan::PutModels waiting = plan::put_models(machine, true, !crowded);
+    const plan::PutModels waiting = plan::put_models(machine, true, !oversubscribed);
     const plan::PutModels working = plan::put_models(machine, false, true);
     ImagePart waits(waiting.model, size, waiting.far);
     ImagePart computing(working.model, size, working.far);
@@ -157,21 +157,21 @@ base::Result<plan::Predicted> simulate_call(const Programs& programs, const Vect
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
         if (auto added = waits.add(*program); !added) return added.failure();
-        if (crowded || work.is_one_way_pair()) work.add(*program, {.rank = rank});
-        if (!crowded) continue;
+        if (oversubscribed || work.is_one_way_pair()) work.add(*program, {.rank = rank});
+        if (!oversubscribed) continue;
         if (auto added = computing.add(*program); !added) return added.failure();
     }
     const auto run = [](const ImagePart& part, std::vector<std::pair<Rank, Time>> starts) {
-        Surroundings around{.model = part.model(), .starts = std::move(starts), .ends = true};
-        return simulate_generic({&part, 1}, around);
+        Surroundings inputs{.model = part.model(), .starts = std::move(starts), .ends = true};
+        return simulate_generic({&part, 1}, inputs);
     };
     const auto alone = run(waits, {});
     if (!alone) return alone.failure();
     plan::CallTimes times = work.roomy_times(alone->makespan, *first);
-    if (crowded) {
+    if (oversubscribed) {
         const auto worked = run(computing, {});
         if (!worked) return worked.failure();
-        // In two successive calls, each rank starts the second when its first one ends.
+        // Of two successive calls, each rank starts the second when its part of the first ends.
         const auto second = run(waits, alone->ends);
         if (!second) return second.failure();
         times = work.times(alone->makespan, second->makespan - alone->makespan, worked->makespan,
@@ -210,7 +210,7 @@ std::vector<std::size_t> pareto_front(std::span<const Cost> costs) {
     std::vector<std::size_t> order(costs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, key);
-    // The costs are sorted by time, so only energy and memory are compared.
+    // `order` is sorted by time, so only energy and memory are compared.
     std::vector<std::size_t> front;
     for (const std::size_t candidate : order) {
         const Cost& cost = costs[candidate];

@@ -22,8 +22,8 @@ struct Affine {
     std::uint64_t factor, shift;
     friend bool operator==(const Affine&, const Affine&) = default;
 };
-struct Triple {
-    std::uint32_t sum, most, toggled;
+struct Triple {  // element of triple_samples(); toggled: exclusive or
+    std::uint32_t sum, maximum, toggled;
     friend bool operator==(const Triple&, const Triple&) = default;
 };
 
@@ -124,7 +124,7 @@ T fold_two(Op op, T a, T b) {
     if constexpr (std::is_same_v<T, Affine>) {  // a is applied first
         return {b.factor * a.factor, b.factor * a.shift + b.shift};
     } else if constexpr (std::is_same_v<T, Triple>) {
-        return {a.sum + b.sum, std::max(a.most, b.most), a.toggled ^ b.toggled};
+        return {a.sum + b.sum, std::max(a.maximum, b.maximum), a.toggled ^ b.toggled};
     } else if constexpr (std::is_same_v<T, bool>) {
         if (op == Op::band) return a && b;
         if (op == Op::bor) return a || b;

@@ -150,7 +150,7 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
     }
     const std::string name = word.substr(0, word.find('='));
     const bool weft_itself = command.get_parent() == nullptr;
-    const bool letter = !name.starts_with("--");  // a short option has no similar one
+    const bool letter = !name.starts_with("--");  // no suggestions for short options
     return fmt::format("unknown option {}{}{}{}", name, weft_itself ? "" : " of weft ",
                        weft_itself ? "" : command.get_name(),
                        letter ? "" : base::did_you_mean(name, known));
