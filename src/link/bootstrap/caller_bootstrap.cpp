@@ -101,7 +101,7 @@ class CallerBootstrap final : public Bootstrap {
 
   private:
     /// Returns the cards of all ranks, by rank. Fails if a rank has given up, or if the caller's
-    /// exchange fails; no exchange follows then.
+    /// exchange fails; after a failure this object makes no further exchange.
     base::Result<std::vector<Bytes>> exchange(std::span<const std::byte> card, bool gives_up) {
         WEFT_CHECK(starting_);
         const auto ranks = static_cast<std::size_t>(job_.size);

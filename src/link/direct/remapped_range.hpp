@@ -144,7 +144,7 @@ class LargePages {
     }
     /// Records an attempt: whether the kernel made the page, and the processor time that it took.
     void tried(bool made, std::chrono::nanoseconds took) noexcept {
-        if (made && took < kSmallPagesTake) {
+        if (made && took < kFastAttempt) {
             pause_ = kPauseMin;
             return;
         }
@@ -153,8 +153,8 @@ class LargePages {
     }
 
   private:
-    /// Limit of a fast attempt: the time that 512 small pages take beyond a ready large page.
-    static constexpr std::chrono::microseconds kSmallPagesTake{600};
+    /// Longest time of a fast attempt: time of 512 small pages minus time of a ready large page.
+    static constexpr std::chrono::microseconds kFastAttempt{600};
     static constexpr std::uint32_t kPauseMin = 32;
     static constexpr std::uint32_t kPauseMax = 1024;
 

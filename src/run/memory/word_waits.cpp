@@ -73,8 +73,8 @@ bool all_skipped(const WordWait& wait) {
     return true;
 }
 
-/// Advances `next` over words that satisfy the comparison or are skipped, up to the first other
-/// word. `last` is set to the value of the last word compared. Returns true if no word remains.
+/// Advances `next` over words that satisfy the comparison or are skipped; stops at another word.
+/// Sets `last` to the value of the last word compared. Returns true if no word remains.
 bool advance(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
     for (; next < wait.count; ++next) {
         if (!is_included(wait, next)) continue;
@@ -84,10 +84,10 @@ bool advance(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
     return true;
 }
 
-/// Writes the indices of the first `most` words that satisfy the comparison. Returns their number.
-std::size_t collect(const WordWait& wait, std::size_t* indices, std::size_t most) {
+/// Writes the indices of the first `limit` words that satisfy the comparison. Returns their number.
+std::size_t collect(const WordWait& wait, std::size_t* indices, std::size_t limit) {
     std::size_t found = 0;
-    for (std::size_t i = 0; i < wait.count && found < most; ++i)
+    for (std::size_t i = 0; i < wait.count && found < limit; ++i)
         if (is_included(wait, i) && holds(wait, i)) indices[found++] = i;
     return found;
 }

@@ -300,7 +300,7 @@ std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last, std::
     const std::int64_t before = first.ahead_ns[rank];
     const std::int64_t after = last.ahead_ns[rank];
     if (last.at_ns <= first.at_ns) return before;
-    // Uses the rank's own clock, which has almost the rate of rank 0's.
+    // Interpolates by the rank's own clock, which has almost the rate of rank 0's clock.
     const auto since =
         static_cast<double>(static_cast<std::int64_t>(time_ns - first.at_ns) - before);
     const double part = since / static_cast<double>(last.at_ns - first.at_ns);

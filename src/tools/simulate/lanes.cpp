@@ -106,7 +106,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
     return true;
 }
 
-/// Receives with a trace: a span for the wait before each message, and one for its receipt.
+/// Receives with a trace: adds a span for the wait before each message and a span for its receipt.
 void Lanes::receive_shown(Rank rank, Clock& clock) {
     Time since = clock.now;
     clock.receive_all(inputs_.model, received_, [&](Time start) {
