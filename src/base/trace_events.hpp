@@ -4,8 +4,7 @@
 // Idea     A trace is one JSON object with an array of events. The letters in parentheses are
 //          values of the member "ph" of events. Names of processes and threads are metadata (M). A
 //          slice is one complete event (X) with begin and duration. Slices that may overlap others
-//          of their thread are pairs of async events (b, e). An arrow between slices is a flow (s,
-//          f).
+//          of their thread are pairs of async events (b, e). An arrow is a flow (s, f).
 // Holds    Text is passed to the sink in blocks of 64 KiB, so a trace of any length needs little
 //          memory. Times are nanoseconds in arguments, and microseconds with three decimals in the
 //          file.

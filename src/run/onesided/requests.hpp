@@ -18,10 +18,10 @@
 
 namespace weft::run {
 
-/// Transfers and requests that one context's fence and quiet cover. Counters record which calls a
+/// Transfers and requests that fence and quiet of one context cover. Counters record which calls a
 /// flush covers, because other threads may put while a thread waits for the flush. Requests and
 /// batches are common to all streams of a rank. The wire has pointers to counters of a stream, so a
-/// busy stream must not move.
+/// stream with transfers in flight must not move.
 struct Stream {
     struct Peer {
         std::uint64_t posted = 0;  ///< number of transfers and requests of this stream

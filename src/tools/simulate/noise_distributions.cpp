@@ -17,7 +17,7 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr int kTableBits = 10;
 
-/// Returns ln(1 + i / 2^kTableBits) in units of 2^-32, by i: logarithms of the mantissa.
+/// Returns a table: entry i is ln(1 + i / 2^kTableBits), in units of 2^-32.
 std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
     std::array<std::uint64_t, (1 << kTableBits) + 1> logarithms{};
     for (std::size_t i = 0; i < logarithms.size(); ++i) {
@@ -27,8 +27,8 @@ std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
     return logarithms;
 }
 
-/// Returns -ln(u) with u = mantissa * 2^-k, which is k ln 2 - ln(mantissa); the
-/// table holds ln(mantissa).
+/// Returns -ln(u) for u = mantissa * 2^-k: k ln 2 - ln(mantissa). The table has logarithms of
+/// mantissas from 1 to 2.
 Time exponential(std::uint64_t draw, Time scale) {
     static const auto logarithms = make_logarithms();
     constexpr std::uint64_t kLn2 = 2977044472;  // ln 2 in units of 2^-32

@@ -99,14 +99,14 @@ class ImageSteps {
     ImagePart* part_;
     Rank rank_ = 0;
     Rank size_;
-    /// Last measured block, and its bytes.
+    /// Block of the last bytes_of(), and its bytes.
     std::uint32_t first_ = 0;
     std::uint32_t count_ = 0;
     std::uint64_t bytes_ = 0;
     /// Index of the time for which a message of busy_bytes_ occupies its sender.
     std::uint64_t busy_bytes_ = 0;
     std::uint32_t busy_ = kUnknown;
-    /// Indices of the times for combining operands of combine_bytes_, by number of operands.
+    /// For each number of operands of combine_bytes_ bytes: index of the time to combine them.
     std::vector<std::uint32_t> combines_;
     std::uint64_t combine_bytes_ = 0;
     plan::Block operand_;  ///< first operand of the step
@@ -117,8 +117,8 @@ class ImageSteps {
 
 base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Rank first, Rank last,
                                 const std::function<void(Rank)>& progress) {
-    constexpr Rank kReserveAfter = 64;
-    constexpr Rank kTellEvery = 4096;
+    constexpr Rank kReserveAfter = 64;   // ranks from which the memory of all is estimated
+    constexpr Rank kReportEvery = 4096;  // ranks between two calls of progress()
     if (stages.interleaves)
         return base::fail(Status::unsupported, "stages describe one segment only");
     if (auto admitted = part.admit(stages.header); !admitted) return admitted;
@@ -129,7 +129,7 @@ base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Ran
         steps.write(rank);
         if (auto ended = sink.end(); !ended) return ended;
         if (rank - first == kReserveAfter) part.reserve(static_cast<std::size_t>(last - rank));
-        if (progress && (rank - first) % kTellEvery == 0) progress(rank);
+        if (progress && (rank - first) % kReportEvery == 0) progress(rank);
     }
     return base::Done{};
 }

@@ -47,7 +47,7 @@ class Suggestions(unittest.TestCase):
             (("-n", "4", "./a.out"), "unknown option -n\n")))
 
     def test_an_extra_argument_is_named(self):
-        check_refusals(self, ((("list", "allreduce", "more"), "'more' is one word more than weft list takes"),))
+        check_refusals(self, ((("list", "allreduce", "more"), "unexpected word 'more' after weft list"),))
 
     def test_unknown_variables_get_a_suggestion(self):
         errors = weft("run", "-n", "2", "env", "WEFT_TMEOUT=3", "WEFT_QZXJY=1", WEFT, "info").stderr

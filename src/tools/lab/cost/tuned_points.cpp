@@ -9,7 +9,7 @@ namespace weft::lab {
 
 namespace {
 
-/// Returns the geometric mean, rounded down.
+/// Returns the geometric mean of two sizes, rounded down.
 std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     return static_cast<std::uint64_t>(
         std::sqrt(static_cast<double>(low) * static_cast<double>(high)));

@@ -49,7 +49,7 @@ std::string unexpected_word(const CLI::App& app) {
     if (dashed != words.end())
         return unknown_option(chosen.empty() ? app : *chosen.front(), *dashed);
     if (!chosen.empty())
-        return fmt::format("'{}' is one word more than weft {} takes", words.front(),
+        return fmt::format("unexpected word '{}' after weft {}", words.front(),
                            chosen.front()->get_name());
     std::vector<std::string> known;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
