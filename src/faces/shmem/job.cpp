@@ -12,8 +12,7 @@ JobState job;
 
 void refuse(const char* routine, const char* problem) {
     std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);
-    // A forked child does not flush: its buffers are copies of the parent's, which the parent
-    // writes.
+    // A forked child does not flush: the parent has the same buffered text, and writes it.
     if (!job.forked) std::fflush(nullptr);
     _Exit(EXIT_FAILURE);  // the launcher ends the other PEs
 }

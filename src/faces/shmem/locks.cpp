@@ -3,7 +3,7 @@
 //
 // Idea     The upper half of the lock's word at PE 0 has the number (PE + 1) of the last PE in the
 //          queue; 0: the lock is free. A PE that requests the lock exchanges this half with its own
-//          number. If the old value is not 0, it is the predecessor. The PE then adds its number to
+//          number. A nonzero old value names the predecessor. The PE then adds its number to
 //          the lower half of the predecessor's word, and waits until the predecessor sets kGranted
 //          in the lower half of the PE's word.
 // Holds    A waiting PE only polls its own memory. The word is 0 on all PEs when no PE holds the

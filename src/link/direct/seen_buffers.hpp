@@ -21,15 +21,15 @@
 
 namespace weft::link {
 
-/// Costs of remapping a buffer, and of the copies that remapping avoids. The defaults were measured
-/// on the reference machine (docs/direct-memory.md).
+/// Costs of remapping a buffer, and of the copies that remapping avoids, each beyond the cost of
+/// direct access. The defaults were measured on the reference machine (docs/direct-memory.md).
 struct AdoptionPrices {
-    std::uint64_t adopt_ns = 39'000;      ///< fixed cost of remapping a buffer
-    std::uint64_t adopt_page_ns = 1'800;  ///< additional cost of each small page
-    std::uint64_t large_page_ns = 800;    ///< cost of a page that becomes part of a large page
-    std::uint64_t window_ns = 11'000;     ///< fixed cost of mapping an object in one peer
-    std::uint64_t window_page_ns = 200;   ///< additional cost of each page that the peer needs
-    std::uint64_t copy_ns = 4'000;        ///< fixed cost of a kernel's copy, beyond direct access
+    std::uint64_t adopt_ns = 39'000;         ///< fixed cost of remapping a buffer
+    std::uint64_t adopt_page_ns = 1'800;     ///< additional cost of each small page
+    std::uint64_t large_page_ns = 800;       ///< cost of a page that becomes part of a large page
+    std::uint64_t window_ns = 11'000;        ///< fixed cost of mapping an object in one peer
+    std::uint64_t window_page_ns = 200;      ///< additional cost of each page that the peer needs
+    std::uint64_t copy_ns = 4'000;           ///< fixed cost of a copy by the kernel
     std::uint64_t copied_byte_fs = 100'000;  ///< additional cost of each byte, in femtoseconds
     std::uint64_t bounced_byte_fs = 80'000;  ///< each byte of a copy to or from the segment
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kCardKind = 0x7765'6674'6361'7231;  // "weftcar1"
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::size_t kReserveProbeBytes = std::size_t{1} << 40;  ///< see free_bases
+constexpr std::size_t kReserveProbeBytes = std::size_t{1} << 40;  ///< tried for free_bases
 
 std::uint64_t hash_of(std::string_view text) noexcept {
     std::uint64_t hash = text.size();
