@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// calls.hpp - collective calls in three forms: blocking, started and persistent.
+//
+// Idea     The start functions of both non-blocking forms have equal parameters, so a call is
+//          written once. A blocking call is a started call that is waited for.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "faces/python/job.hpp"
+#include "weft/neighbors.h"
+
+namespace weft::python {
+
+enum class CallForm { blocking, started, persistent };
+
+/// A started or persistent call. Keeps its buffers alive.
+class RequestObject {
+  public:
+    RequestObject(std::shared_ptr<JobObject> job, weft_request* request, CallObjects objects,
+                  py::object result, bool persistent);
+    ~RequestObject();
+    RequestObject(const RequestObject&) = delete;
+    RequestObject& operator=(const RequestObject&) = delete;
+
+    /// Returns true if the call is complete. Raises weft.Error if it failed.
+    bool test();
+    /// Waits at most `timeout_s`. Returns the call's result.
+    py::object wait(std::optional<double> timeout_s);
+    /// Starts a persistent call.
+    void start();
+    [[nodiscard]] const py::object& result() const { return result_; }
+
+  private:
+    void complete(weft_status status);
+
+    std::shared_ptr<JobObject> job_;
+    weft_request* request_;
+    CallObjects objects_;
+    py::object result_;
+    bool persistent_;
+};
+
+/// The argument weft.IN_PLACE.
+py::object in_place();
+
+/// Starts or makes the calls of one object (a team, neighbors) in one form.
+class CallMaker {
+  public:
+    CallMaker(std::shared_ptr<JobObject> job, CallForm form) : job_(std::move(job)), form_(form) {}
+
+  protected:
+    /// Returns the start function of this form.
+    template <typename Start>
+    Start choose(Start started, Start persistent) const {
+        return form_ == CallForm::persistent ? persistent : started;
+    }
+
+    /// Starts a call by `start(request)`. Returns its result, or a request.
+    template <typename Start>
+    py::object make(CallObjects objects, py::object result, Start start) const {
+        const RuntimeCall entry(*job_);
+        weft_request* request = nullptr;
+        job_->check(call_short([&] { return start(&request); }));
+        if (form_ != CallForm::blocking) return as_request(request, std::move(objects), result);
+        job_->check(wait_for_request(*job_, &request, objects));
+        return result;
+    }
+
+  private:
+    py::object as_request(weft_request* request, CallObjects objects, py::object result) const;
+
+    std::shared_ptr<JobObject> job_;
+    CallForm form_;
+};
+
+/// The collectives of a team. `send` and `recv` are buffers, in Python's order of arguments.
+class TeamCalls : CallMaker {
+  public:
+    TeamCalls(std::shared_ptr<TeamHandle> team, CallForm form);
+    [[nodiscard]] const std::shared_ptr<TeamHandle>& handle() const { return team_; }
+
+    py::object barrier();
+    py::object broadcast(py::object buffer, int root);
+    py::object allreduce(py::object send, py::object recv, py::object op);
+    py::object reduce(py::object send, py::object recv, py::object op, int root);
+    py::object scan(py::object send, py::object recv, py::object op);
+    py::object exscan(py::object send, py::object recv, py::object op);
+    py::object gather(py::object send, py::object recv, int root);
+    py::object scatter(py::object send, py::object recv, int root);
+    py::object allgather(py::object send, py::object recv);
+    py::object alltoall(py::object send, py::object recv);
+    py::object reduce_scatter(py::object send, py::object recv, py::object op);
+    py::object gatherv(py::object send, py::object recv, py::object counts,
+                       py::object displacements, int root);
+    py::object scatterv(py::object send, py::object recv, py::object counts,
+                        py::object displacements, int root);
+    py::object allgatherv(py::object send, py::object recv, py::object counts,
+                          py::object displacements);
+    py::object alltoallv(py::object send, py::object recv, py::object send_counts,
+                         py::object recv_counts, py::object send_displacements,
+                         py::object recv_displacements);
+    py::object reduce_scatterv(py::object send, py::object recv, py::object counts, py::object op);
+
+  private:
+    [[nodiscard]] bool is_root(int root) const { return team_->rank() == root; }
+    /// Makes a call whose buffers have equal counts and are combined.
+    template <typename Start>
+    py::object combine(py::object& send, py::object& recv, py::object& op, Start start);
+
+    std::shared_ptr<TeamHandle> team_;
+};
+
+/// A team as Python sees it; its own calls are blocking.
+class TeamObject : public TeamCalls {
+  public:
+    explicit TeamObject(std::shared_ptr<TeamHandle> team)
+        : TeamCalls(std::move(team), CallForm::blocking) {}
+    [[nodiscard]] const std::shared_ptr<JobObject>& job() const { return handle()->job(); }
+    [[nodiscard]] weft_team* team() const { return handle()->team(); }
+};
+
+/// A list of neighbors.
+class NeighborsObject {
+  public:
+    NeighborsObject(std::shared_ptr<TeamHandle> team, weft_neighbors* neighbors)
+        : team_(std::move(team)), neighbors_(neighbors) {}
+    ~NeighborsObject() {
+        call_short([&] { return weft_neighbors_free(&neighbors_); });
+    }
+    NeighborsObject(const NeighborsObject&) = delete;
+    NeighborsObject& operator=(const NeighborsObject&) = delete;
+
+    static std::shared_ptr<NeighborsObject> of_ranks(std::shared_ptr<TeamHandle> team,
+                                                     const std::vector<int>& sources,
+                                                     const std::vector<int>& destinations);
+    static std::shared_ptr<NeighborsObject> on_grid(std::shared_ptr<TeamHandle> team,
+                                                    const std::vector<int>& extents,
+                                                    const std::vector<bool>& periodic);
+    [[nodiscard]] const std::shared_ptr<TeamHandle>& team() const { return team_; }
+    [[nodiscard]] weft_neighbors* neighbors() const { return neighbors_; }
+    [[nodiscard]] std::size_t sources() const;
+    [[nodiscard]] std::size_t destinations() const;
+
+  private:
+    std::shared_ptr<TeamHandle> team_;
+    weft_neighbors* neighbors_;
+};
+
+/// The collectives of a list of neighbors.
+class NeighborCalls : CallMaker {
+  public:
+    NeighborCalls(std::shared_ptr<NeighborsObject> neighbors, CallForm form);
+
+    py::object alltoall(py::object send, py::object recv);
+    py::object allgather(py::object send, py::object recv);
+    py::object alltoallv(py::object send, py::object recv, py::object send_counts,
+                         py::object recv_counts);
+    py::object allgatherv(py::object send, py::object recv, py::object counts);
+
+  private:
+    std::shared_ptr<NeighborsObject> neighbors_;
+};
+
+/// Blocks around each member of a grid.
+class StencilObject {
+  public:
+    StencilObject(std::shared_ptr<TeamHandle> team, const std::vector<int>& extents,
+                  const std::vector<bool>& periodic, bool star, int reach);
+    ~StencilObject() {
+        call_short([&] { return weft_stencil_free(&stencil_); });
+    }
+    StencilObject(const StencilObject&) = delete;
+    StencilObject& operator=(const StencilObject&) = delete;
+
+    /// Returns the neighbor with each block; -1 if it is outside the grid.
+    [[nodiscard]] std::vector<int> neighbors() const;
+    py::object alltoall(py::object send, py::object recv);
+    py::object allgather(py::object send, py::object recv);
+
+  private:
+    std::shared_ptr<TeamHandle> team_;
+    weft_stencil* stencil_ = nullptr;
+};
+
+/// The buffers of a call as the C interface takes them.
+struct CallEnds {
+    const void* in;  // WEFT_IN_PLACE if there is no input buffer
+    void* out;
+    weft_type type;
+};
+CallEnds ends_of(const CallObjects& objects);
+
+/// Counts and displacements of the blocks in one buffer.
+struct BlockCounts {
+    std::vector<std::size_t> counts, starts;
+
+    /// counts_argument: `n` counts. displacements: None if blocks are contiguous.
+    BlockCounts(const py::object& counts_argument, const py::object& displacements, std::size_t n);
+    /// Returns the end of the last block, in elements.
+    [[nodiscard]] std::size_t end() const;
+    [[nodiscard]] const std::size_t* displacements() const {
+        return starts.empty() ? nullptr : starts.data();
+    }
+    /// Raises weft.Error unless all blocks are inside the buffer of the argument `name`.
+    void require_inside(const BufferView& buffer, const char* name) const;
+};
+
+/// Views both buffers of a call. If recv is None, makes it by result_like().
+CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n);
+
+/// Raises weft.Error unless the buffer of the argument `name` has `expected` elements.
+void expect_count(const BufferView& buffer, const char* name, std::size_t expected);
+
+}  // namespace weft::python

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// job.hpp - a runtime and its teams as Python objects, and the rules of calls from Python.
+//
+// Idea     Short calls keep the global interpreter lock (GIL); waits release it. A wait is cut into
+//          slices, and Python's signal handlers run between them, so KeyboardInterrupt ends a wait.
+// Holds    A call in flight whose Python object is gone stays in the job's list with its buffers
+//          until it is complete. The list is swept by later calls.
+//          When a Python operation exists, all calls release the GIL: the thread that runs the
+//          operation needs it, and may hold the engine's lock.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "faces/python/buffers.hpp"
+#include "faces/python/errors.hpp"
+
+namespace weft::python {
+
+/// This process's membership in a job, shared by all objects of its runtime.
+class JobObject {
+  public:
+    /// threads: "single" or "multiple" (weft_threads).
+    explicit JobObject(const std::string& threads);
+    ~JobObject();
+    JobObject(const JobObject&) = delete;
+    JobObject& operator=(const JobObject&) = delete;
+
+    [[nodiscard]] weft_runtime* runtime() const { return runtime_; }
+    [[nodiscard]] bool is_open() const { return runtime_ != nullptr; }
+
+    /// Raises weft.Error unless status is WEFT_OK.
+    void check(weft_status status) const {
+        if (status != WEFT_OK) [[unlikely]]
+            fail(status);
+    }
+    [[noreturn]] void fail(weft_status status) const;
+
+    /// Ends the job; collective.
+    void finalize();
+    /// Takes a call in flight and its buffers until the call is complete.
+    void abandon(weft_request* request, CallObjects objects);
+    /// Drops a team, now or when the runtime is free for a call.
+    void drop(weft_team* team);
+    /// Raises KeyboardInterrupt if the user interrupts before all members have come.
+    void meet(weft_team* team);
+
+  private:
+    friend class RuntimeCall;
+    struct Leftover {
+        weft_request* request;
+        weft_team* team;
+        CallObjects objects;
+    };
+    void sweep();
+
+    weft_runtime* runtime_ = nullptr;
+    bool multiple_;
+    bool busy_ = false;  // a call is running; guarded by the GIL
+    std::vector<Leftover> leftovers_;
+};
+
+/// A call into the library. Refuses a second call of a single-threaded runtime, from an operation
+/// or from another thread during a wait.
+class RuntimeCall {
+  public:
+    explicit RuntimeCall(JobObject& job);
+    ~RuntimeCall() { job_.busy_ = false; }
+    RuntimeCall(const RuntimeCall&) = delete;
+    RuntimeCall& operator=(const RuntimeCall&) = delete;
+
+  private:
+    JobObject& job_;
+};
+
+/// Set when the first Python operation is made.
+inline bool operations_exist = false;
+
+/// Makes a call that does not wait.
+template <typename Call>
+auto call_short(Call call) {
+    if (!operations_exist) return call();
+    const py::gil_scoped_release released;
+    return call();
+}
+
+/// Makes a call that may wait and cannot be interrupted.
+template <typename Call>
+auto call_long(Call call) {
+    const py::gil_scoped_release released;
+    return call();
+}
+
+constexpr std::chrono::nanoseconds kWaitSlice = std::chrono::milliseconds(50);
+
+/// Repeats `wait(timeout_ns)` until it returns another status than WEFT_ERR_TIMEOUT or the limit
+/// (seconds) has passed. Raises exceptions of Python's signal handlers.
+template <typename Wait>
+weft_status wait_interruptibly(Wait wait, std::optional<double> limit_s = std::nullopt) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (;;) {
+        auto slice = kWaitSlice;
+        if (limit_s) {
+            const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+            const double left_ns = std::max(0.0, (*limit_s - passed.count()) * 1e9);
+            if (left_ns < static_cast<double>(slice.count()))
+                slice = std::chrono::nanoseconds(static_cast<std::int64_t>(left_ns));
+        }
+        const weft_status status = call_long([&] { return wait(slice.count()); });
+        if (status != WEFT_ERR_TIMEOUT) return status;
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        if (slice != kWaitSlice) return status;
+    }
+}
+
+/// Drives all calls until *request is complete, or until the limit (seconds) has passed. Returns
+/// the call's status, or WEFT_ERR_TIMEOUT.
+weft_status drive_until_complete(weft_request** request,
+                                 std::optional<double> limit_s = std::nullopt);
+
+/// Waits for *request. If an exception ends the wait, the job takes the request and `objects`.
+weft_status wait_for_request(JobObject& job, weft_request** request, CallObjects& objects);
+
+/// A team, or the world.
+class TeamHandle {
+  public:
+    TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool owned);
+    ~TeamHandle();
+    TeamHandle(const TeamHandle&) = delete;
+    TeamHandle& operator=(const TeamHandle&) = delete;
+
+    [[nodiscard]] const std::shared_ptr<JobObject>& job() const { return job_; }
+    [[nodiscard]] weft_team* team() const { return team_; }
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+    [[nodiscard]] std::size_t members() const { return static_cast<std::size_t>(size_); }
+
+    /// Each returns the new team, or nothing on ranks that are not in one. Collective.
+    [[nodiscard]] std::shared_ptr<TeamHandle> split(int color, int key);
+    [[nodiscard]] std::shared_ptr<TeamHandle> split_node();
+    /// Ends the team; collective.
+    void free();
+
+  private:
+    std::shared_ptr<TeamHandle> adopt(weft_team* team) const;
+
+    std::shared_ptr<JobObject> job_;
+    weft_team* team_;
+    bool owned_;
+    int rank_;
+    int size_;
+};
+
+}  // namespace weft::python

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// module.cpp - the extension module weft._native.
+//
+// Next     weft/_native.pyi for types; weft/__init__.py for the functions that are Python.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "faces/python/calls.hpp"
+#include "faces/python/memory.hpp"
+#include "faces/python/operations.hpp"
+
+namespace weft::python {
+namespace {
+
+using py::arg;
+
+/// Returns a new team as a Python object; None if this rank is not in it.
+py::object team_of(std::shared_ptr<TeamHandle> team) {
+    if (team == nullptr) return py::none();
+    return py::cast(std::make_shared<TeamObject>(std::move(team)));
+}
+
+void define_runtime(py::module_& module) {
+    py::class_<JobObject, std::shared_ptr<JobObject>>(
+        module, "Runtime",
+        "This process's membership in its job.\n\nUse it as a context manager: entering joins the "
+        "job, leaving it without an exception ends it on all ranks.\nthreads: 'single', or "
+        "'multiple' if several threads make calls at the same time.")
+        .def(py::init<const std::string&>(), arg("threads") = "single")
+        .def_property_readonly(
+            "world",
+            [](const std::shared_ptr<JobObject>& job) {
+                const RuntimeCall entry(*job);
+                return team_of(
+                    std::make_shared<TeamHandle>(job, weft_world(job->runtime()), false));
+            },
+            "The team of all ranks.")
+        .def(
+            "progress",
+            [](JobObject& job) {
+                const RuntimeCall entry(job);
+                call_long([&] { return weft_progress(job.runtime()), 0; });
+            },
+            "Advances calls in flight and transfers of other ranks. Does not wait.")
+        .def("finalize", &JobObject::finalize,
+             "Leaves the job; waits until all ranks have called it. Symmetric arrays become "
+             "invalid.")
+        .def(
+            "abort",
+            [](JobObject& job, int status) {
+                const RuntimeCall entry(job);
+                weft_abort(job.runtime(), status);
+            },
+            arg("status") = 1, "Ends the job now, on all ranks, with this exit status.");
+}
+
+void define_requests(py::module_& module) {
+    py::class_<RequestObject>(module, "Request",
+                              "A started or persistent call. Keeps its buffers alive.")
+        .def("test", &RequestObject::test,
+             "Drives all calls once. Returns True if this call is complete.")
+        .def("wait", &RequestObject::wait, arg("timeout") = py::none(),
+             "Waits until the call is complete and returns its result.\n\ntimeout: limit in "
+             "seconds; weft.Error with Status.TIMEOUT if it has passed. The wait can be repeated.")
+        .def("start", &RequestObject::start, "Starts a persistent call that is not in flight.")
+        .def_property_readonly("result", &RequestObject::result,
+                               "The call's result; valid when the call is complete.");
+    py::class_<OperationObject>(
+        module, "Op",
+        "An operation of your own for reductions.\n\nfunction(lower, upper) gets two "
+        "one-dimensional arrays, lower from lower ranks, and returns their combination; it must "
+        "not keep them or call weft.\ncommutative: False if contributions must be combined in "
+        "rank order.")
+        .def(py::init<py::function, bool>(), arg("function"), arg("commutative") = true);
+}
+
+template <typename Class>
+void define_reductions(Class& calls) {
+    const py::object none = py::none();
+    calls
+        .def("allreduce", &TeamCalls::allreduce, arg("send"), arg("recv") = none, arg("op") = 0,
+             "Combines send of all ranks, element by element, on all ranks.\n\nrecv: the result, "
+             "of send's type and size; made if it is None, and send itself in place.")
+        .def("reduce", &TeamCalls::reduce, arg("send"), arg("recv") = none, arg("op") = 0,
+             arg("root") = 0,
+             "Does an allreduce with the result on the root only; returns None on other ranks.")
+        .def("scan", &TeamCalls::scan, arg("send"), arg("recv") = none, arg("op") = 0,
+             "Combines send of ranks 0 to this rank.")
+        .def("exscan", &TeamCalls::exscan, arg("send"), arg("recv") = none, arg("op") = 0,
+             "Combines send of the ranks before this rank. Rank 0's recv is not written, or 0 if "
+             "it is made.")
+        .def("reduce_scatter", &TeamCalls::reduce_scatter, arg("send"), arg("recv") = none,
+             arg("op") = 0,
+             "Combines send, which has a block for each rank, and returns this rank's "
+             "block.\n\nsend: shape (size, ...); recv: shape (...).")
+        .def("reduce_scatterv", &TeamCalls::reduce_scatterv, arg("send"), arg("recv") = none,
+             arg("counts") = none, arg("op") = 0,
+             "Does a reduce_scatter with blocks of counts[r] elements, equal on all ranks.");
+}
+
+template <typename Class>
+void define_moves(Class& calls) {
+    const py::object none = py::none();
+    calls.def("barrier", &TeamCalls::barrier, "Waits until all ranks have entered.")
+        .def("broadcast", &TeamCalls::broadcast, arg("buffer"), arg("root") = 0,
+             "Copies the root's buffer to the buffer of every rank. Returns buffer.")
+        .def("gather", &TeamCalls::gather, arg("send"), arg("recv") = none, arg("root") = 0,
+             "Returns send of all ranks, stacked in rank order, on the root; None "
+             "elsewhere.\n\nrecv: shape (size, *send.shape), ignored on other ranks.")
+        .def("scatter", &TeamCalls::scatter, arg("send"), arg("recv") = none, arg("root") = 0,
+             "Returns this rank's block of the root's send.\n\nsend: shape (size, ...), ignored on "
+             "other ranks. recv: shape (...), required on other ranks; weft.IN_PLACE on the root "
+             "leaves its block in send.")
+        .def("allgather", &TeamCalls::allgather, arg("send"), arg("recv") = none,
+             "Returns send of all ranks, stacked in rank order.\n\nrecv: shape (size, "
+             "*send.shape). If send is weft.IN_PLACE, recv has this rank's block at its place.")
+        .def("alltoall", &TeamCalls::alltoall, arg("send"), arg("recv") = none,
+             "Sends block r of send to rank r; returns the blocks of all ranks for this "
+             "rank.\n\nsend, recv: shape (size, ...).")
+        .def("gatherv", &TeamCalls::gatherv, arg("send"), arg("recv") = none, arg("counts") = none,
+             arg("displacements") = none, arg("root") = 0,
+             "Does a gather of counts[r] elements from rank r to displacements[r] of the root's "
+             "recv. Only the root needs recv, counts and displacements.")
+        .def("scatterv", &TeamCalls::scatterv, arg("send"), arg("recv") = none,
+             arg("counts") = none, arg("displacements") = none, arg("root") = 0,
+             "Does a scatter of counts[r] elements at displacements[r] of the root's send to rank "
+             "r. Only the root needs send, counts and displacements.")
+        .def("allgatherv", &TeamCalls::allgatherv, arg("send"), arg("recv") = none,
+             arg("counts") = none, arg("displacements") = none,
+             "Does an allgather of counts[r] elements from rank r; counts are equal on all ranks.")
+        .def("alltoallv", &TeamCalls::alltoallv, arg("send"), arg("recv") = none,
+             arg("send_counts") = none, arg("recv_counts") = none, arg("send_displacements") = none,
+             arg("recv_displacements") = none,
+             "Does an alltoall of send_counts[r] elements to rank r and recv_counts[r] from it.");
+}
+
+void define_neighbors(py::module_& module) {
+    const py::object none = py::none();
+    py::class_<NeighborCalls>(module, "NeighborCalls", "The calls of Neighbors in one form.")
+        .def("alltoall", &NeighborCalls::alltoall, arg("send"), arg("recv") = none,
+             "Sends a block of send to each destination; recv gets a block from each source.")
+        .def("allgather", &NeighborCalls::allgather, arg("send"), arg("recv") = none,
+             "Sends all of send to each destination; recv gets a block from each source.")
+        .def("alltoallv", &NeighborCalls::alltoallv, arg("send"), arg("recv") = none,
+             arg("send_counts") = none, arg("recv_counts") = none,
+             "Does an alltoall with counts for each destination and each source.")
+        .def("allgatherv", &NeighborCalls::allgatherv, arg("send"), arg("recv") = none,
+             arg("counts") = none, "Does an allgather with counts for each source.");
+    const auto in_form = [](CallForm form) {
+        return [form](const std::shared_ptr<NeighborsObject>& neighbors) {
+            return std::make_unique<NeighborCalls>(neighbors, form);
+        };
+    };
+    py::class_<NeighborsObject, std::shared_ptr<NeighborsObject>>(
+        module, "Neighbors", "The ranks with which this rank exchanges blocks.")
+        .def_property_readonly("sources", &NeighborsObject::sources, "Number of sources.")
+        .def_property_readonly("destinations", &NeighborsObject::destinations,
+                               "Number of destinations.")
+        .def_property_readonly("call", in_form(CallForm::blocking), "The calls, blocking.")
+        .def_property_readonly("start", in_form(CallForm::started), "The calls, started.")
+        .def_property_readonly("prepare", in_form(CallForm::persistent), "The calls, persistent.");
+    py::class_<StencilObject>(module, "Stencil", "Blocks for all ranks around each rank of a grid.")
+        .def_property_readonly("neighbors", &StencilObject::neighbors,
+                               "The rank of each block; -1 outside the grid.")
+        .def("alltoall", &StencilObject::alltoall, arg("send"), arg("recv") = none,
+             "Sends a block to each neighbor and receives one from each, in the order of "
+             "neighbors. Blocks of missing neighbors are not used.")
+        .def("allgather", &StencilObject::allgather, arg("send"), arg("recv") = none,
+             "Sends all of send to each neighbor and receives a block from each.");
+}
+
+template <typename Class>
+void define_memory(Class& team) {
+    const py::object none = py::none();
+    team.def("_allocate", &allocate)
+        .def("_peer_memory", &peer_memory)
+        .def("free_array", &free_memory, arg("array"),
+             "Frees an array of zeros() or empty(). Collective.")
+        .def("put", &put, arg("target"), arg("data"), arg("peer"),
+             "Copies data to the peer's copy of target, a symmetric array or a part of one. "
+             "Returns when data may be changed; quiet() completes the delivery.")
+        .def("put_signal", &put_signal, arg("target"), arg("data"), arg("signal"), arg("value"),
+             arg("peer"), arg("add") = false,
+             "Does a put, then sets the peer's signal (one uint64) to value, or adds value.")
+        .def("get", &get, arg("source"), arg("peer"), arg("recv") = none,
+             "Returns a copy of the peer's copy of source, a symmetric array or a part of one.")
+        .def("fence", &fence, "Orders earlier puts of this rank before later puts, at each peer.")
+        .def("quiet", &quiet, arg("timeout") = none,
+             "Waits until all puts of this rank are delivered. timeout: limit in seconds.")
+        .def("wait_until", &wait_until, arg("word"), arg("compare"), arg("value"),
+             arg("timeout") = none,
+             "Waits until this rank's word (one element) compares with value, such as weft.GE. "
+             "Returns the word.\n\ntimeout: limit in seconds; weft.Error if it has passed.")
+        .def("test_until", &test_until, arg("word"), arg("compare"), arg("value"),
+             "Drives all transfers once. Returns True if wait_until() would return.")
+        .def("lock", &lock_set, arg("word"),
+             "Waits until this rank holds the lock: one uint64 of symmetric memory, at first 0.")
+        .def("try_lock", &lock_test, arg("word"), "Returns True if this rank now holds the lock.")
+        .def("unlock", &lock_clear, arg("word"), "Does a quiet() and releases the lock.");
+}
+
+template <typename Class>
+void define_atomics(Class& team) {
+    team.def(
+            "fetch",
+            [](TeamObject& object, const py::object& word, int peer) {
+                return change_word(object, WEFT_ATOMIC_FETCH, word, py::none(), py::none(), peer);
+            },
+            arg("word"), arg("peer"), "Returns the peer's word, read atomically.")
+        .def(
+            "compare_swap",
+            [](TeamObject& object, const py::object& word, const py::object& expected,
+               const py::object& value, int peer) {
+                return change_word(object, WEFT_ATOMIC_COMPARE_SWAP, word, value, expected, peer);
+            },
+            arg("word"), arg("expected"), arg("value"), arg("peer"),
+            "Sets the peer's word to value if it equals expected. Returns the former value.");
+    struct Named {
+        const char* fetching;
+        const char* later;
+        weft_atomic_kind kind;
+        const char* doc;
+    };
+    for (const Named& named : {Named{"swap", "set", WEFT_ATOMIC_SET, "Sets"},
+                               Named{"fetch_add", "add", WEFT_ATOMIC_ADD, "Adds value to"},
+                               Named{"fetch_and", "and_", WEFT_ATOMIC_AND, "Ands value to"},
+                               Named{"fetch_or", "or_", WEFT_ATOMIC_OR, "Ors value to"},
+                               Named{"fetch_xor", "xor_", WEFT_ATOMIC_XOR, "Xors value to"}}) {
+        const std::string doc = std::string(named.doc) + " the peer's word atomically.";
+        team.def(
+            named.fetching,
+            [kind = named.kind](TeamObject& object, const py::object& word, const py::object& value,
+                                int peer) {
+                return change_word(object, kind, word, value, py::none(), peer);
+            },
+            arg("word"), arg("value"), arg("peer"), (doc + " Returns the former value.").c_str());
+        team.def(
+            named.later,
+            [kind = named.kind](TeamObject& object, const py::object& word, const py::object& value,
+                                int peer) { change_word_later(object, kind, word, value, peer); },
+            arg("word"), arg("value"), arg("peer"), (doc + " quiet() completes it.").c_str());
+    }
+}
+
+void define_teams(py::module_& module) {
+    py::class_<TeamCalls, std::shared_ptr<TeamCalls>> calls(
+        module, "Calls", "The collectives of a team in one form.");
+    define_reductions(calls);
+    define_moves(calls);
+    py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObject>> team(
+        module, "Team", "Ranks that make collective calls together.");
+    const auto in_form = [](CallForm form) {
+        return [form](const TeamObject& object) {
+            return std::make_shared<TeamCalls>(object.handle(), form);
+        };
+    };
+    team.def_property_readonly(
+            "rank", [](const TeamObject& object) { return object.handle()->rank(); },
+            "This rank's index in the team.")
+        .def_property_readonly(
+            "size", [](const TeamObject& object) { return object.handle()->size(); },
+            "Number of members.")
+        .def_property_readonly("start", in_form(CallForm::started),
+                               "The collectives as started calls: each returns a Request.")
+        .def_property_readonly(
+            "prepare", in_form(CallForm::persistent),
+            "The collectives as persistent calls: each returns a Request to be started.")
+        .def(
+            "split",
+            [](const TeamObject& object, int color, int key) {
+                return team_of(object.handle()->split(color, key));
+            },
+            arg("color"), arg("key") = 0,
+            "Makes a team of each color's ranks, ordered by key, then by rank. Returns None if "
+            "color is negative. Collective.")
+        .def(
+            "split_node",
+            [](const TeamObject& object) { return team_of(object.handle()->split_node()); },
+            "Makes a team of the ranks that share memory. Collective.")
+        .def(
+            "free", [](const TeamObject& object) { object.handle()->free(); },
+            "Ends a team of a split, and its symmetric memory. Collective.")
+        .def(
+            "neighbors",
+            [](const TeamObject& object, const std::vector<int>& sources,
+               const std::vector<int>& destinations) {
+                return NeighborsObject::of_ranks(object.handle(), sources, destinations);
+            },
+            arg("sources"), arg("destinations"),
+            "Makes a list of the ranks that send to this rank and receive from it.")
+        .def(
+            "grid_neighbors",
+            [](const TeamObject& object, const std::vector<int>& extents,
+               const std::vector<bool>& periodic) {
+                return NeighborsObject::on_grid(object.handle(), extents, periodic);
+            },
+            arg("extents"), arg("periodic"),
+            "Makes the list for a grid of all ranks whose last coordinate varies fastest.")
+        .def(
+            "stencil",
+            [](const TeamObject& object, const std::vector<int>& extents,
+               const std::vector<bool>& periodic, bool star, int reach) {
+                return std::make_unique<StencilObject>(object.handle(), extents, periodic, star,
+                                                       reach);
+            },
+            arg("extents"), arg("periodic"), arg("star") = false, arg("reach") = 1,
+            "Makes a stencil: all ranks around this rank in a grid, at most reach away; if star, "
+            "in one coordinate only.");
+    define_memory(team);
+    define_atomics(team);
+}
+
+}  // namespace
+}  // namespace weft::python
+
+PYBIND11_MODULE(_native, module) {
+    namespace python = weft::python;
+    pybind11::options options;
+    options.disable_function_signatures();
+    module.doc() = "Extension module of the package weft, which exports its names.";
+    module.attr("version") = weft_version();
+    pybind11::enum_<weft_compare>(module, "Compare", "How wait_until() compares.")
+        .value("EQ", WEFT_EQ)
+        .value("NE", WEFT_NE)
+        .value("GT", WEFT_GT)
+        .value("GE", WEFT_GE)
+        .value("LT", WEFT_LT)
+        .value("LE", WEFT_LE)
+        .export_values();
+    python::define_runtime(module);
+    python::define_requests(module);
+    python::define_teams(module);
+    python::define_neighbors(module);
+}

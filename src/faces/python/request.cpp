@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// request.cpp - started and persistent calls, and what all calls with two buffers check.
+#include "faces/python/calls.hpp"
+
+namespace weft::python {
+
+RequestObject::RequestObject(std::shared_ptr<JobObject> job, weft_request* request,
+                             CallObjects objects, py::object result, bool persistent)
+    : job_(std::move(job)),
+      request_(request),
+      objects_(std::move(objects)),
+      result_(std::move(result)),
+      persistent_(persistent) {}
+
+RequestObject::~RequestObject() {
+    if (request_ != nullptr) job_->abandon(request_, std::move(objects_));
+}
+
+void RequestObject::complete(weft_status status) {
+    if (!persistent_) objects_ = {};
+    job_->check(status);
+}
+
+bool RequestObject::test() {
+    const RuntimeCall entry(*job_);
+    int done = 0;
+    const weft_status status = call_short([&] { return weft_test(&request_, &done); });
+    if (done != 0) complete(status);
+    job_->check(status);
+    return done != 0;
+}
+
+py::object RequestObject::wait(std::optional<double> timeout_s) {
+    const RuntimeCall entry(*job_);
+    const weft_status status = drive_until_complete(&request_, timeout_s);
+    if (status == WEFT_ERR_TIMEOUT)
+        raise_error(status, "the time limit has passed, and the call is not complete");
+    complete(status);
+    return result_;
+}
+
+void RequestObject::start() {
+    if (!persistent_) refuse("start: only calls of team.prepare can be started");
+    const RuntimeCall entry(*job_);
+    job_->check(call_short([&] { return weft_start(request_); }));
+}
+
+py::object in_place() {
+    static PyObject* const value = attribute_of("weft._buffers", "IN_PLACE").release().ptr();
+    return py::reinterpret_borrow<py::object>(value);
+}
+
+py::object CallMaker::as_request(weft_request* request, CallObjects objects,
+                                 py::object result) const {
+    return py::cast(std::make_unique<RequestObject>(
+        job_, request, std::move(objects), std::move(result), form_ == CallForm::persistent));
+}
+
+void expect_count(const BufferView& buffer, const char* name, std::size_t expected) {
+    if (buffer.count() != expected)
+        refuse(std::string(name) + " has " + std::to_string(buffer.count()) +
+               " elements, expected " + std::to_string(expected));
+}
+
+CallEnds ends_of(const CallObjects& objects) {
+    return {objects.in.is_set() ? objects.in.data() : WEFT_IN_PLACE, objects.out.data(),
+            objects.out.is_set() ? objects.out.type() : objects.in.type()};
+}
+
+BlockCounts::BlockCounts(const py::object& counts_argument, const py::object& displacements,
+                         std::size_t n)
+    : counts(counts_of(counts_argument, n, "counts")) {
+    if (!displacements.is_none()) starts = counts_of(displacements, n, "displacements");
+}
+
+std::size_t BlockCounts::end() const {
+    std::size_t sum = 0, last = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        sum += counts[i];
+        if (!starts.empty() && counts[i] != 0) last = std::max(last, starts[i] + counts[i]);
+    }
+    return starts.empty() ? sum : last;
+}
+
+void BlockCounts::require_inside(const BufferView& buffer, const char* name) const {
+    if (buffer.count() < end())
+        refuse(std::string(name) + " has " + std::to_string(buffer.count()) +
+               " elements, expected at least " + std::to_string(end()) + " for its blocks");
+}
+
+CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n) {
+    CallObjects objects;
+    const bool same = send.is(recv) || send.is(in_place());
+    if (!same) objects.in = BufferView::input(send, "send");
+    if (recv.is_none()) {
+        if (same) refuse("recv is required in place");
+        recv = result_like(send, shape, n);
+    }
+    objects.out = BufferView::output(recv, "recv");
+    if (same) return objects;
+    if (objects.in.type() != objects.out.type())
+        refuse(std::string("recv has elements of type ") + name_of(objects.out.type()) +
+               ", expected " + name_of(objects.in.type()) + " as in send");
+    if (objects.in.overlaps(objects.out))
+        refuse("send and recv overlap; for a call in place pass one object twice");
+    return objects;
+}
+
+}  // namespace weft::python

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cases.py - one rank of a job that checks the package weft: buffers, requests, mistakes, and the cases of calls.py.
+
+usage: cases.py CASE...      functions of both files, in this order
+"""
+import array
+import asyncio
+import gc
+import os
+import signal
+import sys
+import threading
+import weakref
+
+import calls
+import numpy
+import weft
+from support import data, refused, same
+
+
+class OverInterface:
+    """An object whose memory is only available through numpy's interface."""
+
+    def __init__(self, values):
+        self.__array_interface__ = values.__array_interface__
+        self.values = values
+
+
+class OverDlpack:
+    """An object whose memory is only available through DLPack."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **_):
+        return self.values.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def buffers(world):
+    size = world.size
+    raw = bytearray(b"\1\2")
+    world.allreduce(raw, raw)
+    assert raw == bytearray([size, 2 * size]), raw
+    numbers = array.array("d", [1.5, 2.5])
+    same(world.allreduce(numbers), numpy.array([1.5, 2.5]) * size)
+    world.allreduce(memoryview(numbers)[0:1], memoryview(numbers)[1:2])
+    assert list(numbers) == [1.5, 1.5 * size]
+    values = numpy.ones(3, "i4")
+    same(world.allreduce(OverInterface(values)), numpy.full(3, size, "i4"))
+    same(world.allreduce(OverDlpack(values)), numpy.full(3, size, "i4"))
+    own = OverInterface(values)
+    world.allreduce(own, own)
+    same(values, numpy.full(3, size, "i4"))
+    same(world.allreduce(numpy.ones((0, 2))), numpy.ones((0, 2)))
+
+    refused("send is not contiguous; pass numpy.ascontiguousarray(send)", world.allreduce, numpy.ones((3, 2))[:, 0])
+    refused("recv is not contiguous; pass numpy.ascontiguousarray(recv) and copy the result back", world.allreduce,
+            numpy.ones(3), numpy.ones((3, 2))[:, 0])
+    refused("recv is read-only", world.allreduce, numpy.ones(2, "u1"), b"ab")
+    refused("recv has 2 elements, expected 3", world.allreduce, numpy.ones(3), numpy.ones(2))
+    refused("recv has elements of type int32, expected float64", world.allreduce, numpy.ones(1), numpy.ones(1, "i4"))
+    refused("send and recv overlap", world.allreduce, values[0:2], values[1:3])
+    refused("expected a buffer such as a numpy array", world.allreduce, [1, 2])
+    refused("weft has no type for elements of format", world.allreduce, numpy.ones(2, ">f8"))
+    refused("pairs need numpy.dtype(..., align=True)", world.allreduce, numpy.ones(1, [("a", "i8"), ("b", "i4")]), op=weft.MINLOC)
+    refused("op: expected an operation", world.allreduce, values, op="sum")
+    refused("", world.allreduce, numpy.ones(1), op=weft.MINLOC)
+    refused("counts: -1 is negative", world.allgatherv, values, counts=[-1] * size)
+    refused(f"counts: 0 values, expected {size}", world.allgatherv, values)
+    refused("expected at least", world.alltoallv, values[:0], send_counts=[1] * size, recv_counts=[0] * size)
+    refused(f"expected ({size}, ...): a block for each rank", world.reduce_scatter, numpy.ones(size + 1))
+    refused("", world.broadcast, values, root=size)
+
+
+def tensors(world):
+    import torch  # the driver runs this case where torch is installed
+    size = world.size
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.int16, torch.int32,
+                  torch.int64, torch.uint8):
+        tensor = torch.ones(2, 3, dtype=dtype)
+        got = world.allreduce(tensor)
+        assert isinstance(got, torch.Tensor) and got.dtype == dtype and torch.equal(got, tensor * size), got
+        assert world.allreduce(tensor, tensor) is tensor and torch.equal(got, tensor)
+        gathered = world.allgather(tensor)
+        assert gathered.shape == (size, 2, 3)
+    flags = torch.tensor([True, False])
+    assert torch.equal(world.allreduce(flags, op=weft.LOR), flags)
+    refused("send is not contiguous", world.allreduce, torch.ones(2, 3).t())
+    weights = torch.ones(2, requires_grad=True)
+    assert world.allreduce(weights)[0] == size
+    refused("requires grad; pass recv.detach()", world.allreduce, torch.ones(2), weights)
+    refused("no numpy type for bfloat16", world.allreduce, torch.ones(2, dtype=torch.bfloat16), op=weft.Op(numpy.add))
+
+
+def user_operations(world):
+    largest = weft.Op(numpy.maximum)
+    same(world.allreduce(data(world.rank, 5), op=largest),
+         numpy.max([data(rank, 5) for rank in range(world.size)], axis=0))
+    same(world.allreduce(numpy.full(2, world.rank, "i4"), op=largest), numpy.full(2, world.size - 1, "i4"))
+
+    for function, rank in ((lambda lower, upper: lower, 0), (lambda lower, upper: upper, world.size - 1)):
+        same(world.allreduce(data(world.rank, 5), op=weft.Op(function, commutative=False)), data(rank, 5))
+
+    if world.size > 1:
+        def fails(lower, upper):
+            raise ZeroDivisionError("planted")
+
+        team = world.split(0)
+        error = refused("", team.allreduce, numpy.ones(1), op=weft.Op(fails))
+        causes = world.allgather_object(type(error.__cause__).__name__)
+        assert "ZeroDivisionError" in causes, causes
+        seen = []
+        team = world.split(0)
+
+        def calls_weft(lower, upper):
+            seen.append(refused("operations must not call weft", world.barrier))
+            return lower + upper
+
+        same(team.allreduce(numpy.ones(1), op=weft.Op(calls_weft)), numpy.full(1, float(world.size)))
+        assert int(world.allreduce(len(seen))) >= 1
+
+
+def requests(world):
+    class Weak(numpy.ndarray):
+        """An array that can be observed by a weak reference."""
+
+    def weak(values):
+        made = values.view(Weak)
+        return made, weakref.ref(made)
+
+    send, send_seen = weak(numpy.ones(3))
+    recv, recv_seen = weak(numpy.zeros(3))
+    request = world.start.allreduce(send, recv)
+    del send, recv
+    gc.collect()
+    assert send_seen() is not None and recv_seen() is not None
+    same(numpy.asarray(request.wait()), numpy.full(3, float(world.size)))
+    gc.collect()
+    assert send_seen() is None and recv_seen() is not None, "a complete request still holds its input"
+    assert request.test() and request.result is request.wait()
+    refused("only calls of team.prepare can be started", request.start)
+
+    send, send_seen = weak(numpy.ones(3))
+    request = world.start.allreduce(send)
+    del send, request  # the job keeps the buffers until the call is complete
+    for _ in range(3):
+        world.barrier()
+    gc.collect()
+    assert send_seen() is None
+
+    async def several():
+        started = [world.start.allreduce(numpy.full(2, float(number))) for number in range(3)]
+        return [await request for request in started]
+
+    for number, got in enumerate(asyncio.run(several())):
+        same(got, numpy.full(2, float(number * world.size)))
+    if world.size > 1:
+        flag = world.zeros(1, "u8")
+        if world.rank == 0:
+            request = world.start.barrier()
+            refused("", request.wait, timeout=0.01, status=weft.Status.TIMEOUT)
+            assert not request.test()
+            for peer in range(1, world.size):
+                world.set(flag, 1, peer)
+            world.quiet()
+            request.wait(timeout=60)
+        else:
+            world.wait_until(flag, weft.EQ, 1)
+            world.barrier()
+
+
+def interrupts(world):
+    """Rank 0 interrupts its own waits. The other ranks come later, when rank 0 tells them."""
+    flag = world.zeros(1, "u8")
+    waits = (world.barrier, lambda: world.allreduce(numpy.ones(1)), lambda: world.wait_until(flag, weft.EQ, 99),
+             lambda: world.split(0), lambda: world.zeros(1))
+    for number, wait in enumerate(waits, start=1):
+        if world.rank == 0:
+            timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                wait()
+                raise AssertionError("not interrupted")
+            except KeyboardInterrupt:
+                pass
+            timer.join()
+            for peer in range(1, world.size):
+                world.set(flag, number, peer)
+            world.quiet()
+        else:
+            world.wait_until(flag, weft.EQ, number)
+            # Makes the call in which rank 0 was interrupted; collectives that cannot be started began with a barrier.
+            {2: waits[1], 3: lambda: None}.get(number, world.barrier)()
+    same(world.allreduce(numpy.ones(1)), numpy.full(1, float(world.size)))
+
+
+def forks(world):
+    child = os.fork()
+    if child == 0:
+        refused("fork", world.barrier, status=weft.Status.ENVIRONMENT)
+        refused("fork", world.zeros, 1, status=weft.Status.ENVIRONMENT)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    world.barrier()
+
+
+def disagreement(world):
+    team = world.split(0)
+    error = refused("", team.allreduce, numpy.ones(3 if team.rank == 0 else 4))
+    assert error.rank == world.rank and error.peer is not None and error.peer != world.rank, (error.rank, error.peer)
+    assert "3" in str(error) and "4" in str(error), error
+    world.barrier()
+
+
+def memory_is_flat(world):
+    values, result = numpy.ones(1), numpy.empty(1)
+    persistent = world.prepare.allreduce(values, result)
+
+    def round_of_calls():
+        world.allreduce(values, result)
+        world.allreduce(values)
+        world.start.allreduce(values, result).wait()
+        persistent.start()
+        persistent.wait()
+        world.allgatherv(values, counts=[1] * world.size)
+        try:
+            world.allreduce(values, result[:0])
+        except weft.Error:
+            pass
+
+    def resident_bytes():
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for _ in range(200):
+        round_of_calls()
+    gc.collect()
+    blocks, resident = sys.getallocatedblocks(), resident_bytes()
+    rounds = 5000
+    for _ in range(rounds):
+        round_of_calls()
+    gc.collect()
+    grown = sys.getallocatedblocks() - blocks
+    assert grown < rounds / 10, f"{grown} objects more after {rounds} rounds"
+    assert resident_bytes() - resident < 100 * rounds, "memory grows"
+
+
+def threads(_):
+    with weft.Runtime("multiple") as job:
+        world, word = job.world, job.world.zeros(1, "u8")
+        # The wait ends only if it releases the GIL, so that the other thread can run.
+        other = threading.Thread(target=lambda: world.set(word, 5, world.rank))
+        timer = threading.Timer(0.1, other.start)
+        timer.start()
+        assert world.wait_until(word, weft.EQ, 5) == 5
+        timer.join()
+        other.join()
+    refused("has been finalized", world.barrier)
+    refused("expected 'single' or 'multiple'", weft.Runtime, "many")
+
+
+def second_thread(world):
+    word, errors = world.zeros(1, "u8"), []
+
+    def call():
+        try:
+            world.barrier()
+        except weft.Error as error:
+            errors.append(str(error))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.1, call)
+    timer.start()
+    try:
+        world.wait_until(word, weft.EQ, 1)
+    except KeyboardInterrupt:
+        pass
+    timer.join()
+    assert len(errors) == 1 and "another call of this runtime is running" in errors[0], errors
+
+
+def fails_on_last_rank(world):
+    if world.rank == world.size - 1:
+        raise ValueError("planted")
+    world.barrier()
+
+
+def main():
+    names = sys.argv[1:]
+    if names == ["threads"]:
+        threads(None)
+        return
+    with weft.Runtime() as job:
+        for name in names:
+            (globals().get(name) or getattr(calls, name))(job.world)
+            job.world.barrier()
+        if job.world.rank == 0:
+            print(f"{len(names)} cases, {job.world.size} ranks: right")
+
+
+if __name__ == "__main__":
+    main()

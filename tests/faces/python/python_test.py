@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""python_test.py - the Python package: its calls agree with numpy, and its errors are clear.
+
+usage: python_test.py SOURCE_FOLDER BUILD_FOLDER CMAKE
+
+Idea     cases.py runs as the ranks of jobs: 1 to 4 ranks on one node, two virtual nodes, and under mpirun if it is
+         installed.
+"""
+import ast
+import importlib.util
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+SOURCE, BUILD, CMAKE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
+BIN = BUILD / "bin"
+PACKAGES = BIN / "python3/dist-packages"
+CASES = SOURCE / "tests/faces/python/cases.py"
+GUIDE = SOURCE / "docs/guide/python.md"
+EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```python\n(.*?)```", re.DOTALL)
+STUB = SOURCE / "src/faces/python/weft/_native.pyi"
+DEADLINE_S = 120
+COLLECTIVES = ("reductions", "moves", "teams", "neighbors", "objects", "memory", "buffers", "user_operations", "requests")
+sys.path.insert(0, str(PACKAGES))
+
+
+def job(ranks, *cases, nodes=1, launcher=None, program=CASES, packages=PACKAGES, **settings):
+    """Runs cases.py or another program. Returns its status and output."""
+    launcher = launcher or [BIN / "weft", "run", "-n", ranks, "--nodes", nodes, "--"]
+    command = [*launcher, sys.executable, "-B", program, *cases]
+    ended = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           timeout=DEADLINE_S, check=False, env={**os.environ, "PYTHONPATH": str(packages), **settings})
+    return ended.returncode, ended.stdout
+
+
+class Jobs(unittest.TestCase):
+    def right(self, ranks, *cases, **more):
+        with self.subTest(ranks=ranks, cases=cases, **more):
+            status, out = job(ranks, *cases, **more)
+            self.assertEqual(status, 0, out)
+            self.assertIn(f"{len(cases)} cases, {ranks} ranks: right\n", out)
+
+    def test_calls_agree_with_numpy(self):
+        for ranks in (1, 2, 3, 4):
+            self.right(ranks, *COLLECTIVES)
+
+    def test_calls_agree_with_numpy_on_two_nodes(self):
+        self.right(4, *COLLECTIVES, nodes=2)
+
+    def test_operations_run_on_a_progress_thread(self):
+        self.right(2, "user_operations", "requests", nodes=2, WEFT_PROGRESS="thread")
+
+    @unittest.skipUnless(shutil.which("mpirun.openmpi"), "mpirun.openmpi is not installed")
+    def test_calls_agree_with_numpy_under_mpirun(self):
+        launcher = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", 2]
+        self.right(2, *COLLECTIVES, launcher=launcher)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_tensors_are_buffers(self):
+        self.right(2, "tensors")
+
+    def test_mistakes_are_reported(self):
+        self.right(2, "forks", "disagreement", "interrupts", "second_thread")
+        self.right(3, "disagreement", "interrupts", nodes=3)
+
+    def test_memory_is_flat(self):
+        self.right(2, "memory_is_flat")
+
+    def test_several_threads_share_a_runtime(self):
+        status, out = job(2, "threads")
+        self.assertEqual(status, 0, out)
+
+    def test_an_exception_ends_the_job(self):
+        for ranks in (1, 3):
+            status, out = job(ranks, "fails_on_last_rank")
+            self.assertEqual(status, 1, out)
+            self.assertIn("ValueError: planted", out)
+        status, out = job(2, "no_such_case")
+        self.assertEqual(status, 1, out)
+
+    def test_examples_of_the_guide_run(self):
+        examples = EXAMPLE.findall(GUIDE.read_text(encoding="utf-8"))
+        self.assertEqual(len(examples), 2)
+        for name, printed, text in examples:
+            with tempfile.TemporaryDirectory() as folder:
+                program = Path(folder) / name
+                program.write_text(text, encoding="utf-8")
+                status, out = job(3, program=program)
+                self.assertEqual(status, 0, out)
+                self.assertIn(printed.replace("RANKS", "3"), out)
+
+
+class Interface(unittest.TestCase):
+    def test_each_name_has_a_text_and_a_type(self):
+        import weft
+        from weft import _native
+        types = {node.name: node for node in ast.parse(STUB.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)}
+        checked = 0
+        for name in ("Runtime", "Request", "Op", "Calls", "Team", "Neighbors", "NeighborCalls", "Stencil"):
+            kind = getattr(weft, name)
+            typed = {node.name for node in types[name].body if isinstance(node, ast.FunctionDef)}
+            public = {member for member in vars(kind) if not member.startswith("_")}
+            self.assertEqual(public, {member for member in typed if not member.startswith("_")}, name)
+            self.assertTrue(kind.__doc__)
+            for member in public:
+                self.assertGreater(len(inspect.getdoc(getattr(kind, member)) or ""), 15, f"{name}.{member}")
+                checked += 1
+        self.assertGreater(checked, 70)
+        self.assertEqual(_native.version, weft.__version__)
+
+    def test_operations_have_the_numbers_of_the_c_interface(self):
+        import weft
+        header = (SOURCE / "include/weft/core.h").read_text(encoding="utf-8")
+        names = header.split("typedef enum weft_op")[1].split("WEFT_OP_NONE")[0]
+        declared = re.findall(r"\bWEFT_([A-Z]+)\b(?: = 0)?,", names)
+        self.assertEqual([op.name for op in weft.BuiltinOp], declared)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
