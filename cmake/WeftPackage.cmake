@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Debian packages, which `cpack` writes in the build folder of the package preset: libweft0 (needed to run programs),
-# libweft-dev (headers, CMake and pkg-config files) and weft (the command, its man pages and completion).
-# packaging/build runs all steps.
+# libweft-dev (headers, CMake and pkg-config files), weft (the command, its man pages and completion) and python3-weft
+# (the Python package, if it is built). packaging/build runs all steps.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -14,6 +14,14 @@ set(CPACK_PACKAGE_CONTACT "${maintainer}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "one-sided collectives over libfabric")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL library development tools) # the layers for MPI are not packaged
+set(packaged library:libweft0 development:libweft-dev tools:weft)
+add_custom_target(weft_packaged)
+add_dependencies(weft_packaged weft weft_library weft_shmem weft_fabric)
+if(TARGET weft_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  list(APPEND packaged python:python3-weft)
+  add_dependencies(weft_packaged weft_python)
+endif()
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)
@@ -30,17 +38,21 @@ set(CPACK_DEBIAN_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/bin) # location of l
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libweft0)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweft-dev)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME weft)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-weft)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libweft0 ${own_version}")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libweft0 ${own_version}") # libweft0 has the network module
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "libweft0 ${own_version}, python3-numpy, ${WEFT_PYTHON_DEPENDS}")
 set(what "weft runs collectives as verified schedules of one-sided puts: between
 nodes through libfabric, on a node straight through shared memory.")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (library)\n${what}\n.\nThis package has the library and its network module.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and what CMake and\npkg-config read.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${what}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (Python)\n${what}\n.\nThis package has the Python package, for numpy and torch.")
 
 # Files that Debian requires in every package. The change log describes only the packaging.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
@@ -52,7 +64,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   string(REPLACE "\n" "\n " license "${license}")
   file(WRITE ${work}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: weft\n\nFiles: *\nCopyright: 2026, The weft authors\nLicense: BSD-3-Clause\n ${license}\n")
-  foreach(entry IN ITEMS library:libweft0 development:libweft-dev tools:weft)
+  foreach(entry IN LISTS packaged)
     string(REPLACE ":" ";" entry ${entry})
     list(POP_FRONT entry component name)
     file(WRITE ${work}/${name}/changelog "${name} (${PROJECT_VERSION}-1) unstable; urgency=medium

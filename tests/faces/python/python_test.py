@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -97,6 +98,26 @@ class Jobs(unittest.TestCase):
                 status, out = job(3, program=program)
                 self.assertEqual(status, 0, out)
                 self.assertIn(printed.replace("RANKS", "3"), out)
+
+    def test_the_wheel_runs_without_the_tree(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for component in ("library", "tools", "python"):
+                subprocess.run([CMAKE, "--install", str(BUILD), "--prefix", str(folder / "tree"), "--component", component],
+                               stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([sys.executable, str(SOURCE / "packaging/wheel.py"), str(folder / "tree"), "0.1.0", str(folder)],
+                           check=True)
+            with zipfile.ZipFile(next(folder.glob("weft-0.1.0-*.whl"))) as wheel:
+                wheel.extractall(folder / "packages")
+                self.assertEqual(len(wheel.read("weft-0.1.0.dist-info/RECORD").splitlines()), len(wheel.namelist()))
+            shutil.rmtree(folder / "tree")
+            program = folder / "where.py"
+            program.write_text("import weft\nwith weft.Runtime() as job:\n    total = job.world.allreduce(1)\n    if job.world.rank == 0:\n"
+                               "        print(total, [line.split()[-1] for line in open('/proc/self/maps') if 'libweft.so' in line][0])\n",
+                               encoding="utf-8")
+            status, out = job(2, program=program, nodes=2, packages=folder / "packages")
+            self.assertEqual(status, 0, out)
+            self.assertIn(f"2 {folder}/packages/weft/libweft.so.0\n", out)
 
 
 class Interface(unittest.TestCase):

@@ -38,4 +38,6 @@ class Weft(CMakePackage):
     conflicts("%gcc@:11", msg="weft is written in C++20: GCC 12 or later")
 
     def cmake_args(self):
-        return [self.define_from_variant("WEFT_TESTS", "tests"), self.define_from_variant("WEFT_PERF", "perf")]
+        # The Python package would be built for the system's Python, which is not Spack's.
+        return [self.define_from_variant("WEFT_TESTS", "tests"), self.define_from_variant("WEFT_PERF", "perf"),
+                self.define("WEFT_PYTHON", "OFF")]
