@@ -186,7 +186,7 @@ class StencilObject {
 
 /// The buffers of a call as the C interface takes them.
 struct CallEnds {
-    const void* in;  // WEFT_IN_PLACE if there is no input buffer
+    const void* in;  // WEFT_IN_PLACE without an input buffer
     void* out;
     weft_type type;
 };

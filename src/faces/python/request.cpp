@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request.cpp - started and persistent calls, and what all calls with two buffers check.
+// request.cpp - started and persistent calls, and checks of calls with two buffers.
 #include "faces/python/calls.hpp"
 
 namespace weft::python {

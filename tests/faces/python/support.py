@@ -14,7 +14,7 @@ BITWISE = {"BAND": numpy.bitwise_and, "BOR": numpy.bitwise_or, "BXOR": numpy.bit
 
 
 def operations(dtype):
-    """Returns the operations of a dtype and the numpy functions that do the same."""
+    """Returns the operations of a dtype, each with its numpy function."""
     return {"i": {**ARITHMETIC, **ORDERED, **LOGICAL, **BITWISE}, "u": {**ARITHMETIC, **ORDERED, **LOGICAL, **BITWISE},
             "f": {**ARITHMETIC, **ORDERED, **LOGICAL}, "c": ARITHMETIC, "b": {**LOGICAL, **BITWISE}}[dtype.kind]
 
