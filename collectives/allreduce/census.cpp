@@ -52,11 +52,6 @@ base::Result<plan::Program> generate_census(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
     const base::Result<Rank> k = radix_parameter(spec, kDefaultRadix, 2);
     if (!k) return k.failure();
-    if (request.ordered && request.size > *k)
-        return base::fail(Status::argument,
-                          "the operation does not commute, and allreduce census with k={0} keeps "
-                          "rank order only on up to {0} ranks",
-                          *k);
     return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
                              request, [&](BlockWriter& writer, const GenerateRequest&) {
                                  write(writer, request, census_rounds(request.size, *k));
@@ -88,7 +83,7 @@ Algorithm allreduce_census() {
         .source = "Bar-Noy, Kipnis and Schieber, Optimal computation of census functions",
         .parameters = {{"k", "4", "factor by which the combined ranks grow each round", "2,3,7"},
                        {"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .synchronizing = true},
+        .properties = {.synchronizing = true},
         .generate = &generate_census,
         .variants = &variants,
         .same_bits =

@@ -336,10 +336,11 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     add_option(*command, "--warmup", request->measuring.warmup,
                "untimed calls before the first timed one")
         .within(0, 1'000'000'000);
-    add_flag(*command, "--calls-by-size", request->calls_by_size,
-             "10 batches of 10000 calls up to 1 KiB, of 1000 up to 8 KiB, of 100 below 128 KiB, of "
-             "10 from there on, after as many untimed calls as in a batch; replaces --iterations, "
-             "--batches and --warmup");
+    add_flag(
+        *command, "--calls-by-size", request->calls_by_size,
+        "run 10 batches of 10000 calls up to 1 KiB, of 1000 up to 8 KiB, of 100 below 128 KiB, of "
+        "10 from there on, after as many untimed calls as in a batch; replaces --iterations, "
+        "--batches and --warmup");
     add_kinds_of_calls(*command, *request);
     add_flag(*command, "--osu", request->osu,
              "two columns, as the OSU micro-benchmarks print them");

@@ -45,10 +45,10 @@ TEST(Candidates, TreesAreOptimalForTheMachine) {
 }
 
 TEST(Candidates, PiecesBalanceBytesMessagesAndCredits) {
-    EXPECT_EQ(chosen("broadcast", 61, 65536), "double-tree:segments=4");
+    EXPECT_EQ(chosen("broadcast", 61, 65536), "circulant");
     EXPECT_EQ(chosen("broadcast", 61, 1 << 20), "double-tree:segments=16");
     EXPECT_EQ(chosen("reduce", 61, 65536), "double-tree:segments=4");
-    EXPECT_EQ(chosen("reduce", 67, 1 << 20), "double-tree:segments=16");
+    EXPECT_EQ(chosen("reduce", 67, 1 << 20), "circulant:segments=4");
 }
 
 TEST(Candidates, ExchangesAreCutIntoSegments) {

@@ -51,7 +51,7 @@ TEST(MemoryCosts, TheBusierOfTwoLocalRanksDecides) {
     EXPECT_LT(mapped.predicted, linear.predicted);
     EXPECT_EQ(mapped.in_stream, mapped.predicted);
     EXPECT_LT(linear.in_stream, mapped.in_stream);
-    EXPECT_EQ(choice->algorithm(), "doubling-123") << "rank 0 puts before it copies";
+    EXPECT_EQ(choice->algorithm(), "doubling-123:segments=2") << "rank 0 puts before it copies";
     EXPECT_EQ(chosen("reduce", machine, 2, 64 << 10), "flat") << "1.74 us, in place 1.85";
     for (const char* collective : {"allreduce", "scan", "broadcast"})
         EXPECT_FALSE(chosen(collective, machine, 2, 0).empty()) << "calls without bytes";
