@@ -388,6 +388,7 @@ void Endpoint::after_sending(std::unique_ptr<Operation> operation) {
     const bool reads = operation->kind == MessageKind::read;
     if (!reads) release_sources(*operation);
     if (operation->lost) {
+        release_sources(*operation);  // of a read, too
         peer.pending.erase(operation->id);
         return complete(*operation, FI_ECONNRESET);
     }
