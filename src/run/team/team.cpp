@@ -171,10 +171,11 @@ void StartedCalls::wait(Operation& operation) {
 }
 
 bool StartedCalls::wait(Operation& operation, base::Deadline deadline) {
-    const Turn::Hold hold = engine_.take_turn();
-    const auto over = [&] { return operation.ended() || deadline.passed(); };
-    static_cast<void>(engine_.await(over, [] { return "wait_for: waiting for a started call"; }));
-    return operation.ended();
+    // Polls, because every Engine::await() restarts the watchdog's time. A caller may wait in
+    // short slices, and must also learn that ranks disagree or that the call's time is over.
+    while (!test(operation))
+        if (deadline.passed()) return false;
+    return true;
 }
 
 base::Result<void> StartedCalls::finish(Operation& operation) {

@@ -125,6 +125,16 @@ TEST(TrafficTest, AWrongValueIsDetected) {
     }
 }
 
+/// Each wait is shorter than the second after which ranks compare their calls.
+TEST(ShortWaitsTest, RanksThatDisagreeAreReported) {
+    const Outcome outcome =
+        run_ranks({"-n", "3", "--timeout", "20"}, {rank_program("short_waits")});
+    EXPECT_EQ(outcome.status, 40) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("caught: "), std::string::npos) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("ranks disagree about call"), std::string::npos)
+        << outcome.errors;
+}
+
 TEST(AbortTest, AbortEndsTheJobWithItsStatus) {
     const Outcome outcome = run_ranks({"-n", "3", "--nodes", "2"}, {rank_program("words"), "7"});
     EXPECT_EQ(outcome.status, 7);
