@@ -88,26 +88,11 @@ RuntimeCall::RuntimeCall(JobObject& job) : job_(job) {
 weft_status drive_until_complete(weft_request** request, std::optional<double> limit_s) {
     constexpr int kTests = 32;  // about a microsecond
     int done = 0;
-    const auto test_often = [&] {
-        weft_status status = WEFT_OK;
-        for (int i = 0; i < kTests && done == 0 && status == WEFT_OK; ++i)
-            status = weft_test(request, &done);
-        return status;
-    };
-    weft_status status = operations_exist ? WEFT_OK : test_often();
-    if (done != 0 || status != WEFT_OK) return status;
-    // Tests, because each weft_wait_for() restarts the time after which the library looks for ranks
-    // that disagree.
+    for (int i = 0; i < kTests && !operations_exist; ++i)
+        if (const auto status = weft_test(request, &done); done != 0 || status != WEFT_OK)
+            return status;
     return wait_interruptibly(
-        [&](std::int64_t slice_ns) {
-            const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(slice_ns);
-            do {
-                status = test_often();
-                if (done != 0 || status != WEFT_OK) return status;
-            } while (std::chrono::steady_clock::now() < end);
-            return WEFT_ERR_TIMEOUT;
-        },
-        limit_s);
+        [&](std::int64_t slice_ns) { return weft_wait_for(request, slice_ns); }, limit_s);
 }
 
 weft_status wait_for_request(JobObject& job, weft_request** request, CallObjects& objects) {
