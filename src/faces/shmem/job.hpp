@@ -112,6 +112,9 @@ inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t 
     return bytes;
 }
 
+/// Returns the environment variable that sets the size of the heap, with its value.
+std::string heap_setting();
+
 /// Drives communication once, and yields the processor to other processes.
 void drive_and_yield();
 /// Drives communication once.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstdlib>
 #include <unordered_map>
 
 #include "faces/shmem/job.hpp"
@@ -21,10 +20,8 @@ std::unordered_map<void*, std::size_t>& sizes() {
 
 /// Prints that the heap has no room, and the variable that sets its size.
 void report_full(const char* routine, std::size_t size) {
-    const char* const heap = std::getenv("SHMEM_SYMMETRIC_SIZE");
     shmem::report(routine, "size: the symmetric heap has no room for " + std::to_string(size) +
-                               " bytes; SHMEM_SYMMETRIC_SIZE is " +
-                               (heap == nullptr ? "not set (2G)" : heap));
+                               " bytes; " + shmem::heap_setting());
 }
 
 /// Allocates whole words of 8 bytes, because waits.cpp reads the word around an element. Returns

@@ -19,6 +19,10 @@ constexpr std::size_t kDefaultHeapBytes = std::size_t{2} << 30;
 constexpr std::size_t kLayerBytes = std::size_t{4}
                                     << 20;  ///< part of the heap for active sets and alignment
 
+/// Variables for the size of the heap; the first one takes precedence.
+constexpr const char* kSymmetric = "SHMEM_SYMMETRIC_SIZE";
+constexpr const char* kHeap = "WEFT_HEAP_SIZE";
+
 /// Returns the kernel's page size, 4 KiB to 64 KiB.
 std::size_t page_bytes() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -26,7 +30,7 @@ std::size_t page_bytes() {
 
 /// Reads SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction and with a suffix K, M, G or T.
 std::size_t symmetric_size() {
-    const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
+    const char* const text = std::getenv(kSymmetric);
     if (text == nullptr || *text == '\0') return kDefaultHeapBytes;
     char* end = nullptr;
     double value = std::strtod(text, &end);
@@ -64,11 +68,10 @@ class TemporaryVariable {
 /// Joins the job. The user's WEFT_ variables take precedence over the defaults of OpenSHMEM: a heap
 /// of symmetric_size(), and progress between nodes while a PE makes no call.
 weft_status join(int level, std::size_t data_bytes) {
-    static constexpr const char* kHeap = "WEFT_HEAP_SIZE";
     static constexpr const char* kProgress = "WEFT_PROGRESS";
     std::optional<TemporaryVariable> heap;
     std::optional<TemporaryVariable> progress;
-    if (std::getenv(kHeap) == nullptr || std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr) {
+    if (std::getenv(kHeap) == nullptr || std::getenv(kSymmetric) != nullptr) {
         const std::size_t page = page_bytes();
         const std::size_t pages = (symmetric_size() + data_bytes + kLayerBytes + page - 1) / page;
         heap.emplace(kHeap, std::to_string(pages * page));
@@ -140,6 +143,13 @@ void print_information() {
 }
 
 }  // namespace
+
+std::string heap_setting() {
+    for (const char* const name : {kSymmetric, kHeap})
+        if (const char* const value = std::getenv(name)) return std::string(name) + " is " + value;
+    return std::string(kSymmetric) + " is not set, so the heap has " +
+           std::to_string(kDefaultHeapBytes >> 20) + "M";
+}
 
 }  // namespace weft::shmem
 
