@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // radices.hpp - radices of Bruck's algorithms and of dissemination that are worth a prediction.
 //
-// Idea     Rounds of radix k reach k times as many ranks each. For each number of rounds the
-//          smallest radix that reaches all ranks has the fewest messages.
+// Idea     A round of radix k multiplies the number of reached ranks by k. Of the radices that
+//          reach all ranks in a given number of rounds, the smallest has the fewest messages.
 // Source   Bruck et al., Efficient algorithms for all-to-all communications.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace weft::collectives {
     return rounds;
 }
 
-/// Returns the smallest radix for each number of rounds that is less than that of radix 2, from the
-/// largest radix, which has one round.
+/// Radix 2 needs the most rounds. Returns the smallest radix for each smaller number of rounds, from
+/// one round on.
 [[nodiscard]] inline std::vector<Rank> smallest_radices(Rank size) {
     std::vector<Rank> radices;
     const int most = rounds_of_radix(size, 2);

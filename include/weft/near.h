@@ -26,7 +26,8 @@ typedef struct weft_near {
     char* const*
         bases;       ///< for each rank of the team: start of its memory, if mapped here; else NULL
     uint32_t ranks;  ///< number of members of the team
-    uint32_t left;   ///< number of accesses until the next weft_near_drive(); 0: none is necessary
+    uint32_t
+        left;  ///< number of accesses until the next weft_near_drive(); 0: no call is necessary
 } weft_near;
 
 /// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near).

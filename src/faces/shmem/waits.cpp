@@ -42,7 +42,7 @@ template <class T>
 struct Condition {
     const volatile T* words = nullptr;
     std::size_t count = 0;
-    const int* excluded = nullptr;  ///< for each word: not 0 if excluded; nullptr: none is excluded
+    const int* excluded = nullptr;  ///< for each word: not 0 if excluded; nullptr: all words count
     int cmp = SHMEM_CMP_EQ;
     const T* values = nullptr;
     bool one_value = true;  ///< `values` has one value for all words

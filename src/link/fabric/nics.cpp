@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/units.hpp"
 #include "link/fabric/discover.hpp"
 #include "link/fabric/host_addresses.hpp"
 #include "topology/hwloc_reader.hpp"
@@ -93,12 +94,10 @@ bool serves_like(const AcceptedOffer& used, const AcceptedOffer& other) {
 
 std::vector<std::string> names_in(std::string_view list) {
     std::vector<std::string> names;
-    while (!list.empty()) {
-        const std::size_t end = std::min(list.find(','), list.size());
-        std::string name(list.substr(0, end));
+    for (const std::string_view part : base::split_list(list)) {
+        std::string name(part);
         std::erase(name, ' ');
         if (!name.empty()) names.push_back(std::move(name));
-        list.remove_prefix(std::min(end + 1, list.size()));
     }
     return names;
 }

@@ -322,8 +322,7 @@ class Parser {
             --next_;
             return expected(
                 "put, signal, expose, publish, wait, flush, reduce, copy, sleep, compute, loop, "
-                "end, "
-                "lane or rank");
+                "end, lane or rank");
         }
         if (!step_options(step)) return false;
         program_.steps.push_back(step);

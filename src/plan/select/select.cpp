@@ -65,7 +65,7 @@ RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, c
             .fulfils = fulfils(candidate, needs)};
 }
 
-/// A candidate, and what is known about its time.
+/// A candidate with its predictions so far.
 struct Contender {
     const Candidate* candidate = nullptr;
     std::unique_ptr<Prediction> prediction;
@@ -108,7 +108,7 @@ class Search {
         }
     }
 
-    /// Returns all candidates with their times, or with Scope::chosen those that are predicted.
+    /// Returns all candidates with their times; with Scope::chosen only the predicted candidates.
     [[nodiscard]] std::vector<RankedCandidate> ranking(const Needs& needs, Scope scope) {
         std::vector<RankedCandidate> found;
         for (Contender& each : all_) {

@@ -17,7 +17,7 @@
 
 namespace adversary {
 
-/// What an endpoint keeps for each peer.
+/// State of an endpoint for one peer.
 struct Peer {
     std::unique_ptr<Outbox> outbox;
     Address address;

@@ -171,8 +171,8 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
 TEST_F(Adopted, GuardPagesAreKept) {
     constexpr int kInstall = 102;  // MADV_GUARD_INSTALL, which old headers lack
     constexpr int kRemove = 103;   // MADV_GUARD_REMOVE
-    // Kernels may mark the whole mapping of a guard page for good, also memory next to it, unless
-    // that has another protection.
+    // Some kernels keep a mark on a mapping that has had a guard page, and memory that is mapped
+    // next to it joins the mapping, unless the protections differ.
     const Pages other(3);
     ASSERT_EQ(::mprotect(other.at(), kPage, PROT_NONE), 0);
     ASSERT_EQ(::mprotect(other.at() + 2 * kPage, kPage, PROT_NONE), 0);

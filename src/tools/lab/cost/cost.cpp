@@ -171,7 +171,7 @@ base::Result<plan::Predicted> simulate_call(const Programs& programs, const Vect
     if (oversubscribed) {
         const auto worked = run(computing, {});
         if (!worked) return worked.failure();
-        // Of two successive calls, each rank starts the second when its part of the first ends.
+        // Two successive calls: a rank starts the second when its part of the first ends.
         const auto second = run(waits, alone->ends);
         if (!second) return second.failure();
         times = work.times(alone->makespan, second->makespan - alone->makespan, worked->makespan,
