@@ -20,8 +20,8 @@ namespace weft::collectives {
     return rounds;
 }
 
-/// Radix 2 needs the most rounds. Returns the smallest radix for each smaller number of rounds, from
-/// one round on.
+/// Radix 2 needs the most rounds. Returns the smallest radix for each smaller number of rounds,
+/// from one round on.
 [[nodiscard]] inline std::vector<Rank> smallest_radices(Rank size) {
     std::vector<Rank> radices;
     const int most = rounds_of_radix(size, 2);

@@ -132,7 +132,7 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
         for (Rank peer = 0; peer < team.size(); ++peer) one_node = one_node && near(peer);
         options.publishes = call.plan.localized && run::may_publish(program, options, one_node);
         if (options.publishes) program = plan::localize(program, near);
-        if (call.plan.lies_synchronizing) program.synchronizing = true;
+        if (call.plan.falsely_synchronizing) program.synchronizing = true;
         auto bound = run::bind(std::move(program), options);
         WEFT_CHECK(bound.ok(), bound.ok() ? "" : bound.failure().text);
         call.programs.push_back(*std::move(bound));
@@ -141,7 +141,7 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
 }
 
 bool TeamCall::ends_after_all_entered() const {
-    if (!programs.front().synchronizing || plan.lies_synchronizing) return false;
+    if (!programs.front().synchronizing || plan.falsely_synchronizing) return false;
     const bool exposes =
         std::ranges::any_of(programs, [](const auto& program) { return program.exposes > 0; });
     const auto* const traits = collectives::find_collective(plan.collective);

@@ -49,9 +49,9 @@ struct CallPlan {
     Algebra algebra = Algebra::sum64;
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;
-    bool localized = true;            ///< local peers read published cells
-    bool fuse = false;                ///< also bind the fused form of the program
-    bool lies_synchronizing = false;  ///< fault: the program falsely claims to synchronize
+    bool localized = true;               ///< local peers read published cells
+    bool fuse = false;                   ///< also bind the fused form of the program
+    bool falsely_synchronizing = false;  ///< fault: the program falsely claims to synchronize
 };
 
 /// A call bound for all members of a team.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fabric_over.hpp - options of a virtual fabric for the segments of a virtual network, and real
-// wires over the two.
+// wires (link::Wire) that connect the fabric to the segments.
 #pragma once
 
 #include <algorithm>

@@ -34,7 +34,8 @@ struct Options {
 };
 
 void declare(CommandLine& line, Options& options) {
-    line.option("matrix", options.file, "Matrix Market file of a symmetric positive matrix")
+    line.option("matrix", options.file,
+                "Matrix Market file of a symmetric positive definite matrix")
         .required();
     line.option("--blocks", options.blocks, "Rows of each rank, such as 100,0,200; default: even")
         .comma_separated()
@@ -80,7 +81,7 @@ Part read_part(const Options& options, int rank, int ranks) {
 
 /// Collective. The ranks may read different files on different machines, so a problem of one rank
 /// becomes an error on all.
-Part read_part_of_all(const Options& options, weft::Team team) {
+Part read_part_collectively(const Options& options, weft::Team team) {
     Part part;
     std::string problem;
     try {
@@ -132,7 +133,7 @@ Check compare(const Options& options, std::span<const double> x, apps::Report& r
 
 Check work(apps::Job& job, const Options& options) {
     weft::Team world = job.world;
-    const Part part = read_part_of_all(options, world);
+    const Part part = read_part_collectively(options, world);
     const Blocks& blocks = part.blocks;
     apps::DistributedMatrix matrix(world, part.rows, blocks);
     const auto b = right_side(blocks.begin(world.rank()), blocks.end(world.rank()));

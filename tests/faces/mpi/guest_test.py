@@ -41,6 +41,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(status, 0, err)
         if out.startswith("remapped 0"):
             self.skipTest("no memory is remapped here")
+        # MADV_DONTNEED cleared the remapped buffer, and mremap() kept its data.
         self.assertEqual(out, "remapped 1, cleared 1, moved 1\n", err)
 
 
@@ -71,13 +72,15 @@ class FactsOfOneRank(unittest.TestCase):
         self.check_served("unaligned")
 
     def test_new_buffers_of_one_rank_keep_long_calls_with_the_host(self):
-        # The ranks choose a library at calls 16, 32, 64 and 128, each time by the calls since the last choice.
+        # The ranks choose a library at calls 16, 32, 64 and 128, by the calls since the last choice. After 40 rounds
+        # buffers recur, so the choice at call 64 is weft; after 64 rounds not before the choice at call 128.
         reasons = self.check("buffers", 3, 40, WEFT_MPI="auto")
         self.assertEqual(reasons["allreduce"], f"{3 * 63} host is quicker")
         reasons = self.check("buffers", 3, 64, WEFT_MPI="auto")
         self.assertEqual(reasons["allreduce"], f"{3 * 127} host is quicker")
 
     def test_threads_of_one_rank_give_right_results(self):
+        # With threads, MPICH keeps nonblocking calls: 3 ranks x 6 rounds.
         reasons = self.check("threads")
         self.assertEqual(reasons["allreduce"], {"openmpi": "none", "mpich": "18 threads"}[MPI])
 
@@ -143,7 +146,7 @@ class OtherPrograms(unittest.TestCase):
         self.assertEqual(set(out.split("\n")) - {""},
                          {{"openmpi": "this MPI has no sessions", "mpich": "right"}[MPI]})
 
-    def test_a_barrier_receives_messages_of_windows(self):
+    def test_a_barrier_makes_progress_on_windows(self):
         status, _, err = run(2, ["communicators", "window", 2000], {}, DEADLINE_S)
         self.assertEqual(status, 0, err)
 
@@ -154,7 +157,7 @@ class OtherPrograms(unittest.TestCase):
         self.assertLess(int(grown[1]), 400, out)  # 40 bytes leaked by each of 36,000 operations would be 1,406 KiB
 
     @unittest.skipUnless(OTHER_LAYER.exists(), "no layer for the other MPI")
-    def test_a_program_of_the_other_mpi_runs_without_the_layer(self):
+    def test_a_layer_for_the_other_mpi_is_inactive(self):
         for libraries in ((OTHER_LAYER,), (OTHER_LAYER, LAYER)):
             settings = {"LD_PRELOAD": preload(*libraries), "WEFT_MPI_STATS": "1"}
             status, out, err = run(2, ["communicators", "own", 60], settings, DEADLINE_S)

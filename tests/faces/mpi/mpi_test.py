@@ -35,7 +35,10 @@ RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 
 def command(ranks, program, settings):
-    """Returns the command of a job with the layer. Only ranks get the settings. First calls make the teams."""
+    """Returns the command of a job with the layer. The settings are passed to the ranks, not to the launcher.
+
+    WEFT_MPI_TEAM_AFTER=0: the first call on a communicator makes its team.
+    """
     preload = {"LD_PRELOAD": ":".join(map(str, PRELOADED)), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
         options = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]

@@ -8,12 +8,13 @@ namespace weft::test {
 
 /// Result of an attack, from harmless to harmful.
 enum class Intrusion : std::uint8_t {
-    refused,  ///< no connection accepted a write
+    refused,  ///< no write was accepted, or the intruder's own endpoint could not be opened
     reached,  ///< a connection accepted a write, which failed
     wrote,    ///< a write was completed
 };
 
-/// Tries to write with several keys to the memory of the process that listens at a TCP port.
+/// Sends immediates, then tries writes with several keys, to the process that listens on this TCP
+/// port of 127.0.0.1. Returns the most harmful result.
 [[nodiscard]] Intrusion write_over_fabric(std::uint16_t port);
 
 }  // namespace weft::test

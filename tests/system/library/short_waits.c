@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // short_waits.c - ranks start calls that disagree, and wait in slices of a millisecond.
 //
-// Holds    Exit status: 40 a wait reported unusable arguments, as expected; 41 another failure; 0 the
-//          call is complete. The message is on stderr.
+// Holds    Exit status: 40 a wait reported unusable arguments, as expected; 41 another failure;
+//          0 the call is complete. The message is on stderr.
 #include <stdio.h>
 #include <weft/weft.h>
 

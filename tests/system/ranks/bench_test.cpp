@@ -163,7 +163,7 @@ TEST(BenchSweepTest, TheNumberOfCallsFollowsTheSize) {
     EXPECT_EQ(calls, (std::vector<int>{10'000, 1000, 1000, 100}));
 }
 
-TEST(PutBenchTest, AllPairsAndDirectionsAreCounted) {
+TEST(PutBenchTest, PutsOfAllPairsAreCounted) {
     for (const std::string bench : {"put-rate", "put-bandwidth-both"}) {
         const Words words{bench, "--bytes", "64"};
         const Json one = quick_object_of({"-n", "4"}, words);

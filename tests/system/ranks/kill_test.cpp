@@ -2,9 +2,10 @@
 // kill_test.cpp - kill -9 of one of eight ranks, at any time.
 //
 // Goal: the job ends within seconds with the status of the killed rank. The launcher names this
-// rank, each other rank reports its wait, and the job leaves no files. Method: kill a random rank
-// at a random time, before the ranks run, at start-up or in calls, on one node and on four virtual
-// nodes. The long form makes 200 kills; WEFT_TESTS_SEED repeats a run.
+// rank, each other rank reports its state or is listed as not in the job yet, and the job leaves no
+// files. Method: kill a random rank at a random time, right after its process starts, at start-up
+// or in calls, on one node and on four virtual nodes. The long form makes 200 kills;
+// WEFT_TESTS_SEED repeats a run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -26,7 +27,7 @@ constexpr int kRanks = 8;
 constexpr double kEnd_s = 5;  ///< maximum time from the kill to the end of the job
 
 struct Kill {
-    bool nodes = false;  ///< on four virtual nodes
+    bool on_four_nodes = false;  ///< virtual nodes; false: one node
     int rank = 0;
     double time_s = 0;  ///< seconds after the start of the launcher
 };
@@ -99,7 +100,7 @@ void expect_final_reports(const std::string& errors, const Kill& kill) {
 double run_and_kill(const Kill& kill) {
     const std::set<std::string> shared_before = shared_files();
     Words options{"-n", std::to_string(kRanks)};
-    if (kill.nodes) options.insert(options.end(), {"--nodes", "4"});
+    if (kill.on_four_nodes) options.insert(options.end(), {"--nodes", "4"});
     const double started_s = now_s();
     RunningProgram job(weft_run(options, {rank_program("stuck"), "loop"}), {}, launch_deadline_s());
     const bool killed = kill_rank(job, kill, started_s);
@@ -129,10 +130,10 @@ TEST(KillTest, AKilledRankIsNamedAndAllOthersReportTheirWaits) {
     double longest_s = 0;
     double sum_s = 0;
     for (int i = 0; i < kills && !HasFailure(); ++i) {
-        Kill kill{.nodes = i % 2 == 1, .rank = rank(random), .time_s = 0};
-        kill.time_s = std::uniform_real_distribution(0.0, kill.nodes ? 2.5 : 0.5)(random);
+        Kill kill{.on_four_nodes = i % 2 == 1, .rank = rank(random), .time_s = 0};
+        kill.time_s = std::uniform_real_distribution(0.0, kill.on_four_nodes ? 2.5 : 0.5)(random);
         SCOPED_TRACE(fmt::format("kill {}: rank {} after {:.3f} s, {}", i, kill.rank, kill.time_s,
-                                 kill.nodes ? "4 virtual nodes" : "one node"));
+                                 kill.on_four_nodes ? "4 virtual nodes" : "one node"));
         const double took_s = run_and_kill(kill);
         longest_s = std::max(longest_s, took_s);
         sum_s += took_s;

@@ -14,8 +14,8 @@
 namespace weft::test {
 namespace {
 
-/// Returns the launches. Jobs of more than 9 ranks take the longest, so the short form has only
-/// one: 12 ranks on one node. The verifier proves all numbers of ranks.
+/// Returns the launches. Jobs of more than 9 ranks take the longest, so without long_forms() there
+/// is only one: 12 ranks on one node. Model tests verify the schedules of other sizes.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 16; ++n) {
@@ -34,9 +34,9 @@ std::vector<Launch> launches() {
 
 class MatrixTest : public testing::TestWithParam<Launch> {};
 
-/// Checks that the report has each family of schedules that exists. The notation gives the smallest
-/// numbers of ranks: a split needs 2 ranks and a rank that they represent; a merge needs 2*2 ranks
-/// and a remainder; nested levels need a further rank each.
+/// Checks that the report has each family of schedules that exists. Smallest numbers of ranks: 3
+/// for a split (2 ranks, and 1 whose data they carry), 5 for a merge (2*2 ranks and 1 remainder), 4
+/// for a nested schedule (a split inside the level of a split).
 void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     const auto number = [&](const char* group, const char* what) {
         return report.at(group).value(what, 0);

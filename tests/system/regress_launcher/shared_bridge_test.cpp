@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: hosts without a default route used the first interface of the kernel's list. This may be the
 // bridge of a container engine, which has the same address on all hosts, so ranks connected to
-// themselves. Method: choose an address from given data of the hosts. Commit 296e588 has no such
-// function: it uses the first address.
+// themselves. Method: call choose_address() with invented address lists. Commit 296e588 lacks that
+// function and uses the first address, so this test does not compile there.
 #include <gtest/gtest.h>
 
 #include "link/fabric/host_addresses.hpp"

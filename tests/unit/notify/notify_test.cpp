@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a notify strategy is chosen only if the provider's profile promises the properties that it
-// needs and the grant has the features. The profile's order of preference is kept, and refusals name the reason.
-// The table in docs/one-sided.md agrees with the profiles.
+// needs and the grant has the features. The profile's order of preference is kept, and refusals
+// name the reason. The table in docs/one-sided.md agrees with the profiles.
 // Method: profiles and grants are built attribute by attribute; the page is read and compared.
 #include "link/fabric/notify.hpp"
 

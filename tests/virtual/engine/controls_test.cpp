@@ -19,9 +19,9 @@ constexpr std::uint64_t kSeeds = 60;
 constexpr std::size_t kSmallClass = 1;  ///< index of the banks that Control::small selects
 
 struct Control {
-    std::uint32_t banks = kBanks;     ///< number in the region; `window` may assume a different one
-    WindowMaker window;               ///< makes the broken rule; empty: the correct rule
-    bool lies_synchronizing = false;  ///< calls without data falsely claim to synchronize
+    std::uint32_t banks = kBanks;  ///< number in the region; `window` may assume a different one
+    WindowMaker window;            ///< makes the broken rule; empty: the correct rule
+    bool falsely_synchronizing = false;  ///< calls without data falsely claim to synchronize
     bool small = false;     ///< use the small banks, for payloads that do not fit into a cell
     bool one_node = false;  ///< all ranks are local peers; credits replace barriers
 };
@@ -66,7 +66,7 @@ ControlOutcome run_control(const Control& control, std::uint64_t seed) {
                                     {.collective = "allreduce",
                                      .algorithm = "recursive-doubling",
                                      .elements = 0,
-                                     .lies_synchronizing = control.lies_synchronizing}));
+                                     .falsely_synchronizing = control.falsely_synchronizing}));
     const auto calls = draw_script(random, palette, 80);
     // Under a broken rule results may be wrong and calls may hang: ignores outcome.errors.
     const ScriptOutcome outcome = Script(job, calls, {.seed = seed, .block_percent = 10}).run();
@@ -154,7 +154,7 @@ TEST(Controls, ALostCreditStopsTheTeam) {
 }
 
 TEST(Controls, EmptyCallsTreatedAsSynchronizingAreCaught) {
-    expect_caught({.lies_synchronizing = true}, "zero-byte calls");
+    expect_caught({.falsely_synchronizing = true}, "zero-byte calls");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
     EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).failed())
         << "a signal, though the ranks have not agreed on signals in immediates";
     EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).failed())
-        << "puts have no pieces with delivery";
+        << "with Notify::delivery no put is sent in pieces";
 }
 
 TEST(StrangeArrivals, ArrivalsWithTooManyPiecesFailTheWire) {

@@ -157,7 +157,7 @@ void draw_team(Random& random, Scenario& scenario, bool from_start) {
     if (scenario.fault == Fault::false_synchronizing) {
         for (CallSketch& call : team.calls) {
             const bool without_data = call.plan.elements == 0 && call.plan.collective != "barrier";
-            call.plan.lies_synchronizing = without_data;
+            call.plan.falsely_synchronizing = without_data;
         }
     }
     for (TeamSketch& other : scenario.teams)

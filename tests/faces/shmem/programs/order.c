@@ -55,7 +55,7 @@ void contexts(void) {
     shmem_barrier_all();
 }
 
-// Calls on a team's context number the PEs as the team does.
+// PE numbers in calls on a team's context are those of the team.
 void contexts_of_teams(void) {
     static int word;
     shmem_team_t odd = SHMEM_TEAM_INVALID, owner;
@@ -198,7 +198,7 @@ void lock_is_tested(void) {
     shmem_barrier_all();
 }
 
-// Different locks do not block each other; some locks are in the heap.
+// Different locks do not block each other. These locks are in the symmetric heap.
 void locks_are_independent(void) {
     long* locks = shmem_calloc((size_t)pes() + 1, sizeof *locks);
     shmem_set_lock(&locks[me()]);
