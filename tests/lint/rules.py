@@ -15,8 +15,9 @@ PAGE_COLUMNS = 120
 
 # Rooms whose files may not name a collective; rooms without clocks, threads and files; folders of the product.
 WITHOUT_COLLECTIVES = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure",
-                       "src/tools/simulate", "src/link", "src/run/bind", "src/run/execute", "src/run/reduce")
-PURE = ("src/plan", "src/tools/simulate", "src/tools/lab/cost", "collectives")
+                       "src/tools/simulate", "src/tools/text", "src/tools/verify", "src/link",
+                       "src/run/bind", "src/run/execute", "src/run/reduce")
+PURE = ("src/plan", "src/tools/simulate", "src/tools/text", "src/tools/verify", "src/tools/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
 # Names of collectives that are forbidden in code and comments. `reduce` is also a step and `scan` also a verb, so both

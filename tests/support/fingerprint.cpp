@@ -9,9 +9,9 @@
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/cursor.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/prints.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 

@@ -16,7 +16,7 @@
 //          expectation of the contract is met. A wrong result passes with a probability of 2^-31.
 //          Only one of the possible executions is checked, on programs before localize(). verify()
 //          checks the rest at smaller sizes: races, early ends of programs and synchronization.
-// Next     plan/verify/verify.hpp; tests/model/collectives/large_proof_test.cpp for the cases.
+// Next     tools/verify/verify.hpp; tests/model/collectives/large_proof_test.cpp for the cases.
 #pragma once
 
 #include <cstdint>

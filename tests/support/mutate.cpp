@@ -10,7 +10,7 @@
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::test {
 

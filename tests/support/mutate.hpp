@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "plan/schedule/program.hpp"
-#include "plan/verify/verify.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::test {
 

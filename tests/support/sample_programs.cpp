@@ -6,7 +6,7 @@
 #include "base/check.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::test {
 

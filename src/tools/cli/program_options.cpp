@@ -14,9 +14,9 @@
 #include "base/suggestion.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tools/launch/layout.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::tools {
 

@@ -12,12 +12,12 @@
 #include <tuple>
 
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/simulate/image.hpp"
 #include "tools/simulate/simulate.hpp"
 #include "tools/simulate/timeline.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::tools {
 

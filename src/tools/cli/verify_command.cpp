@@ -12,10 +12,10 @@
 #include "base/read_file.hpp"
 #include "base/region.hpp"
 #include "plan/schedule/localize.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::tools {
 

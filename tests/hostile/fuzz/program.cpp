@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/check.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 void weft::fuzz::program(std::string_view input) {
     const auto programs = plan::parse_programs(input);

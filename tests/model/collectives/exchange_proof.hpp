@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collectives/v_collective.hpp"
-#include "plan/verify/verify.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::collectives {
 

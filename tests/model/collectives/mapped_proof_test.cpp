@@ -11,8 +11,8 @@
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
 #include "tests/model/collectives/proof.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::collectives {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/region.hpp"
 #include "plan/schedule/interleave.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
 #include "tests/model/collectives/proof.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::collectives {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "plan/schedule/localize.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/fingerprint.hpp"
 #include "tests/support/generate_all.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::collectives {
 

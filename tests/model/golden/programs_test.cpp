@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/generate_all.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::collectives {
 namespace {

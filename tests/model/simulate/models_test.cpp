@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/units.hpp"
-#include "plan/schedule/text.hpp"
 #include "simulated_call.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::lab::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <vector>
 
-#include "plan/verify/verify.hpp"
 #include "simulated_call.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::lab::test {
 namespace {

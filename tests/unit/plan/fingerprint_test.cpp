@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/verify/verify.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/prints.hpp"
 #include "tests/support/sample_programs.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 namespace {

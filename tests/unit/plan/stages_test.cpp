@@ -9,8 +9,8 @@
 #include <set>
 
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 namespace {

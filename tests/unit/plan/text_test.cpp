@@ -2,7 +2,7 @@
 // Goal: programs that are printed and parsed again are equal, and mistakes in a file are reported
 // with their line and column.
 // Method: built programs and every form of step, printed and parsed; files with one mistake each.
-#include "plan/schedule/text.hpp"
+#include "tools/text/text.hpp"
 
 #include <gtest/gtest.h>
 

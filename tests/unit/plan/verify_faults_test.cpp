@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "plan/schedule/step.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/sample_programs.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 namespace {

@@ -10,9 +10,9 @@
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/localize.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/verify/values.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/sample_programs.hpp"
+#include "tools/verify/values.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier accepts valid programs, and its verdict has the right counts.
 // Method: known algorithms with rounds, messages and bytes that can be counted by hand.
-#include "plan/verify/verify.hpp"
+#include "tools/verify/verify.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // printed after a space, which makes the name a comment. The fuzzer of program texts found this.
 #include <gtest/gtest.h>
 
-#include "plan/schedule/text.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::plan {
 namespace {

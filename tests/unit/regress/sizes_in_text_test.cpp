@@ -11,9 +11,9 @@
 #include <fstream>
 
 #include "collectives/registry.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 namespace {

@@ -14,10 +14,10 @@
 #include "collectives/collective_traits.hpp"
 #include "collectives/transfer.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/generate_all.hpp"
 #include "tests/support/script.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::test {
 

@@ -3,11 +3,11 @@
 // results of the mutants on the virtual wire.
 // Method: a mutant that the verifier accepts must give right results for every seed. Most
 // mutants that the verifier rejects must give a wrong result for some seed.
-#include "plan/verify/verify.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/support/generate_all.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/survives.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::test {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
-#include "plan/verify/verify.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/support/script.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/places.hpp"
+#include "tools/verify/places.hpp"
 
 #include <fmt/format.h>
 

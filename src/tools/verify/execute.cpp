@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/execute.hpp"
+#include "tools/verify/execute.hpp"
 
 #include <fmt/format.h>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/text.hpp"
+#include "tools/text/text.hpp"
 
 namespace weft::plan {
 

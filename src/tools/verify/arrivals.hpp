@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plan/verify/memory.hpp"
+#include "tools/verify/memory.hpp"
 
 namespace weft::plan {
 

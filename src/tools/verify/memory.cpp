@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/memory.hpp"
+#include "tools/verify/memory.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/arrivals.hpp"
+#include "tools/verify/arrivals.hpp"
 
 #include <fmt/format.h>
 

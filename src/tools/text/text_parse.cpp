@@ -14,8 +14,8 @@
 #include "base/units.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/interleave.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/schedule/text_need.hpp"
+#include "tools/text/text.hpp"
+#include "tools/text/text_need.hpp"
 
 namespace weft::plan {
 

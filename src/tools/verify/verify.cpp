@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/verify.hpp"
+#include "tools/verify/verify.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include "plan/verify/execute.hpp"
+#include "tools/verify/execute.hpp"
 
 namespace weft::plan {
 

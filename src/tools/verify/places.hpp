@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "plan/verify/arrivals.hpp"
+#include "tools/verify/arrivals.hpp"
 
 namespace weft::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/order.hpp"
+#include "tools/verify/order.hpp"
 
 #include <fmt/format.h>
 

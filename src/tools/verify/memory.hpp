@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "plan/verify/order.hpp"
-#include "plan/verify/values.hpp"
+#include "tools/verify/order.hpp"
+#include "tools/verify/values.hpp"
 
 namespace weft::plan {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // text.cpp - prints programs; text_parse.cpp reads them.
-#include "plan/schedule/text.hpp"
+#include "tools/text/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/text.hpp"
-#include "plan/verify/verify.hpp"
+#include "tools/text/text.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 

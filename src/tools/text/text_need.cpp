@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/schedule/text_need.hpp"
+#include "tools/text/text_need.hpp"
 
 #include <algorithm>
 

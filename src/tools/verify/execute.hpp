@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "plan/schedule/cursor.hpp"
-#include "plan/verify/places.hpp"
-#include "plan/verify/verify.hpp"
+#include "tools/verify/places.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::plan {
 

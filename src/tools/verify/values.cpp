@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/values.hpp"
+#include "tools/verify/values.hpp"
 
 #include <fmt/format.h>
 
