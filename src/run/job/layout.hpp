@@ -2,8 +2,9 @@
 // layout.hpp - the layout of every rank's segment.
 //
 // Idea     The parts of a segment, in order: header, mailboxes, one-sided area; for each team
-//          region, a word that counts members that have left the team; active messages; a fixed
-//          table of team regions; space for copies of buffers that local peers cannot map; heap.
+//          region, a word that counts members that have left the team; choices of algorithms (used
+//          in the segment of the node's first rank); active messages; a fixed table of team
+//          regions; space for copies of buffers that local peers cannot map; heap.
 // Why      A network may pin registered memory, so each section of a segment is registered at its
 //          first use. Sections are: the part that every rank needs; for each team, the cells and
 //          bulk banks that all calls use; for each team, the cells that only some calls need; parts
@@ -32,6 +33,7 @@ struct SegmentLayout {
     static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;  ///< bytes
 
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and teams that a rank may be in
+    static constexpr std::uint64_t kChoicesBytes = std::uint64_t{64} << 10;  ///< of a node
     static constexpr std::uint32_t kBulkBanks = 4;
     /// Small bulk banks, by size class. A rank may run ahead by the number of banks, which should
     /// fit into the cache. Sizes above a power of two spread the banks over the cache sets.
@@ -63,9 +65,8 @@ struct SegmentLayout {
         onesided = {.offset = base::round_up(Mailboxes::kEnd, base::kCellStride),
                     .ranks = job_size};
         left = base::round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
-        messages = {
-            .offset = base::round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell)),
-            .ranks = job_size};
+        choices = base::round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell));
+        messages = {.offset = choices + kChoicesBytes, .ranks = job_size};
         regions = base::round_up(messages.offset + messages.bytes(), kAlignment);
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
@@ -119,7 +120,8 @@ struct SegmentLayout {
 
     OneSidedArea onesided;
     MessageArea messages;
-    std::uint64_t left = 0;  ///< offset of the words that count members that have left
+    std::uint64_t left = 0;     ///< offset of the words that count members that have left
+    std::uint64_t choices = 0;  ///< offset of the choices (run/team/node_choices.hpp)
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
     std::uint64_t regions = 0;  ///< offset of the table of regions

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/team/choice.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -248,6 +248,14 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
         fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)};
 }
 
+/// Returns a text that differs if choices may differ. Other costs of the machine, measured choices
+/// and the provider are equal for all teams of a job.
+std::string key_of(const plan::Machine& machine, Rank size, const CallClass& call) {
+    return fmt::format("{} {} {} {} {}{}{} {} {}", size, call.collective, call.elements,
+                       call.element_bytes, call.ordered, call.bit_identical, call.counted,
+                       machine.direct, fmt::join(machine.node_of, ","));
+}
+
 std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
     const auto& all = choice.candidates;
     return static_cast<std::size_t>(
@@ -403,6 +411,12 @@ base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm&
     return {};
 }
 
+base::Result<ChoiceText> Chooser::predict(const CallClass& asked) const {
+    const auto choice = WEFT_TRY(
+        rank(machine_, size_, asked, specs_for(machine_, size_, asked), plan::Scope::chosen));
+    return ChoiceText{choice.algorithm(), choice.reason};
+}
+
 base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
     static const ChosenAlgorithm pairwise{{.name = std::string(collectives::kPairwiseAlgorithm)},
                                           std::string(collectives::kPairwiseAlgorithm),
@@ -417,13 +431,9 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
         return &(known_[asked] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
                                                  std::move(measured->reason)});
     }
-    const auto specs = specs_for(machine_, size_, asked);
-    const auto choice = rank(machine_, size_, asked, specs, plan::Scope::chosen);
-    if (!choice) return choice.failure();
-    const auto chosen = std::ranges::find_if(
-        specs, [&](const auto& spec) { return print(spec) == choice->algorithm(); });
-    WEFT_CHECK(chosen != specs.end(), choice->algorithm());
-    return &(known_[asked] = ChosenAlgorithm{*chosen, choice->algorithm(), choice->reason});
+    auto entry =
+        WEFT_TRY(shared_.get(key_of(machine_, size_, asked), [&] { return predict(asked); }));
+    return &(known_[asked] = WEFT_TRY(parse_algorithm(entry.algorithm, std::move(entry.reason))));
 }
 
 }  // namespace weft::run

@@ -4,8 +4,8 @@
 // Idea     The candidates of the collective (collectives/registry.hpp) are ranked by predicted
 //          times for the machine (plan/select). A choice holds for a class of sizes: counts up to
 //          the next power of two.
-// Holds    Equal on all ranks without communication, because the inputs are equal on all ranks.
-//          Decided once for each class and kept.
+// Holds    Equal on all ranks, because the inputs are equal on all ranks. Computed once on a node
+//          for each class (node_choices.hpp) and kept.
 // Next     docs/selection.md.
 #pragma once
 
@@ -85,11 +85,13 @@ struct CallClass {
 class Chooser {
   public:
     /// The tuning, which may be null, must outlive the chooser.
-    Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider)
+    Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider,
+            NodeChoices shared = {})
         : machine_(std::move(machine)),
           size_(size),
           tuning_(tuning),
-          provider_(std::move(provider)) {}
+          provider_(std::move(provider)),
+          shared_(shared) {}
 
     /// Returns a choice, valid until the next call.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
@@ -99,10 +101,14 @@ class Chooser {
     }
 
   private:
+    /// Returns the choice for a rounded class as text.
+    [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& asked) const;
+
     plan::Machine machine_;
     Rank size_;
     const plan::Tuning* tuning_;
     std::string provider_;
+    NodeChoices shared_;
     mutable std::map<CallClass, ChosenAlgorithm> known_;
 };
 

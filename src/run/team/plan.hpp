@@ -22,6 +22,7 @@
 #include "run/bind/bound_program.hpp"
 #include "run/execute/operation.hpp"
 #include "run/team/call.hpp"
+#include "run/team/node_choices.hpp"
 
 namespace weft::run {
 
@@ -45,6 +46,7 @@ struct PlanContext {
     std::string provider;                  ///< network provider, or "none"
     std::vector<bool> near;  ///< by team rank: true if it shares memory with this rank
     base::RegionShape region;
+    NodeChoices choices;             ///< choices that the ranks of this node share
     std::string name;                ///< name of the team in the log
     const base::Log* log = nullptr;  ///< nullptr: no log
 };

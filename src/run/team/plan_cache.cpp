@@ -19,7 +19,8 @@ std::size_t index_of(Collective collective) {
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
     : context_(std::move(context)),
-      chooser_(context_.machine, context_.size, context_.tuning, context_.provider),
+      chooser_(context_.machine, context_.size, context_.tuning, context_.provider,
+               context_.choices),
       kernels_(kernels) {
     for (const base::ForcedAlgorithm& variable : forced) {
         if (const auto* const traits = collectives::find_collective(variable.name))

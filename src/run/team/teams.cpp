@@ -103,6 +103,9 @@ Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first
                         .name = team_name(id, job_ranks),
                         .log = &services_.log};
     context.layout = plan::Layout::of(context.machine.node_of);
+    if (job.node_ranks.size() > 1)
+        context.choices =
+            NodeChoices(job.wire->near(job.node_ranks.front()) + services_.layout.choices);
     for (const Rank rank : job_ranks) context.near.push_back(job.wire->near(rank) != nullptr);
     // Ranks whose cards name one node, but which could not map each other, cannot access buffers.
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
