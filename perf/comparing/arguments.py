@@ -7,6 +7,7 @@ import pathlib
 import re
 
 from comparing.jobs import BIN, OTHERS, PEERS, require
+from comparing.variants import IN_ROOT, TUNED
 
 
 def read_collectives():
@@ -68,6 +69,18 @@ def read_names(option, text, known):
     return names
 
 
+def read_peers(text, root):
+    in_root = list(IN_ROOT) if root else []
+    require(root is None or pathlib.Path(root, "usr").is_dir(), f"--root: {root} has no folder usr")
+    if text is None:
+        return [*PEERS, *(name for name in in_root if name.removeprefix("root-") in PEERS)]
+    if text == "all":
+        return [*PEERS, *TUNED, *in_root]
+    names = read_names("--peers", text, (*PEERS, *OTHERS, *TUNED, *IN_ROOT))
+    require(root or not any(name in IN_ROOT for name in names), "--peers: libraries of another root need --root FOLDER")
+    return names
+
+
 def declare_cells(parser):
     parser.add_argument("--quick", action="store_true", help="2 and 4 ranks, short batches")
     parser.add_argument("--full", action="store_true",
@@ -80,9 +93,13 @@ def declare_cells(parser):
     parser.add_argument("--bytes", metavar="LIST", help=f"such as 8,64K,1M (default {DEFAULTS['bytes']})")
     parser.add_argument("--nodes", default="0", metavar="LIST",
                         help="virtual nodes; 0 (the default): one real node")
-    parser.add_argument("--peers", default=",".join(PEERS), metavar="LIST",
-                        help="libraries to compare with, if installed (default openmpi,mpich; copy: weft with "
-                             "WEFT_DIRECT=copy)")
+    parser.add_argument("--peers", metavar="LIST",
+                        help="libraries to compare with, if installed: some of openmpi, mpich; with tuned settings "
+                             f"{', '.join(TUNED)}; copy: weft with WEFT_DIRECT=copy; root-NAME: the library in --root; "
+                             "all: every library (default openmpi,mpich, with --root also root-openmpi,root-mpich)")
+    parser.add_argument("--root", metavar="FOLDER",
+                        help="root folder of another Debian release with Open MPI and MPICH, which takes part as "
+                             "root-openmpi and root-mpich; only for the superuser")
 
 
 def declare_measuring(parser):
@@ -157,6 +174,7 @@ def read_arguments(arguments, summary):
     fill_in(options)
     check(options)
     options.collectives = read_names("--collectives", options.collectives, COLLECTIVES)
-    options.peers = read_names("--peers", options.peers, (*PEERS, *OTHERS))
+    options.peers = read_peers(options.peers, options.root)
+    options.root = options.root and str(pathlib.Path(options.root).resolve())
     options.shapes = read_shapes(options.ranks, options.nodes)
     return options

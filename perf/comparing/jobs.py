@@ -162,6 +162,7 @@ class OpenMpi:
     """The peer program under Open MPI's launcher. Open MPI itself chooses whether waiting ranks yield."""
 
     name = "openmpi"
+    TUNED = []  # settings that a user could add
     TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
 
     def __init__(self, options):
@@ -172,10 +173,17 @@ class OpenMpi:
         self.root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
 
     def missing(self):
-        return missing_files(self.options.bin, ["peer_openmpi"]) or missing_program(self.launcher)
+        return missing_files(self.options.bin, ["peer_openmpi"]) or self.missing_launcher()
+
+    def missing_launcher(self):
+        return missing_program(self.launcher)
 
     def version(self):
-        return first_line([self.launcher, "--version"])
+        return self.version_in([])
+
+    def version_in(self, prefix):
+        """Returns the version that the launcher prints; `prefix`: words of the command before it."""
+        return first_line([*prefix, self.launcher, "--version"])
 
     def preloaded(self, _cell):
         return []
@@ -183,7 +191,7 @@ class OpenMpi:
     def command(self, cell):
         network = self.TCP if cell.nodes > 0 else []
         preload = [word for file in self.preloaded(cell) for word in ("-x", f"LD_PRELOAD={file}")]
-        return [self.launcher, *self.root, "--oversubscribe", *network, *preload, "-np", str(cell.ranks), self.program,
+        return [self.launcher, *self.root, "--oversubscribe", *self.TUNED, *network, *preload, "-np", str(cell.ranks), self.program,
                 "--collective", cell.collective, *measuring(cell, self.options)]
 
 
@@ -191,6 +199,7 @@ class Mpich:
     """The peer program under MPICH's launcher; a preloaded library makes ranks that share processors yield."""
 
     name = "mpich"
+    TUNED = []  # settings that a user could add
     TCP = ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"]
 
     def __init__(self, options):
@@ -202,10 +211,16 @@ class Mpich:
 
     def missing(self):
         files = ["peer_mpich", "peer_yield_ucx.so"]
-        return missing_files(self.options.bin, files) or missing_program(self.launcher)
+        return missing_files(self.options.bin, files) or self.missing_launcher()
+
+    def missing_launcher(self):
+        return missing_program(self.launcher)
 
     def version(self):
-        words = first_line([self.launcher, "--version"], containing="Version")
+        return self.version_in([])
+
+    def version_in(self, prefix):
+        words = first_line([*prefix, self.launcher, "--version"], containing="Version")
         return "MPICH " + words.split()[-1]
 
     def preloaded(self, cell):
@@ -215,7 +230,7 @@ class Mpich:
         network = self.TCP if cell.nodes > 0 else []
         files = self.preloaded(cell)
         preload = ["-genv", "LD_PRELOAD", ":".join(files)] if files else []
-        return [self.launcher, *network, *preload, "-np", str(cell.ranks), self.program,
+        return [self.launcher, *self.TUNED, *network, *preload, "-np", str(cell.ranks), self.program,
                 "--collective", cell.collective, *measuring(cell, self.options)]
 
 

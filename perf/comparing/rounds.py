@@ -216,6 +216,7 @@ def make_row(cell, size, rounds, peers, options, failures=()):
         "openmpi_us": medians.get("openmpi"),
         "mpich_us": medians.get("mpich"),
         "copy_us": medians.get("copy"),
+        "peers_us": medians,
         "ratio": compared.pop("ratio"),
         "loop": options.loop,
         "buffers": options.buffers,
@@ -233,7 +234,7 @@ def make_row(cell, size, rounds, peers, options, failures=()):
 
 
 HEADER = (f"{'collective':<15}{'ranks':>6}{'nodes':>6}{'bytes':>9}{'weft_us':>11}{'openmpi_us':>12}{'mpich_us':>12}"
-          f"{'ratio':>8}{'paired':>8}{'quartiles':>15}{'spread':>14}{'cal_ns':>8}{'flagged':>9}")
+          f"{'ratio':>8}{'paired':>8}{'quartiles':>15}{'spread':>14}{'cal_ns':>8}{'flagged':>9}  best")
 
 
 def format_number(value, width, digits):
@@ -252,6 +253,6 @@ def format_row(row):
             f"{format_number(row['weft_us'], 11, 3)}{format_number(row['openmpi_us'], 12, 3)}"
             f"{format_number(row['mpich_us'], 12, 3)}{format_number(row['ratio'], 8, 2)}"
             f"{format_number(row['ratio_paired'], 8, 2)}{quartiles_text:>15}{spreads:>14}"
-            f"{format_number(row['calibrator_ns'], 8, 0)}{flags:>9}"
+            f"{format_number(row['calibrator_ns'], 8, 0)}{flags:>9}  {row['best_peer'] or '-'}"
             + ("  DISTURBED" if row["flagged_counted"] else "") + ("  FAILED" if row["failures"] else "")
             + ("" if row["checked"] else "  WRONG RESULT"))

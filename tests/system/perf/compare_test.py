@@ -187,6 +187,36 @@ class WholeRuns(unittest.TestCase):
         mpich = next(call for call in job.calls if call[0] == "mpiexec")
         self.assertEqual(mpich[1:7], ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"])
 
+    def test_tuned_peers_run_with_their_settings_and_can_be_the_best(self):
+        job = Job({"weft": [3], "mpirun": [6, 4], "mpiexec": [5]}, *BARRIER, "--json",
+                  "--peers", "openmpi,openmpi-sm,mpich-release")
+        self.assertEqual(job.status, 0, job.err)
+        row = job.rows()[0]
+        self.assertEqual((row["best_peer"], row["ratio"], row["openmpi_us"]), ("openmpi-sm", 0.75, 6))
+        self.assertEqual(row["peers_us"], {"openmpi": 6, "openmpi-sm": 4, "mpich-release": 5})
+        plain, tuned = [call for call in job.calls if call[0] == "mpirun"][:2]
+        self.assertEqual([word for word in tuned if word not in plain], ["--mca", "coll_sm_priority", "90"])
+        mpich = next(call for call in job.calls if call[0] == "mpiexec")
+        self.assertEqual(mpich[1:4], ["-genv", "MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", "release_gather"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only the superuser can enter another root")
+    def test_peers_of_another_root_run_the_same_program_there(self):
+        with tempfile.TemporaryDirectory() as root:
+            launcher = pathlib.Path(root, "usr/bin/mpirun")
+            launcher.parent.mkdir(parents=True)
+            launcher.touch()
+            options = load_script().read_arguments(["--root", root, "--mpirun", "mpirun", "--bin", str(launcher.parent)])
+            self.assertEqual(options.peers, ["openmpi", "mpich", "root-openmpi", "root-mpich"])
+            variants = importlib.import_module("comparing.variants")
+            side = variants.IN_ROOT["root-openmpi"](options)
+            self.assertIsNone(side.missing_launcher())
+            command = side.command(importlib.import_module("comparing.rounds").Cell("barrier", 2, 0, [0]))
+            self.assertEqual(command[:4], ["unshare", "--mount", "--propagation", "private"])
+            launch = command[command.index("mpirun"):]
+            self.assertIn("/mnt/peer_openmpi", launch)
+            launcher.unlink()
+            self.assertEqual(side.missing_launcher(), f"mpirun is not installed in {root}")
+
     def test_a_missing_peer_is_omitted_with_a_message(self):
         job = Job({}, *BARRIER, "--json")
         self.assertIn("mpich is left out: ", job.err)
@@ -334,7 +364,8 @@ class WholeRuns(unittest.TestCase):
             (["--collectives", "gossip"], '--collectives: "gossip"'), (["--peers", "openmpi,x"], '--peers: "x"'),
             (["--seconds", "0"], "--seconds: 0"), (["--ranks", "2", "--nodes", "4"], "--nodes"), (["--nosuch"], "--nosuch"),
             (["--ranks", "8/x"], '--ranks: "x"'), (["--full", "--quick"], "exclude"), (["--repeat", "0"], "--repeat: 0"),
-            (["--minutes", "0"], "--minutes: 0"), (["--against", "/nowhere.json"], "--against: /nowhere.json")))
+            (["--minutes", "0"], "--minutes: 0"), (["--peers", "root-mpich"], "need --root"),
+            (["--root", "/nowhere"], "--root: /nowhere"), (["--against", "/nowhere.json"], "--against: /nowhere.json")))
 
 
 if __name__ == "__main__":
