@@ -125,17 +125,17 @@ void print_lane(Out out, const Program& program, const Lane& lane) {
 
 void print_steps(Out out, const Program& program) {
     const std::span<const Lane> lanes = program.distinct_lanes();
-    const bool named = lanes.size() != 1 || lanes[0].count == 0;
+    const bool has_lane_lines = lanes.size() != 1 || lanes[0].count == 0;
     for (const Lane& lane : lanes) {
-        if (named) fmt::format_to(out, "  lane\n");
+        if (has_lane_lines) fmt::format_to(out, "  lane\n");
         print_lane(out, program, lane);
     }
 }
 
 /// Prints header lines of `program` that differ from `common`, each after `margin`.
 void print_header(Out out, const Program& program, const Program& common, std::string_view margin) {
-    const auto field = [&](std::string_view word, const auto& value, const auto& usual) {
-        if (value != usual) fmt::format_to(out, "{}{} {}\n", margin, word, value);
+    const auto field = [&](std::string_view word, const auto& value, const auto& common_value) {
+        if (value != common_value) fmt::format_to(out, "{}{} {}\n", margin, word, value);
     };
     field("collective", program.collective, common.collective);
     field("algorithm", program.algorithm, common.algorithm);

@@ -8,7 +8,7 @@
 //           collective NAME                (optional, to the end of the line)
 //           algorithm a2                   (optional, to the end of the line)
 //           ranks 2                        (default: the number of `rank` lines)
-//           units 1                        (default 1, also for `segments 4` and `depth 2`)
+//           units 1                        (default 1; `segments` and `depth` also default to 1)
 //           synchronizing                  (default: not synchronizing)
 //           root 0                         (default: no root)
 //           rank 0
@@ -16,17 +16,18 @@
 //             wait from 1 slot 0 shared
 //             reduce output[0+1] = input[0+1], slot 0[0+1]
 //
-//          Header words: collective algorithm ranks root units segments depth slots slot-units
-//          slot-capacity scratch synchronizing counts unit-elements pairwise. After a `rank` line,
-//          before its steps, they apply to that rank alone. If slots, slot-units and scratch are
-//          missing, they are derived from the steps.
+//          Header words (program.hpp explains the fields that they set): collective algorithm ranks
+//          root units segments depth slots slot-units slot-capacity scratch synchronizing counts
+//          unit-elements pairwise window. After a `rank` line, before its steps, they apply to that
+//          rank alone. If slots, slot-units and scratch are missing, they are derived from the
+//          steps.
 //
-//          Steps:
+//          Steps (step.hpp explains them):
 //          - `put to P slot K from BLOCKS [into mapped ...]`, `signal to P slot K`.
 //          - `expose to P slot K from BLOCK [for writing]`, `publish slot K [from BLOCKS]`.
 //          - `wait from P slot K`, `flush`.
 //          - `reduce BLOCKS, .. = BLOCKS, BLOCKS, ..` (targets = operands), `copy BLOCKS = BLOCKS`.
-//          - `sleep 700 ns`, `compute 700 ns`: the rank does nothing else (simulator only).
+//          - `sleep 700 ns`, `compute 700 ns`: take this time (in the simulator only).
 //          - `loop` or `loop 5` (iterations) .. `end`.
 //          - `lane` starts another lane.
 //          - Options after a step: `shared`, `published`, `lag L`.
@@ -51,7 +52,8 @@
 namespace weft::plan {
 
 [[nodiscard]] std::string to_text(const Program& program);
-/// Returns all programs as one file. Header lines that all share are written once.
+/// Returns all programs as one file. Each rank repeats only header lines that differ from the
+/// first program's.
 [[nodiscard]] std::string to_text(std::span<const Program> programs);
 [[nodiscard]] std::string to_text(const Program& program, const Step& step);
 

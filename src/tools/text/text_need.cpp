@@ -9,7 +9,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Limit for any text: the verifier numbers the units of all ranks with 32 bits.
+/// Limit for any text, below the 2^32 units that the verifier can number.
 constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 30;
 
 /// Returns the number of units of input, output and scratch buffers.
@@ -37,6 +37,7 @@ double work_of(const Program& program) {
 
 }  // namespace
 
+// Factors and constants are far above the needs of generated programs and of small texts.
 TextNeed::TextNeed(std::size_t text_bytes)
     : bytes(text_bytes),
       units(std::min(kUnitsMax, (std::uint64_t{1} << 22) + 64 * std::uint64_t{text_bytes})),
@@ -54,7 +55,7 @@ base::Result<void> TextNeed::check(std::span<const Program> programs,
         return base::fail(Status::argument,
                           "line {}: rank {}: {:.0f} {} up to here, a text of {} bytes may have {}",
                           lines[i], programs[i].rank, fits ? work_sum : units_sum,
-                          fits ? "steps and units that they handle" : "units of vectors", bytes,
+                          fits ? "steps and units that they handle" : "units of buffers", bytes,
                           fits ? work : units);
     }
     return base::Done{};

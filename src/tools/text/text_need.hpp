@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // text_need.hpp - limits for the size of programs in a text of a given length.
 //
-// Idea     A generated program has a step, some 30 bytes of text, for each few units that a rank
-//          handles. So the units and executed steps of a text may be at most a multiple of its
-//          length plus a constant. Larger programs are rejected.
+// Idea     A generated program has one step, about 30 bytes of text, for every few units that a
+//          rank handles. The limits for units and executed steps are therefore a multiple of the
+//          text's length plus a constant. Programs above them are rejected.
 // Why      The verifier stores data for each unit and each executed step. Without a limit, one line
 //          could request any amount of memory.
 #pragma once

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // text_parse.cpp - parser of the text form (text.hpp).
 //
-// Idea     A line is split into tokens that know their column. One function for each kind of line
+// Idea     A line is split into tokens with their columns. One function for each kind of line
 //          consumes them from the left. The first mismatch ends the parse with its location.
-// Holds    Any text gives programs or a failure. Only the grammar is checked; the verifier checks
-//          the rest, so that unsound programs can be written and examined. Sizes are an exception:
-//          programs beyond the limits of text_need.hpp are rejected, so one line cannot make the
-//          verifier use any amount of memory.
+// Holds    Any text gives programs or a failure. Only the grammar and the limits of text_need.hpp
+//          are checked; the verifier checks the rest, so that unsound programs can be written and
+//          examined. Former words are accepted: `slot-rooms` for `slot-capacity`, `local` for
+//          `flush`.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -184,7 +184,7 @@ class Parser {
 
     bool header_line() {
         if (in_rank_ && (program_.steps.size() > 0 || lane_named_))
-            return expected("a step (header lines stand before the steps of a rank)");
+            return expected("a step (header lines must precede the steps of a rank)");
         Program& header = in_rank_ ? program_ : common_;
         Given& given = in_rank_ ? given_ : common_given_;
         const Token keyword = tokens_[next_++];
@@ -192,7 +192,7 @@ class Parser {
         if (word == "collective" || word == "algorithm") {
             std::string& label = word == "collective" ? header.collective : header.algorithm;
             label = trimmed(line_.substr(keyword.column - 1 + word.size()));
-            return !label.starts_with('#') || expected("a name (what begins with # is a comment)");
+            return !label.starts_with('#') || expected("a name (text after # is a comment)");
         }
         if (word == "synchronizing" || word == "pairwise") {
             bool& value = word == "pairwise" ? header.pairwise : header.synchronizing;
@@ -223,14 +223,15 @@ class Parser {
         if (word == "slot-units")
             return (given.slot_units = true) && number(header.slot_units, "a number of units");
         if (word == "unit-elements") return number(header.unit_elements, "a number of elements");
-        return (given.scratch = true) && size_number(header.scratch, "a number of scratch vectors");
+        return (given.scratch = true) && size_number(header.scratch, "a number of scratch buffers");
     }
 
     bool window_line(std::uint32_t& window) {
-        constexpr std::uint32_t kMost = 1024;
-        const std::string what = fmt::format("a number of segments from 1 to {}", kMost);
+        // Limits the lanes that one line creates. Generated programs need at most kWindowMax.
+        constexpr std::uint32_t kWindowLimit = 1024;
+        const std::string what = fmt::format("a number of segments from 1 to {}", kWindowLimit);
         if (!number(window, what)) return false;
-        if (window >= 1 && window <= kMost) return true;
+        if (window >= 1 && window <= kWindowLimit) return true;
         --next_;
         return expected(what);
     }
@@ -258,7 +259,8 @@ class Parser {
         ++next_;
         loop_ = program_.steps.size();
         Step& loop = program_.steps.emplace_back(Step{.kind = StepKind::loop});
-        if (!peek().empty() && is_digit(peek()[0]) && !number(loop.operands, "how often"))
+        if (!peek().empty() && is_digit(peek()[0]) &&
+            !number(loop.operands, "a number of iterations"))
             return false;
         return end_of_line("nothing");
     }
@@ -369,8 +371,7 @@ class Parser {
             if (!blocks(operand)) return false;
             if (step.operands == 0) each = operand.size();
             if (operand.size() != each)
-                return expected(
-                    "as many blocks in each operand as in the first, before this place");
+                return expected("the same number of blocks in each operand");
             all.insert(all.end(), operand.begin(), operand.end());
             ++step.operands;
         } while (accept(","));
@@ -431,7 +432,7 @@ class Parser {
         return true;
     }
 
-    /// Makes the blocks canonical, and derives the header fields that the text omits.
+    /// Makes all programs canonical, and derives the header fields that the text omits.
     void finish_programs() {
         std::uint32_t slots = 0;
         std::uint32_t slot_units = 0;
@@ -472,7 +473,7 @@ class Parser {
     Given given_;
     bool in_rank_ = false;
     std::uint32_t window_ = 1;         ///< segments in flight of the current rank
-    std::uint32_t common_window_ = 1;  ///< of ranks without a line `window`
+    std::uint32_t common_window_ = 1;  ///< window of ranks without their own line `window`
     std::uint32_t lane_first_ = 0;     ///< first step of the current lane
     bool lane_named_ = false;          ///< the current lane began with a line `lane`
     std::optional<std::size_t> loop_;  ///< index of the open loop's step

@@ -42,7 +42,7 @@ Arrivals::Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order
       published_(slots_ * segments_ * programs.size()),
       next_waiter_(lanes, kNone) {}
 
-std::string Arrivals::what(const Raise& raise) const {
+std::string Arrivals::slot_of(const Raise& raise) const {
     return fmt::format("{} of rank {}", slot_name(raise.number, raise.segment, raise.in_loop),
                        raise.target);
 }
@@ -94,35 +94,37 @@ bool Arrivals::publish_shared(Raise raise, FlagState& entry, std::uint32_t& id) 
 
 bool Arrivals::check_same(const Raise& raise, const Raise& cell) {
     if (cell.lane != raise.lane)
-        return reason_.no("shares slot {}, which another lane shares too", raise.number);
+        return reason_.fail("shares slot {}, which another lane shares too", raise.number);
     if (std::ranges::equal(payload(raise), payload(cell))) return true;
-    return reason_.no("shares slot {} with another payload than its earlier put has", raise.number);
+    return reason_.fail("shares slot {} with another payload than its earlier put has",
+                        raise.number);
 }
 
 /// Checks that neither this segment nor a later one of the same copy has been raised.
 bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise) {
     const std::uint32_t first = table.at(key(raise.target, raise.number, raise.segment)).raise;
     if (first != kNone)
-        return reason_.no("raises {} a second time: {} did so before", what(raise),
-                          order_.name(order_.raises()[first].step));
+        return reason_.fail("raises {} a second time: {} did so before", slot_of(raise),
+                            order_.name(order_.raises()[first].step));
     if (raise.segment + std::uint64_t{depth_} >= segments_) return true;
     const std::uint32_t later =
         table.at(key(raise.target, raise.number, raise.segment + depth_)).raise;
     if (later == kNone) return true;
-    return reason_.no("may overwrite {} with {}: nothing orders them", what(order_.raises()[later]),
-                      what(raise));
+    return reason_.fail("may overwrite {} with {}: nothing orders them",
+                        slot_of(order_.raises()[later]), slot_of(raise));
 }
 
 /// Checks that a slot may be overwritten: its flag was awaited, and its payload read.
 bool Arrivals::check_free(std::uint32_t earlier, std::uint32_t lane) {
     const Raise& raise = order_.raises()[earlier];
     if (!order_.before(raise.awaited, lane))
-        return reason_.no("overwrites {} before rank {} is known to have awaited what {} put there",
-                          what(raise), raise.target, order_.name(raise.step));
+        return reason_.fail(
+            "overwrites {} before rank {} is known to have awaited what {} put there",
+            slot_of(raise), raise.target, order_.name(raise.step));
     const Access* const reader = raise.reads.find_unfinished(order_, lane);
     if (reader == nullptr) return true;
-    return reason_.no("overwrites {} while {} may be reading it", what(raise),
-                      order_.name(reader->step));
+    return reason_.fail("overwrites {} while {} may be reading it", slot_of(raise),
+                        order_.name(reader->step));
 }
 
 /// Checks that a published cell may be overwritten: its readers have ended, and its shared
@@ -131,13 +133,13 @@ bool Arrivals::check_cell_free(std::uint32_t earlier, std::uint32_t lane) {
     const Raise& cell = order_.raises()[earlier];
     const Access* const reader = cell.reads.find_unfinished(order_, lane);
     if (reader != nullptr)
-        return reason_.no("overwrites published {} while {} may be reading it", what(cell),
-                          order_.name(reader->step));
+        return reason_.fail("overwrites published {} while {} may be reading it", slot_of(cell),
+                            order_.name(reader->step));
     for (const std::uint32_t member : cell.members) {
         const Raise& put = order_.raises()[member];
         if (order_.before(put.awaited, lane)) continue;
-        return reason_.no("overwrites shared {} before rank {} is known to have awaited it",
-                          what(cell), put.target);
+        return reason_.fail("overwrites shared {} before rank {} is known to have awaited it",
+                            slot_of(cell), put.target);
     }
     return true;
 }
@@ -189,7 +191,7 @@ StepOutcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step, std:
     const bool in_place = (step.flags & kFromPublished) != 0;
     FlagState& entry = in_place ? published_.at(key(step.peer, step.signal, segment))
                                 : flags_.at(key(rank, step.signal, segment));
-    // A cell of shared puts alone counts as published only after localize().
+    // Shared puts reserve a cell, but only a publish fills it, which localize() makes of them.
     const bool raised = entry.raise != kNone && (!in_place || !order_.raises()[entry.raise].shared);
     if (!raised) return block(entry, lane);
     const std::uint32_t id = entry.raise;
@@ -207,14 +209,14 @@ bool Arrivals::check_wait(std::uint32_t id, const Step& step) {
     const Raise& raise = order_.raises()[id];
     const bool wait_shared = (step.flags & kShared) != 0;
     if (raise.sender != step.peer)
-        return reason_.no("awaits slot {} from rank {}, but it is {} that raises it", step.signal,
-                          step.peer, order_.name(raise.step));
+        return reason_.fail("awaits slot {} from rank {}, but it is {} that raises it", step.signal,
+                            step.peer, order_.name(raise.step));
     if (raise.awaited.kind != Access::EndKind::none)
-        return reason_.no("awaits slot {} again: {} did so before", step.signal,
-                          order_.name(raise.awaited.step));
+        return reason_.fail("awaits slot {} again: {} did so before", step.signal,
+                            order_.name(raise.awaited.step));
     if (wait_shared != raise.shared)
-        return reason_.no("{} marked shared, but {} is{}", wait_shared ? "is" : "is not",
-                          order_.name(raise.step), raise.shared ? "" : " not");
+        return reason_.fail("{} marked shared, but {} is{}", wait_shared ? "is" : "is not",
+                            order_.name(raise.step), raise.shared ? "" : " not");
     return true;
 }
 
@@ -224,16 +226,16 @@ FlagState* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t number,
     if (exact->raise != kNone || segment == 0 || segment % depth_ != 0) return exact;
     // Data put before a loop is in copy 0, and available to all segments that use this copy.
     FlagState* before_loop = &table.at(key(rank, number, 0));
-    const bool stays = before_loop->raise != kNone && !order_.raises()[before_loop->raise].in_loop;
-    return stays ? before_loop : exact;
+    const bool filled = before_loop->raise != kNone && !order_.raises()[before_loop->raise].in_loop;
+    return filled ? before_loop : exact;
 }
 
 bool Arrivals::find_slot(std::uint32_t lane, Rank rank, std::uint32_t number, std::uint32_t segment,
                          std::uint32_t& id) {
     id = latest(flags_, rank, number, segment)->raise;
     if (id == kNone || !order_.before(order_.raises()[id].awaited, lane))
-        return reason_.no("reads slot {} of rank {}, segment {}, without having awaited it", number,
-                          rank, segment);
+        return reason_.fail("reads slot {} of rank {}, segment {}, without having awaited it",
+                            number, rank, segment);
     return check_not_replaced(flags_, id, "reads");
 }
 
@@ -242,7 +244,8 @@ bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::ui
     id = latest(published_, owner, number, segment)->raise;
     const auto seen = seen_.find(pair_of(static_cast<std::uint64_t>(rank), id));
     if (id == kNone || seen == seen_.end() || !order_.before(seen->second, lane))
-        return reason_.no("reads published {} of rank {} without having awaited it", number, owner);
+        return reason_.fail("reads published {} of rank {} without having awaited it", number,
+                            owner);
     return check_not_replaced(published_, id, "reads");
 }
 
@@ -254,9 +257,9 @@ bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::strin
     if (next >= segments_) return true;
     const std::uint32_t later = table.at(key(raise.target, raise.number, as_u32(next))).raise;
     if (later == kNone) return true;
-    return reason_.no("{} {}{} while {} may be overwriting it", does,
-                      raise.in_cell ? "published " : "", what(raise),
-                      order_.name(order_.raises()[later].step));
+    return reason_.fail("{} {}{} while {} may be overwriting it", does,
+                        raise.in_cell ? "published " : "", slot_of(raise),
+                        order_.name(order_.raises()[later].step));
 }
 
 void Arrivals::add_read(std::uint32_t id, const Access& access) {
@@ -271,8 +274,8 @@ bool Arrivals::check_all_awaited() {
         if (raise.in_cell && raise.shared) continue;
         const std::string who = order_.name(raise.step);
         if (raise.in_cell)
-            return reason_.no("{} publishes slot {}, which is never awaited", who, raise.number);
-        return reason_.no("{} raises {}, which is never awaited", who, what(raise));
+            return reason_.fail("{} publishes slot {}, which is never awaited", who, raise.number);
+        return reason_.fail("{} raises {}, which is never awaited", who, slot_of(raise));
     }
     return true;
 }

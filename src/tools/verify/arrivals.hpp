@@ -6,8 +6,9 @@
 //          one was awaited and its payload read. A published cell is (owner, number, segment) with
 //          any number of readers, and follows the same rule. Shared puts obey both rules, since
 //          local peers may read them from the sender's published cell.
-// Why      The value of a flag identifies a use; it does not count raises. A second raise for one
-//          segment would look like the first, and an early raise would hide the preceding one.
+// Why      A flag stores one value, which identifies the segment; it does not count raises. A
+//          waiter could not tell a second raise for a segment from the first one, and an early
+//          raise would replace the value that a waiter still expects.
 #pragma once
 
 #include <unordered_map>
@@ -68,13 +69,14 @@ class Arrivals {
                                    std::uint32_t segment);
 
     /// Sets `id` to the raise whose data a step of `segment` reads in slot (or exposed block)
-    /// `number` of its rank; below, in published cell `number` of `owner`. Returns false if the
-    /// rank has not awaited it.
+    /// `number` of its rank. Returns false if the rank has not awaited this raise.
     [[nodiscard]] bool find_slot(std::uint32_t lane, Rank rank, std::uint32_t number,
                                  std::uint32_t segment, std::uint32_t& id);
+    /// As find_slot(), for published cell `number` of `owner`.
     [[nodiscard]] bool find_published(std::uint32_t lane, Rank rank, Rank owner,
                                       std::uint32_t number, std::uint32_t segment,
                                       std::uint32_t& id);
+    /// Records an access to the payload or exposed block of a raise.
     void add_read(std::uint32_t id, const Access& access);
 
     [[nodiscard]] std::vector<Carried>& payloads() { return payloads_; }
@@ -90,7 +92,8 @@ class Arrivals {
     [[nodiscard]] std::uint64_t key(Rank rank, std::uint32_t number, std::uint32_t segment) const {
         return (static_cast<std::uint64_t>(rank) * slots_ + number) * segments_ + segment;
     }
-    /// Returns the entry of a segment, or the entry from before the loop that is in the same copy.
+    /// Returns the entry of a segment. If its slot was filled before the loop instead, returns the
+    /// entry of that raise.
     [[nodiscard]] FlagState* latest(FlagTable& table, Rank rank, std::uint32_t number,
                                     std::uint32_t segment);
     [[nodiscard]] std::uint32_t raise_before(FlagTable& table, const Raise& raise);
@@ -104,13 +107,13 @@ class Arrivals {
     [[nodiscard]] bool check_wait(std::uint32_t id, const Step& step);
     void wake(FlagState& entry);
     [[nodiscard]] StepOutcome block(FlagState& entry, std::uint32_t lane);
-    [[nodiscard]] std::string what(const Raise& raise) const;
+    [[nodiscard]] std::string slot_of(const Raise& raise) const;
 
     Order& order_;
     Reason& reason_;
-    std::uint64_t slots_;
-    std::uint64_t segments_;
-    std::uint32_t depth_;
+    std::uint64_t slots_;     ///< slot numbers of each rank
+    std::uint64_t segments_;  ///< most iterations of a loop
+    std::uint32_t depth_;     ///< copies of each slot
     FlagTable flags_;
     FlagTable published_;
     std::vector<Carried> payloads_;

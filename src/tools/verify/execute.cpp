@@ -8,7 +8,7 @@
 
 namespace weft::plan {
 
-std::uint32_t Execution::lanes_of(std::span<const Program> programs) {
+std::uint32_t Execution::count_lanes(std::span<const Program> programs) {
     std::size_t lanes = 0;
     for (const Program& program : programs) lanes += program.lanes.size();
     return as_u32(lanes);
@@ -17,10 +17,10 @@ std::uint32_t Execution::lanes_of(std::span<const Program> programs) {
 Execution::Execution(std::span<const Program> programs, const Contract* contract,
                      const Sizes& sizes, const std::vector<bool>& in_place, Values& values)
     : programs_(programs),
-      order_(lanes_of(programs)),
+      order_(count_lanes(programs)),
       values_(values),
       memory_(programs, contract, in_place, order_, values, reason_),
-      arrivals_(programs, lanes_of(programs), order_, reason_),
+      arrivals_(programs, count_lanes(programs), order_, reason_),
       places_(programs, sizes, memory_, arrivals_, order_, reason_) {
     counts_.sent.resize(programs.size());
     counts_.reduced.resize(programs.size());
@@ -37,13 +37,13 @@ bool Execution::run() {
     for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
         if (!run_lane(lane)) return false;
     }
-    std::vector<std::uint32_t> now;
+    std::vector<std::uint32_t> runnable;
     while (!arrivals_.ready().empty()) {
-        now.swap(arrivals_.ready());
-        for (const std::uint32_t lane : now) {
+        runnable.swap(arrivals_.ready());
+        for (const std::uint32_t lane : runnable) {
             if (!run_lane(lane)) return false;
         }
-        now.clear();
+        runnable.clear();
     }
     for (const RunningLane& lane : lanes_) {
         if (!lane.cursor.ended()) return deadlock();
@@ -120,8 +120,8 @@ bool Execution::deadlock() {
         peer_state = "meanwhile " + position(lane) + " waits too";
         break;
     }
-    return reason_.no("{} waits forever: what it waits for is not raised; {}", position(stuck),
-                      peer_state);
+    return reason_.fail("{} waits forever: its signal is never raised; {}", position(stuck),
+                        peer_state);
 }
 
 Raise Execution::raise_of(const Site& site, const Step& step) const {
@@ -159,8 +159,9 @@ bool Execution::put(const Site& site, const Step& step) {
     const Program& program = programs_[site.rank];
     Raise raise = raise_of(site, step);
     if (!carry(site, step, order_.until_flush(site.lane), raise)) return false;
-    const bool into_slot = step.target.count == 0;
-    if (!into_slot) raise.units = 0;
+    const bool into_slot = step.target.count == 0;  // otherwise into exposed memory
+    if (!into_slot) raise.units = 0;                // its slot gets no payload
+    // Later segments reuse the copies of the first `depth` segments.
     if (into_slot && site.segment < program.depth) ++counts_.slots[step.peer];
     std::uint32_t id = kNone;
     const std::uint32_t payload = raise.payload;
@@ -171,8 +172,8 @@ bool Execution::put(const Site& site, const Step& step) {
     const Access access = order_.until_awaited(site.lane, id);
     for (std::uint32_t i = 0; i < targets_.size(); ++i) {
         if (targets_[i].size != sources_[i].size)
-            return reason_.no("puts a unit of {} elements into one of {}", sources_[i].size,
-                              targets_[i].size);
+            return reason_.fail("puts a unit of {} elements into one of {}", sources_[i].size,
+                                targets_[i].size);
         if (!places_.write(site, targets_[i], access, i, arrivals_.payloads()[payload + i].value))
             return false;
     }
@@ -219,7 +220,7 @@ bool Execution::reduce(const Site& site, const Step& step) {
         if (!places_.resolve(site, blocks_of(program, list), sources_)) return false;
         for (std::uint32_t i = 0; i < sources_.size(); ++i) {
             if (!same_size(i)) return false;
-            if (onto_itself(step, i)) continue;
+            if (copies_to_itself(step, i)) continue;
             Value value = kUndefined;
             if (!places_.read(site, sources_[i], access, i, value)) return false;
             results_[i] = operand == 0 ? value : values_.reduce(results_[i], value);
@@ -238,7 +239,7 @@ bool Execution::write_results(const Site& site, const Step& step, const Access& 
             return false;
         for (std::uint32_t i = 0; i < targets_.size(); ++i) {
             if (!same_size(i)) return false;
-            if (onto_itself(step, i)) continue;
+            if (copies_to_itself(step, i)) continue;
             const std::uint32_t position = exchanges(program, step) ? opposite(i) : i;
             if (!places_.write(site, targets_[i], access, position, results_[i])) return false;
         }
@@ -265,12 +266,13 @@ std::uint32_t Execution::opposite(std::uint32_t position) const {
 /// Checks that a unit of the source and its target have the same size.
 bool Execution::same_size(std::size_t unit) {
     if (targets_[unit].size == sources_[unit].size) return true;
-    return reason_.no("combines units of {} and {} elements", targets_[unit].size,
-                      sources_[unit].size);
+    return reason_.fail("combines units of {} and {} elements", targets_[unit].size,
+                        sources_[unit].size);
 }
 
-/// Returns true if a unit is copied to itself (output = input, in place), which is no access.
-bool Execution::onto_itself(const Step& step, std::size_t unit) const {
+/// Returns true if the step copies a unit to itself (output = input, in place). Such a copy changes
+/// nothing and counts as no access.
+bool Execution::copies_to_itself(const Step& step, std::size_t unit) const {
     return step.kind == StepKind::copy && targets_[unit].cell != kNone &&
            targets_[unit].cell == sources_[unit].cell;
 }

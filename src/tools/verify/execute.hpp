@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // execute.hpp - runs the programs of all ranks symbolically, to the end or to the first fault.
 //
-// Idea     Each lane runs until it waits for a raise that has not happened. The raise makes
-//          it ready again.
-// Holds    Programs must be well-formed (form.hpp). If run() returns true, all lanes have ended,
-//          every raise was awaited, and no two accesses race.
+// Idea     Each lane runs until it waits for a raise that has not happened. That raise makes the
+//          lane ready again.
+// Holds    Programs must be well-formed (malformed() in verify.hpp). If run() returns true, all
+//          lanes have ended, every raise was awaited, and no two accesses race.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ class Execution {
         Rank rank = 0;
         Cursor cursor;
     };
-    static std::uint32_t lanes_of(std::span<const Program> programs);
+    static std::uint32_t count_lanes(std::span<const Program> programs);
     [[nodiscard]] bool run_lane(std::uint32_t lane);
     [[nodiscard]] StepOutcome step(std::uint32_t lane, const Step& step);
     [[nodiscard]] bool fault(std::uint32_t lane);
@@ -61,7 +61,7 @@ class Execution {
     [[nodiscard]] static bool exchanges(const Program& program, const Step& step);
     [[nodiscard]] std::uint32_t opposite(std::uint32_t position) const;
     [[nodiscard]] bool same_size(std::size_t unit);
-    [[nodiscard]] bool onto_itself(const Step& step, std::size_t unit) const;
+    [[nodiscard]] bool copies_to_itself(const Step& step, std::size_t unit) const;
     [[nodiscard]] bool carry(const Site& site, const Step& step, const Access& access,
                              Raise& raise);
     [[nodiscard]] Raise raise_of(const Site& site, const Step& step) const;
@@ -76,9 +76,9 @@ class Execution {
     Places places_;
     Counts counts_;
     std::vector<RunningLane> lanes_;
-    std::vector<UnitPlace> targets_;
+    std::vector<UnitPlace> targets_;  ///< of the current step
     std::vector<UnitPlace> sources_;
-    std::vector<Value> results_;
+    std::vector<Value> results_;  ///< by position in targets_
 };
 
 }  // namespace weft::plan

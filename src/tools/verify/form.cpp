@@ -14,37 +14,37 @@ namespace weft::plan {
 namespace {
 
 /// Checks one program. Functions return the defect, or an empty text.
-class Form {
+class FormCheck {
   public:
-    explicit Form(const Program& program) : program_(program) {}
+    explicit FormCheck(const Program& program) : program_(program) {}
 
     std::string check() {
-        std::string wrong = header();
-        if (wrong.empty()) wrong = lanes();
-        for (std::size_t i = 0; i < program_.steps.size() && wrong.empty(); ++i) {
+        std::string defect = header();
+        if (defect.empty()) defect = lanes();
+        for (std::size_t i = 0; i < program_.steps.size() && defect.empty(); ++i) {
             const Step& step = program_.steps[i];
-            wrong = lists(step);
-            if (wrong.empty()) wrong = check_step(step);
-            if (wrong.empty()) continue;
+            defect = lists(step);
+            if (defect.empty()) defect = check_step(step);
+            if (defect.empty()) continue;
             const bool printable = lists(step).empty();
             return fmt::format("rank {} step {}{}: {}", program_.rank, i,
                                printable ? fmt::format(" ({})", to_text(program_, step)) : "",
-                               wrong);
+                               defect);
         }
-        return wrong.empty() ? wrong : fmt::format("rank {}: {}", program_.rank, wrong);
+        return defect.empty() ? defect : fmt::format("rank {}: {}", program_.rank, defect);
     }
 
   private:
     std::string header() const {
         if (program_.segments == 0) return "segments is 0, expected at least 1";
         if (program_.depth == 0) return "depth is 0, expected at least 1";
-        if (std::string wrong = counts(); !wrong.empty()) return wrong;
+        if (std::string defect = counts(); !defect.empty()) return defect;
         if (!program_.slot_capacity.empty() && program_.slot_capacity.size() != program_.slots)
             return fmt::format("{} capacities for {} slots", program_.slot_capacity.size(),
                                program_.slots);
-        for (const std::uint32_t room : program_.slot_capacity) {
-            if (room > program_.slot_units)
-                return fmt::format("a slot has a capacity of {} units, slot-units is {}", room,
+        for (const std::uint32_t capacity : program_.slot_capacity) {
+            if (capacity > program_.slot_units)
+                return fmt::format("a slot has a capacity of {} units, slot-units is {}", capacity,
                                    program_.slot_units);
         }
         if (program_.root != kNoRank && !is_rank(program_.root))
@@ -75,12 +75,13 @@ class Form {
                                loop.operands, program_.segments);
         if (program_.segments >= 2 * program_.depth) return {};
         return fmt::format(
-            "the loop at step {} runs {} times: that takes {} segments for {} copies, there are {}",
+            "the loop at step {} runs {} times, which takes {} segments for {} copies, there are "
+            "{}",
             at, loop.operands, 2 * program_.depth, program_.depth, program_.segments);
     }
 
-    /// Checks that lanes for several segments in flight (interleave.hpp) share steps, which are all
-    /// in loops over the segments.
+    /// Checks the lanes of a program with several segments in flight (interleave.hpp): they share
+    /// the steps of the distinct lanes, and all steps are in loops over the segments.
     std::string window() const {
         const std::uint32_t window = program_.window();
         const std::span<const Lane> lanes = program_.lanes;
@@ -115,7 +116,7 @@ class Form {
     /// Checks that lanes cover the steps in order, and that loops are within a lane and
     /// do not nest.
     std::string lanes() const {
-        if (std::string wrong = window(); !wrong.empty()) return wrong;
+        if (std::string defect = window(); !defect.empty()) return defect;
         std::uint64_t next = 0;
         for (const Lane& lane : program_.distinct_lanes()) {
             if (lane.first != next)
@@ -128,7 +129,7 @@ class Form {
                 if (step.kind != StepKind::loop) continue;
                 if (next < body_end) return fmt::format("the loop at step {} nests", next);
                 body_end = next + 1 + step.signal;
-                if (std::string wrong = repeats(step, next); !wrong.empty()) return wrong;
+                if (std::string defect = repeats(step, next); !defect.empty()) return defect;
                 if (body_end > end) return fmt::format("the loop at step {} leaves its lane", next);
             }
         }
@@ -149,8 +150,8 @@ class Form {
     std::string check_step(const Step& step) const {
         for (const BlockList list : {step.target, step.source}) {
             for (const Block& block : blocks_of(program_, list)) {
-                std::string wrong = check_block(block);
-                if (!wrong.empty()) return wrong;
+                std::string defect = check_block(block);
+                if (!defect.empty()) return defect;
             }
         }
         const bool raises = step.kind == StepKind::put || step.kind == StepKind::signal ||
@@ -158,9 +159,9 @@ class Form {
         const bool numbered =
             raises || step.kind == StepKind::publish || step.kind == StepKind::wait;
         if (numbered && step.signal >= program_.slots)
-            return fmt::format("slot {} of {}", step.signal, program_.slots);
+            return fmt::format("slot {}, but there are {} slots", step.signal, program_.slots);
         if ((raises || step.kind == StepKind::wait) && !is_rank(step.peer))
-            return fmt::format("rank {} of {}", step.peer, program_.size);
+            return fmt::format("rank {}, but there are {} ranks", step.peer, program_.size);
         if (step.lag != 0 && step.kind != StepKind::signal && step.kind != StepKind::wait &&
             step.kind != StepKind::publish)
             return "has a lag (only signals and waits do)";
@@ -189,13 +190,14 @@ class Form {
     std::string check_block(const Block& block) const {
         if (block.stride == 0 && block.count > 1) return "has a block with stride 0";
         if (block.count > program_.units)
-            return fmt::format("names unit {} of {}",
+            return fmt::format("names unit {}, but buffers have {} units",
                                block.first + std::uint64_t{block.count - 1} * block.stride,
                                program_.units);
         switch (block.buffer) {
             case Buffer::scratch:
                 if (block.index < program_.scratch) return {};
-                return fmt::format("names scratch {} of {}", block.index, program_.scratch);
+                return fmt::format("names scratch {}, but there are {} scratch buffers",
+                                   block.index, program_.scratch);
             case Buffer::published:
             case Buffer::mapped:
                 if (!is_rank(block.peer))
@@ -203,7 +205,8 @@ class Form {
                 [[fallthrough]];
             case Buffer::slot:
                 if (block.index < program_.slots) return {};
-                return fmt::format("names slot {} of {}", block.index, program_.slots);
+                return fmt::format("names slot {}, but there are {} slots", block.index,
+                                   program_.slots);
             default:
                 return {};
         }
@@ -213,10 +216,11 @@ class Form {
 
     std::string payload(const Step& step) const {
         const std::uint64_t carried = units(step.source);
-        const std::uint32_t room = program_.room(step.signal);
-        if (carried <= room) return {};
+        const std::uint32_t capacity = program_.room(step.signal);
+        if (carried <= capacity) return {};
         return fmt::format("carries {} units, {} a capacity of {}", carried,
-                           program_.slot_capacity.empty() ? "slots have" : "its slot has", room);
+                           program_.slot_capacity.empty() ? "slots have" : "its slot has",
+                           capacity);
     }
 
     std::string put(const Step& step) const {
@@ -224,7 +228,7 @@ class Form {
         if (step.target.count == 0) return payload(step);
         const Block& target = program_.blocks[step.target.start];
         if (step.target.count != 1 || target.buffer != Buffer::mapped || target.stride != 1)
-            return "puts into something else than one mapped block of consecutive units";
+            return "has a target other than one mapped block of consecutive units";
         if (target.peer != step.peer)
             return fmt::format("puts into memory of rank {}", target.peer);
         if ((step.flags & kShared) != 0) return "shares a put into exposed memory";
@@ -238,9 +242,9 @@ class Form {
         if (block.stride != 1 && block.count > 1) return "exposes units that are not consecutive";
         if (block.buffer == Buffer::published || block.buffer == Buffer::mapped)
             return "exposes memory of another rank";
-        const bool vector = block.buffer == Buffer::output || block.buffer == Buffer::scratch;
-        if ((step.flags & kWritten) != 0 && !vector)
-            return "exposes for writing what must not be written";
+        const bool writable = block.buffer == Buffer::output || block.buffer == Buffer::scratch;
+        if ((step.flags & kWritten) != 0 && !writable)
+            return "exposes a block for writing that is not in the output or a scratch buffer";
         return {};
     }
 
@@ -259,7 +263,7 @@ class Form {
             return fmt::format("has {} blocks in {} operands", step.source.count, step.operands);
         const std::uint32_t targets = targets_of(step);
         const std::uint32_t each = step.source.count / step.operands;
-        if (each == 1 && step.target.count == targets) {
+        if (each == 1 && step.target.count == targets) {  // common case, checked without runs()
             const auto shape = [](const Block& block) {
                 return std::pair(block.count, block.stride == 1 || block.count <= 1);
             };
@@ -289,7 +293,7 @@ class Form {
 /// Largest number of units that the cells of Memory can index (32 bits).
 constexpr double kUnitsMax = 4e9;
 
-double units_of_vectors(std::span<const Program> programs) {
+double units_of_buffers(std::span<const Program> programs) {
     double units = 0;
     for (const Program& program : programs)
         units += static_cast<double>(program.units) * (2.0 + program.scratch);
@@ -316,26 +320,25 @@ std::string_view unlike(const Program& program, const Program& first) {
 }
 
 std::string malformed(const Program& program) {
-    return Form(program).check();
+    return FormCheck(program).check();
 }
 
 std::string malformed(std::span<const Program> programs) {
     if (programs.empty()) return "no programs";
-    if (const double units = units_of_vectors(programs); units > kUnitsMax)
-        return fmt::format("{:.0f} units of vectors in all, at most {:.0f} can be verified", units,
+    if (const double units = units_of_buffers(programs); units > kUnitsMax)
+        return fmt::format("{:.0f} units of buffers in all, at most {:.0f} can be verified", units,
                            kUnitsMax);
     for (std::size_t i = 0; i < programs.size(); ++i) {
         const Program& program = programs[i];
         if (program.rank != static_cast<Rank>(i))
-            return fmt::format("program {} is that of rank {}, expected rank {}", i, program.rank,
-                               i);
+            return fmt::format("program {} is for rank {}, expected rank {}", i, program.rank, i);
         const std::string_view field = unlike(program, programs[0]);
         if (!field.empty())
-            return fmt::format("rank {}: header field {} differs from that of rank 0", i, field);
+            return fmt::format("rank {}: header field {} differs from rank 0", i, field);
         if (program.size != static_cast<Rank>(programs.size()))
             return fmt::format("{} programs for {} ranks", programs.size(), program.size);
-        std::string wrong = malformed(program);
-        if (!wrong.empty()) return wrong;
+        std::string defect = malformed(program);
+        if (!defect.empty()) return defect;
     }
     return {};
 }

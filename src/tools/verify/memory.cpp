@@ -32,10 +32,11 @@ Memory::Memory(std::span<const Program> programs, const Contract* contract,
 
 std::uint32_t Memory::cell(Rank rank, const Block& block, std::uint32_t unit) const {
     const auto index = static_cast<std::size_t>(rank);
-    std::uint32_t vector = 0;  // input, output, scratch 0, ...; one less in place
-    if (block.buffer == Buffer::output) vector = in_place_[index] ? 0 : 1;
-    if (block.buffer == Buffer::scratch) vector = block.index + (in_place_[index] ? 1 : 2);
-    return base_[index] + vector * programs_[index].units + unit;
+    // Cells are stored as input, output, scratch 0, ...; in place as input and output, scratch 0.
+    std::uint32_t buffer = 0;
+    if (block.buffer == Buffer::output) buffer = in_place_[index] ? 0 : 1;
+    if (block.buffer == Buffer::scratch) buffer = block.index + (in_place_[index] ? 1 : 2);
+    return base_[index] + buffer * programs_[index].units + unit;
 }
 
 Value Memory::value_of(std::uint32_t cell) {
@@ -51,12 +52,12 @@ bool Memory::read(std::uint32_t cell, std::uint32_t lane, const Access& access,
                   std::uint32_t position, Value& value) {
     UnitState& at = cells_[cell];
     if (at.written.kind != Access::EndKind::none && !order_.before(at.written, lane))
-        return reason_.no("reads {} while {}", name(cell), pending(at.written));
+        return reason_.fail("reads {} while {}", name(cell), pending(at.written));
     value = value_of(cell);
-    if (value == kUndefined) return reason_.no("reads {}, which nothing has written", name(cell));
-    const bool again = at.read_step == access.step && at.read_position != position;
+    if (value == kUndefined) return reason_.fail("reads {}, which nothing has written", name(cell));
+    const bool at_two_positions = at.read_step == access.step && at.read_position != position;
     at.read_step = access.step;
-    at.read_position = again ? kManyPositions : position;
+    at.read_position = at_two_positions ? kManyPositions : position;
     at.reads.add(access, order_);
     return true;
 }
@@ -65,20 +66,20 @@ bool Memory::write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                    std::uint32_t position, Value value) {
     UnitState& at = cells_[cell];
     const Location location = location_of(cell);
-    if (location.vector == 0) return reason_.no("writes {}", name(cell));
-    if (location.vector == 1 && !outputs_.empty() && !outputs_[location.rank].holds(location.unit))
-        return reason_.no("writes {}, which that rank does not have", name(cell));
+    if (location.buffer == 0) return reason_.fail("writes {}", name(cell));
+    if (location.buffer == 1 && !outputs_.empty() && !outputs_[location.rank].holds(location.unit))
+        return reason_.fail("writes {}, which that rank does not have", name(cell));
     if (at.written.kind != Access::EndKind::none) {
-        if (at.written.step == access.step) return reason_.no("writes {} twice", name(cell));
+        if (at.written.step == access.step) return reason_.fail("writes {} twice", name(cell));
         if (!order_.before(at.written, lane))
-            return reason_.no("overwrites {} while {}", name(cell), pending(at.written));
+            return reason_.fail("overwrites {} while {}", name(cell), pending(at.written));
     }
     if (at.read_step == access.step && at.read_position != position)
-        return reason_.no("overwrites {}, which it also reads at another place of its operands",
-                          name(cell));
+        return reason_.fail(
+            "overwrites {}, which it also reads at another position of its operands", name(cell));
     const Access* const reader = at.reads.find_unfinished(order_, lane);
     if (reader != nullptr)
-        return reason_.no("overwrites {} while {}", name(cell), pending(*reader));
+        return reason_.fail("overwrites {} while {}", name(cell), pending(*reader));
     at.value = value;
     at.written = access;
     at.reads.clear();
@@ -98,10 +99,10 @@ Memory::Location Memory::location_of(std::uint32_t cell) const {
 }
 
 std::string Memory::name(std::uint32_t cell) const {
-    const auto [rank, vector, unit] = location_of(cell);
-    if (vector == 0) return fmt::format("input[{}] of rank {}", unit, rank);
-    if (vector == 1) return fmt::format("output[{}] of rank {}", unit, rank);
-    return fmt::format("scratch {}[{}] of rank {}", vector - 2, unit, rank);
+    const auto [rank, buffer, unit] = location_of(cell);
+    if (buffer == 0) return fmt::format("input[{}] of rank {}", unit, rank);
+    if (buffer == 1) return fmt::format("output[{}] of rank {}", unit, rank);
+    return fmt::format("scratch {}[{}] of rank {}", buffer - 2, unit, rank);
 }
 
 /// Describes an access that may not have ended, for the end of a message.
@@ -109,7 +110,7 @@ std::string Memory::pending(const Access& access) const {
     const std::string who = order_.name(access.step);
     switch (access.kind) {
         case Access::EndKind::until_flush:
-            return fmt::format("the put of {} may still read it (no `flush` lies between)", who);
+            return fmt::format("the put of {} may still read it (no `flush` in between)", who);
         case Access::EndKind::until_awaited:
             return fmt::format("the put of {} into it is not known to have been awaited", who);
         default:

@@ -20,12 +20,13 @@
 
 namespace weft::plan {
 
-/// Reason for a failed check; the first reason is kept.
+/// Reason for a failed check.
 struct Reason {
     std::string text;
-    template <class... Values>
-    bool no(fmt::format_string<Values...> format, Values&&... values) {
-        if (text.empty()) text = fmt::format(format, std::forward<Values>(values)...);
+    /// Formats `text`, unless an earlier check has failed. Returns false.
+    template <class... Arguments>
+    bool fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        if (text.empty()) text = fmt::format(format, std::forward<Arguments>(arguments)...);
         return false;
     }
 };
@@ -46,7 +47,7 @@ class Memory {
     [[nodiscard]] bool read(std::uint32_t cell, std::uint32_t lane, const Access& access,
                             std::uint32_t position, Value& value);
     /// Writes a cell. Fails if an earlier access is not ordered before the step, or if the step
-    /// reads the cell at another position.
+    /// reads the cell at another position: a step handles its positions in any order.
     [[nodiscard]] bool write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                              std::uint32_t position, Value value);
 
@@ -58,7 +59,8 @@ class Memory {
   private:
     /// Value of an input unit that was not read; the first read makes it a leaf.
     static constexpr Value kUnread = kUndefined - 1;
-    static constexpr std::uint32_t kManyPositions = ~std::uint32_t{0};  ///< for read_position
+    /// Value of read_position if a step reads the unit at several positions.
+    static constexpr std::uint32_t kManyPositions = ~std::uint32_t{0};
 
     struct UnitState {
         Value value = kUndefined;
@@ -67,11 +69,11 @@ class Memory {
         Access written;                       ///< last write
         Reads reads;                          ///< reads since the last write
     };
-    /// Buffer and unit of a cell. Vector 0 is the input, 1 the output, v the scratch buffer v - 2.
-    /// In place, vector 1 is both input and output.
+    /// Buffer and unit of a cell. Buffer 0 is the input, 1 the output, b scratch buffer b - 2.
+    /// In place, buffer 1 is both input and output.
     struct Location {
         std::size_t rank = 0;
-        std::uint32_t vector = 0;
+        std::uint32_t buffer = 0;
         std::uint32_t unit = 0;
     };
 

@@ -8,12 +8,12 @@
 namespace weft::plan {
 
 void Reads::add(const Access& read, const Order& order) {
-    // Keep the later end of two reads in one lane. A put's read that no flush has ended
-    // ends after any current action of the lane.
+    // Keep the read of a lane that ends later. A put's read that no flush has ended yet ends later
+    // than a read that ends with the current step.
     const auto merge = [&](Access& kept) {
-        const bool lasts = kept.kind == Access::EndKind::until_flush && !order.has_ended(kept) &&
-                           read.kind == Access::EndKind::at;
-        if (!lasts) kept = read;
+        const bool ends_later = kept.kind == Access::EndKind::until_flush &&
+                                !order.has_ended(kept) && read.kind == Access::EndKind::at;
+        if (!ends_later) kept = read;
     };
     if (empty() || first_.lane == read.lane) {
         if (empty())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// order.hpp - executed steps, and the order between them that all executions have.
+// order.hpp - executed steps, and the order that every execution of the programs gives them.
 //
 // Idea     Executed steps are numbered in order. A step happens before another if it is earlier in
 //          the same lane, or if a chain of raises and their waits leads from the first step to the
@@ -63,14 +63,14 @@ struct Raise {
     bool shared = false;
     bool in_loop = false;
     bool written = false;  ///< expose: the peer may write the block
-    /// Can be read in place: published, or a shared put.
+    /// The target is a published cell, filled by a publish or by shared puts.
     bool in_cell = false;
     std::uint32_t lane = 0;
     std::uint32_t step = 0;   ///< number of the step
-    std::uint32_t chain = 0;  ///< longest chain of raises and waits that leads to it
+    std::uint32_t chain = 0;  ///< waits in the longest chain of raises and waits that leads to it
     Rank sender = kNoRank;
-    Rank target = kNoRank;  ///< owner of the flag or cell
-    std::uint32_t number = 0;
+    Rank target = kNoRank;     ///< owner of the flag or cell
+    std::uint32_t number = 0;  ///< number of the slot or cell
     std::uint32_t segment = 0;
     std::uint32_t payload = 0;           ///< first entry of its payload in Arrivals::payloads()
     std::uint32_t units = 0;             ///< entries of its payload
@@ -120,7 +120,7 @@ class Order {
 
     [[nodiscard]] std::vector<Raise>& raises() { return raises_; }
     [[nodiscard]] const std::vector<Raise>& raises() const { return raises_; }
-    /// Returns the longest chain of raises and waits.
+    /// Returns the number of waits in the longest chain of raises and waits.
     [[nodiscard]] std::uint32_t chain_max() const;
     /// Returns a name such as "rank 3 step 5", with the segment inside a loop.
     [[nodiscard]] std::string name(std::uint32_t step) const;
@@ -147,11 +147,11 @@ class Order {
     };
     struct Trace {
         std::uint32_t last = 0;              ///< number of the current step
-        std::uint32_t chain = 0;             ///< longest chain of raises and waits that leads here
+        std::uint32_t chain = 0;             ///< as Raise::chain, for the current step
         std::vector<Wait> waits;             ///< in the order of steps
         std::vector<std::uint32_t> flushes;  ///< step numbers of flushes
     };
-    struct End {
+    struct End {                     // lane and step with which an access ends
         std::uint32_t lane = kNone;  ///< kNone: the access has not ended
         std::uint32_t step = 0;
     };

@@ -44,17 +44,17 @@ bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
     const std::uint64_t last = block.first + std::uint64_t{block.count - 1} * block.stride;
     const Program& program = programs_[site.rank];
     if (last >= program.units || block.origin > program.units)
-        return reason_.no("names unit {} of {}", last, program.units);
+        return reason_.fail("names unit {}, but buffers have {} units", last, program.units);
     const std::size_t known = places.size();
     const bool resolved = is_payload(block.buffer) ? resolve_payload(site, block, packed, places)
-                                                   : resolve_vector(site.rank, block, places);
+                                                   : resolve_own_buffer(site.rank, block, places);
     if (!resolved) return false;
     packed.units += block.count;
     for (std::size_t i = known; i < places.size(); ++i) packed.elements += places[i].size;
     return true;
 }
 
-bool Places::resolve_vector(Rank rank, const Block& block, std::vector<UnitPlace>& places) {
+bool Places::resolve_own_buffer(Rank rank, const Block& block, std::vector<UnitPlace>& places) {
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
         places.push_back(
@@ -70,7 +70,8 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
     // Units with a stride are packed, so the distance to an origin does not apply.
     const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
     if (block.first < origin)
-        return reason_.no("names unit {} of a payload that starts at unit {}", block.first, origin);
+        return reason_.fail("names unit {} of a payload whose first unit is {}", block.first,
+                            origin);
     const Packed before = block.buffer == Buffer::mapped ? Packed{} : packed;
     std::uint64_t index = before.units + block.first - origin;
     std::uint64_t offset =
@@ -97,17 +98,17 @@ bool Places::find_raise(const Site& site, const Block& block, std::uint32_t& id)
     const Raise& raise = order_.raises()[id];
     if (block.buffer == Buffer::slot) {
         if (raise.kind == StepKind::put && raise.units > 0) return true;
-        return reason_.no("reads slot {}, where {} put no payload", block.index,
-                          order_.name(raise.step));
+        return reason_.fail("reads slot {}, where {} put no payload", block.index,
+                            order_.name(raise.step));
     }
     if (raise.kind == StepKind::expose && raise.sender == block.peer) return true;
-    return reason_.no("uses mapped {} of {}, which {} did not expose", block.index, block.peer,
-                      order_.name(raise.step));
+    return reason_.fail("uses mapped {} of {}, which {} did not expose", block.index, block.peer,
+                        order_.name(raise.step));
 }
 
 bool Places::does_not_fit(const Raise& raise, const UnitPlace& place) {
-    return reason_.no("names a unit of {} elements where the payload of {} has none such",
-                      place.size, order_.name(raise.step));
+    return reason_.fail("names a unit of {} elements where the payload of {} has no such unit",
+                        place.size, order_.name(raise.step));
 }
 
 bool Places::place_in_payload(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
@@ -166,10 +167,11 @@ bool Places::read(const Site& site, const UnitPlace& place, const Access& access
 bool Places::write(const Site& site, const UnitPlace& place, const Access& access,
                    std::uint32_t position, Value value) {
     if (place.cell == kNone)
-        return reason_.no("writes into a slot or a published cell (only puts and publishes do)");
+        return reason_.fail("writes into a slot or a published cell (only puts and publishes do)");
     if (place.exposed != kNone && !order_.raises()[place.exposed].written)
-        return reason_.no("writes {}, which {} exposed for reading only", memory_.name(place.cell),
-                          order_.name(order_.raises()[place.exposed].step));
+        return reason_.fail("writes {}, which {} exposed for reading only",
+                            memory_.name(place.cell),
+                            order_.name(order_.raises()[place.exposed].step));
     record(site, place, access);
     return memory_.write(place.cell, site.lane, access, position, value);
 }
@@ -178,10 +180,10 @@ bool Places::expose(const Site& site, const Block& block, Raise& raise) {
     raise.exposed = at_segment(block, site.segment);
     const std::uint64_t end = std::uint64_t{raise.exposed.first} + block.count;
     if (end > programs_[site.rank].units)
-        return reason_.no("exposes unit {}, which does not exist", end - 1);
+        return reason_.fail("exposes unit {}, which does not exist", end - 1);
     if (block.buffer != Buffer::slot) return true;
     if (raise.exposed.first < raise.exposed.origin)
-        return reason_.no("exposes a unit before the start of its slot");
+        return reason_.fail("exposes a unit before the start of its slot");
     return arrivals_.find_slot(site.lane, site.rank, block.index, site.segment, raise.exposed_slot);
 }
 
@@ -194,7 +196,7 @@ bool Places::check_owners_end_last(std::span<const std::uint32_t> lane_starts) {
             order_.add_to_past(lane);
         for (const Access& access : accesses) {
             if (order_.in_past(access)) continue;
-            return reason_.no(
+            return reason_.fail(
                 "{} uses memory of rank {}, whose program may end before that: it awaits "
                 "no later signal (a done signal is missing)",
                 order_.name(access.step), owner);

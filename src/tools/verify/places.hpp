@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // places.hpp - resolves blocks to places: units of buffers, or parts of payloads.
 //
-// Idea     A list of blocks becomes a list of places, one for each unit. In a payload (slot,
-//          published) a block follows the blocks before it in the list, at the distance from
-//          its origin to its first unit. In mapped memory only that distance counts. Each place
-//          must be one whole unit of the expected size, so a program that mixes up units is
-//          detected regardless of their values.
+// Idea     A list of blocks becomes a list of places, one for each unit. A block in a payload (slot
+//          or published cell) starts after the blocks before it in the list, plus the distance from
+//          the block's origin to its first unit. A block in mapped memory starts at that distance.
+//          Each place must be one whole unit of the expected size, so a program that mixes up units
+//          of different sizes is detected.
 // Holds    Exposed memory of another rank is accessed only after the wait for its expose, and
 //          written only if exposed for writing. check_owners_end_last() checks all recorded
 //          accesses: the owner's program must not end before them.
@@ -56,9 +56,10 @@ class Places {
     Places(std::span<const Program> programs, const Sizes& sizes, Memory& memory,
            Arrivals& arrivals, Order& order, Reason& reason);
 
-    /// Replaces `places` by the places of the blocks.
+    /// Sets `places` to the places of the blocks.
     [[nodiscard]] bool resolve(const Site& site, std::span<const Block> blocks,
                                std::vector<UnitPlace>& places);
+    /// Read and write a place, as unit `position` of an operand or target of the step.
     [[nodiscard]] bool read(const Site& site, const UnitPlace& place, const Access& access,
                             std::uint32_t position, Value& value);
     [[nodiscard]] bool write(const Site& site, const UnitPlace& place, const Access& access,
@@ -78,8 +79,8 @@ class Places {
     };
     [[nodiscard]] bool resolve_block(const Site& site, const Block& block, Packed& packed,
                                      std::vector<UnitPlace>& places);
-    [[nodiscard]] bool resolve_vector(Rank rank, const Block& block,
-                                      std::vector<UnitPlace>& places);
+    [[nodiscard]] bool resolve_own_buffer(Rank rank, const Block& block,
+                                          std::vector<UnitPlace>& places);
     [[nodiscard]] bool resolve_payload(const Site& site, const Block& block, const Packed& packed,
                                        std::vector<UnitPlace>& places);
     /// Set `place` to unit `index` of a raise's payload or exposed block, if it starts `offset`

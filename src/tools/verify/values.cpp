@@ -12,7 +12,7 @@ namespace weft::plan {
 
 namespace {
 
-constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;  // modulus of the weights
 
 std::uint64_t mix(std::uint64_t word) {
     return base::mix(word + 0x9e3779b97f4a7c15);
@@ -95,6 +95,7 @@ std::vector<Values::Leaf> Values::leaves(Value value) {
     std::priority_queue<Value> open;
     const auto add = [&](Value node, std::uint32_t times) {
         if (times_[node] == 0) open.push(node);
+        // Counts double with each level of a tree that reuses its nodes, so they saturate.
         times_[node] = std::min(times_[node] + times, std::uint32_t{1} << 30);
     };
     add(value, 1);

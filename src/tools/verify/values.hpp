@@ -3,13 +3,13 @@
 //
 // Idea     A value is a leaf (one rank's input unit) or a reduction of two values. Nodes are
 //          hash-consed. If the leaves of a node are the contributions of ranks i .. j to one unit,
-//          in this order, the node stores that interval. A reduction of [i, k] and [k+1, j] has an
-//          interval again. This proves "exactly once and in rank order" in constant time for each
-//          node, for any number of ranks.
+//          in this order, the node stores the interval [i, j]. A reduction of [i, k] and [k+1, j]
+//          has the interval [i, j]. This proves "exactly once and in rank order" in constant time
+//          for each node, for any number of ranks.
 // Why      Leaves in another order must be counted, which is fast enough for hundreds of ranks.
-//          For more, each node has the sum of its leaves' random weights modulo 2^61 - 1. It
-//          equals the sum over the expected ranks only if each occurs exactly once, except with a
-//          probability of 2^-60.
+//          For more ranks, each node stores the sum of its leaves' random weights modulo 2^61 - 1.
+//          If this sum equals the sum over the expected ranks, each rank occurs exactly once, with
+//          an error probability of 2^-60.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,9 @@ class Values {
         std::uint32_t unit = 0;
         std::uint32_t times = 0;  ///< occurrences in the tree
     };
-    static constexpr std::uint32_t kLeaf = 0x80000000;
+    static constexpr std::uint32_t kLeaf = 0x80000000;  ///< bit of Node::left that marks a leaf
 
+    /// Returns the number of the node with these operands; adds it if it is new.
     [[nodiscard]] Value intern(const Node& node);
     void grow();
     [[nodiscard]] std::uint64_t leaf_weight(Rank rank, std::uint32_t unit) const;

@@ -16,24 +16,25 @@ namespace {
 /// Stores the first result for each expectation, to compare the results of other ranks with it.
 class FirstResults {
   public:
+    /// Returns the stored result; kUndefined, to be set by the caller, if there is none yet.
     Value& value_of(const Expectation& expected) {
         const std::uint64_t unit = std::uint64_t{expected.unit} << 32 | expected.source_unit;
         const std::uint64_t ranks =
             static_cast<std::uint64_t>(expected.first_rank) << 32 | as_u32(expected.last_rank);
-        return values_.try_emplace(Ranges{unit, ranks}, kUndefined).first->second;
+        return values_.try_emplace(UnitAndRanks{unit, ranks}, kUndefined).first->second;
     }
 
   private:
-    struct Ranges {
+    struct UnitAndRanks {
         std::uint64_t unit, ranks;
-        bool operator==(const Ranges&) const = default;
+        bool operator==(const UnitAndRanks&) const = default;
     };
     struct Hash {
-        std::size_t operator()(const Ranges& key) const {
+        std::size_t operator()(const UnitAndRanks& key) const {
             return (key.unit * 0x9e3779b97f4a7c15 ^ key.ranks) * 0xbf58476d1ce4e5b9 >> 7;
         }
     };
-    std::unordered_map<Ranges, Value, Hash> values_;
+    std::unordered_map<UnitAndRanks, Value, Hash> values_;
 };
 
 /// Properties that keeps_contract() determines.
@@ -48,15 +49,15 @@ bool keeps_contract(const VerifyInput& input, Execution& execution, Values& valu
     FirstResults first_results;
     for (const Program& program : input.programs) {
         for (const Expectation& expected : input.contract->expected(program)) {
-            const auto no = [&](std::string_view why) {
-                return reason.no("rank {} ends without its result: output[{}] {}", program.rank,
-                                 expected.unit, why);
+            const auto fail = [&](std::string_view why) {
+                return reason.fail("rank {} ends without its result: output[{}] {}", program.rank,
+                                   expected.unit, why);
             };
-            if (expected.unit >= program.units) return no("is expected, but does not exist");
+            if (expected.unit >= program.units) return fail("is expected, but does not exist");
             const Value value = execution.memory().final_output(program.rank, expected.unit);
-            if (value == kUndefined) return no("was never written");
+            if (value == kUndefined) return fail("was never written");
             Value& first = first_results.value_of(expected);
-            if (first == value) continue;
+            if (first == value) continue;  // this tree has been checked at an earlier rank
             if (first != kUndefined) agreement.bit_identical = false;
             if (first == kUndefined) first = value;
             if (values.in_order(value, expected)) continue;
@@ -64,7 +65,7 @@ bool keeps_contract(const VerifyInput& input, Execution& execution, Values& valu
             const bool exact = program.size <= input.exact_ranks_max;
             const bool good = exact ? values.each_once(value, expected)
                                     : values.each_once_by_weight(value, expected);
-            if (!good) return no(values.difference(value, expected));
+            if (!good) return fail(values.difference(value, expected));
         }
     }
     return true;
@@ -77,29 +78,29 @@ struct Independence {
     Rank independent = 0;  ///< the rank that need not have started
 };
 
-/// Returns the first such pair of ranks. Computes, for each lane, the ranks that have entered when
-/// it ends: sets of ranks propagate from raises to waits in the order of execution. A pass handles
-/// up to 512 ranks, so sets stay small.
+/// Searches for a rank that may end before another rank has started. For each lane, computes the
+/// set of ranks that must have started when the lane ends: a raise passes the set of its lane to
+/// the lanes that wait for it. Each pass handles up to 512 members of these sets, to limit memory.
 Independence find_independence(const Execution& execution, Rank ranks) {
     constexpr Rank kWords = 8;  // words of 64 ranks in a set
     const Order& order = execution.order();
     const std::span<const std::uint32_t> starts = execution.lane_starts();
     const std::size_t lanes = starts.back();
     const auto words = static_cast<std::size_t>(std::min<Rank>(kWords, (ranks + 63) / 64));
-    std::vector<std::uint64_t> known(lanes * words);
-    std::vector<std::uint64_t> sent(order.raises().size() * words);
-    std::vector<std::uint64_t> all(words);
+    std::vector<std::uint64_t> entered(lanes * words);               // by lane
+    std::vector<std::uint64_t> sent(order.raises().size() * words);  // by raise
+    std::vector<std::uint64_t> entered_at_end(words);                // union of a rank's lanes
     const auto width = static_cast<Rank>(words * 64);
     for (Rank base = 0; base < ranks; base += width) {
-        std::ranges::fill(known, 0);
+        std::ranges::fill(entered, 0);
         for (Rank rank = base; rank < std::min(ranks, base + width); ++rank) {
             const auto bit = static_cast<std::size_t>(rank - base);
             const auto index = static_cast<std::size_t>(rank);
             for (std::size_t lane = starts[index]; lane < starts[index + 1]; ++lane)
-                known[lane * words + bit / 64] |= std::uint64_t{1} << bit % 64;
+                entered[lane * words + bit / 64] |= std::uint64_t{1} << bit % 64;
         }
         for (const Order::Link& link : order.links()) {
-            std::uint64_t* lane = &known[link.lane * words];
+            std::uint64_t* lane = &entered[link.lane * words];
             std::uint64_t* raise = &sent[link.raise * words];
             for (std::size_t i = 0; i < words; ++i) {
                 if (link.wait)
@@ -109,20 +110,21 @@ Independence find_independence(const Execution& execution, Rank ranks) {
             }
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
-            std::ranges::fill(all, 0);
+            std::ranges::fill(entered_at_end, 0);
             if (rank >= base && rank < base + width)
-                all[static_cast<std::size_t>(rank - base) / 64] |= std::uint64_t{1}
-                                                                   << (rank - base) % 64;
+                entered_at_end[static_cast<std::size_t>(rank - base) / 64] |= std::uint64_t{1}
+                                                                              << (rank - base) % 64;
             const auto index = static_cast<std::size_t>(rank);
             for (std::size_t lane = starts[index]; lane < starts[index + 1]; ++lane) {
-                for (std::size_t i = 0; i < words; ++i) all[i] |= known[lane * words + i];
+                for (std::size_t i = 0; i < words; ++i)
+                    entered_at_end[i] |= entered[lane * words + i];
             }
             for (Rank other = base; other < std::min(ranks, base + width); other += 64) {
                 const Rank left = std::min<Rank>(64, ranks - other);
                 const std::uint64_t full =
                     left == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
                 const std::uint64_t missing =
-                    full & ~all[static_cast<std::size_t>(other - base) / 64];
+                    full & ~entered_at_end[static_cast<std::size_t>(other - base) / 64];
                 if (missing != 0)
                     return {true, rank, other + static_cast<Rank>(std::countr_zero(missing))};
             }
@@ -158,9 +160,9 @@ bool check_synchronizing(const VerifyInput& input, const Execution& execution, V
     verdict.synchronizing = !independence.found;
     const bool demanded = input.contract != nullptr && input.contract->must_synchronize;
     if (verdict.synchronizing || !(demanded || first.synchronizing)) return true;
-    return reason.no("rank {} may end before rank {} has started, but the {} synchronizing",
-                     independence.rank, independence.independent,
-                     demanded ? "contract is" : "programs are declared");
+    return reason.fail("rank {} may end before rank {} has started, but the {} synchronizing",
+                       independence.rank, independence.independent,
+                       demanded ? "contract is" : "programs are declared");
 }
 
 /// A case to execute: the ranks on which input and output are the same memory.
@@ -179,11 +181,11 @@ std::vector<Sharing> sharings(const VerifyInput& input) {
             {"with input and output in the same memory: ", std::vector<bool>(ranks, true)});
     for (const std::size_t first : {std::size_t{1}, std::size_t{0}}) {
         if (!input.mixed) break;
-        Sharing& some = list.emplace_back(
+        Sharing& half = list.emplace_back(
             Sharing{first == 1 ? "with input and output in the same memory on odd ranks: "
                                : "with input and output in the same memory on even ranks: ",
                     std::vector<bool>(ranks, false)});
-        for (std::size_t rank = first; rank < ranks; rank += 2) some.in_place[rank] = true;
+        for (std::size_t rank = first; rank < ranks; rank += 2) half.in_place[rank] = true;
     }
     return list;
 }
@@ -202,7 +204,7 @@ Verdict verify(const VerifyInput& input) {
         Reason reason;
         Agreement agreement;
         bool good = execution.run();
-        if (!good) reason.no("{}", execution.error());
+        if (!good) reason.fail("{}", execution.error());
         if (good && input.contract != nullptr)
             good = keeps_contract(input, execution, values, agreement, reason);
         if (first) {

@@ -4,8 +4,8 @@
 // Idea     The programs of all ranks are executed symbolically. A unit of data is an expression
 //          tree over the ranks' inputs. Equal trees have one number (hash-consing), so "equal
 //          result on all ranks" is a comparison of numbers. Steps are executed in one order that
-//          the programs allow. Conflicting accesses to a unit must be ordered, so this execution
-//          represents all.
+//          the programs allow. Programs with unordered conflicting accesses to a unit are invalid,
+//          so all other allowed orders give the same result.
 // Why      Generators are not trusted: the verifier reads only steps and headers.
 // Holds    A valid verdict means: the contract is met with each contribution exactly once; no data
 //          is overwritten before it is read, or while a put may still read it; mapped memory is
@@ -30,7 +30,9 @@ struct VerifyInput {
     std::uint64_t elements = 1;          ///< elements of the buffer that is cut into units
     std::uint32_t element_bytes = 8;
     bool in_place = true;  ///< also execute with input == output
-    bool mixed = false;    ///< also execute with input == output on odd and on even ranks
+    /// Also execute twice with input == output on half of the ranks: first the odd, then the even
+    /// ranks.
+    bool mixed = false;
     /// Number of ranks up to which "exactly once" is proved by counting leaves, if rank order does
     /// not prove it. For more ranks, sums of random 61-bit weights are compared, with an error
     /// probability of 2^-60.
@@ -52,7 +54,7 @@ struct Verdict {
     bool ordered = false;
     bool bit_identical = false;   ///< ranks with equal expectations have equal expression trees
     bool synchronizing = false;   ///< a rank completes only after all ranks have entered
-    std::uint64_t slots_max = 0;  ///< most copies of slots that receive data at a rank
+    std::uint64_t slots_max = 0;  ///< most copies of slots that receive data at one rank
     std::uint64_t descriptors_max = 0;  ///< most put, signal, expose and publish steps of a program
     std::string error;                  ///< if not valid: rank, step and reason
 };
@@ -62,12 +64,12 @@ struct Verdict {
 /// Returns the defect of one program and its location; empty if it is well-formed.
 [[nodiscard]] std::string malformed(const Program& program);
 
-/// Returns the name of a header field that differs from the first program; empty if all agree.
+/// Returns the name of a header field marked "same" (program.hpp) whose values in the two programs
+/// differ; empty if there is none.
 [[nodiscard]] std::string_view unlike(const Program& program, const Program& first);
 
-/// Returns the defect of a set of programs and its location, or an empty text. Checks the ranges of
-/// lists, fields without a meaning for their step, and that header fields marked "same" are equal.
-/// Execution requires all of this.
+/// Returns the defect of a set of programs and its location, or an empty text. Checks each program
+/// by itself, and that header fields marked "same" are equal. Execution requires all of this.
 [[nodiscard]] std::string malformed(std::span<const Program> programs);
 
 }  // namespace weft::plan

@@ -220,15 +220,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "line 2, column 3: expected a step ('end' closes a loop, and none is open), found "
                 "'end'"},
         Mistake{"rank 0\n  local\n  units 3",
-                "line 3, column 3: expected a step (header lines stand before the steps of a "
+                "line 3, column 3: expected a step (header lines must precede the steps of a "
                 "rank), found 'units'"},
         Mistake{"rank 0\n  local 3",
                 "line 2, column 9: expected 'for writing', 'shared', 'published', 'lag' or the end "
                 "of the line, "
                 "found '3'"},
         Mistake{"rank 0\n  reduce output = {input[0], input[1]}, slot 0",
-                "line 2, column 47: expected as many blocks in each operand as in the first, "
-                "before this place, found the end of the line"}));
+                "line 2, column 47: expected the same number of blocks in each operand, found the "
+                "end of the line"}));
 
 TEST(Text, AnyTextGivesProgramsOrAFailure) {
     const std::string good = to_text(test::tree_allreduce(5, 2, 2));

@@ -41,10 +41,10 @@ const Fault kFaults[] = {
     {"a wait without a signal is a deadlock",
      "rank 0; wait from 1 slot 0; signal to 1 slot 0; "
      "rank 1; wait from 0 slot 0; signal to 0 slot 0",
-     "rank 0 step 0 (wait from 1 slot 0) waits forever: what it waits for is not raised; "
+     "rank 0 step 0 (wait from 1 slot 0) waits forever: its signal is never raised; "
      "meanwhile rank 1 step 0 (wait from 0 slot 0) waits too"},
     {"a wait without a signal is a deadlock", "rank 0; wait from 1 slot 0; rank 1; flush",
-     "rank 0 step 0 (wait from 1 slot 0) waits forever: what it waits for is not raised; rank 1 "
+     "rank 0 step 0 (wait from 1 slot 0) waits forever: its signal is never raised; rank 1 "
      "has ended"},
     {"a raise that is never awaited", "rank 0; put to 1 slot 2 from input; rank 1; flush",
      "rank 0 step 0 raises slot 2 of rank 1, which is never awaited"},
@@ -111,13 +111,13 @@ const Fault kFaults[] = {
      "= slot 0; "
      "rank 1; put to 0 slot 0 from input; wait from 0 slot 0",
      "rank 0 step 3 (copy output[0+1] = slot 0[0+1]) overwrites output[0] of rank 0 while the "
-     "put of rank 0 step 1 may still read it (no `flush` lies between)"},
+     "put of rank 0 step 1 may still read it (no `flush` in between)"},
     {"input and output in the same memory",
      "rank 0; put to 1 slot 0 from input; wait from 1 slot 0; copy output = slot 0; "
      "rank 1; put to 0 slot 0 from input; wait from 0 slot 0",
      "with input and output in the same memory: rank 0 step 2 (copy output[0+1] = slot 0[0+1]) "
      "overwrites output[0] of rank 0 while the put of rank 0 step 0 may still read it (no "
-     "`flush` lies between)"},
+     "`flush` in between)"},
     {"reading unwritten memory", "rank 0; copy scratch 0 = output",
      "rank 0 step 0 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0, which nothing "
      "has written"},
@@ -126,7 +126,7 @@ const Fault kFaults[] = {
     {"operands that overlap the target",
      "rank 0; units 3; copy output = input; copy output[1+2] = output[0+2]",
      "rank 0 step 1 (copy output[1+2] = output[0+2]) overwrites output[1] of rank 0, which it "
-     "also reads at another place of its operands"},
+     "also reads at another position of its operands"},
     {"operands that overlap the target", "rank 0; units 2; copy {output[0], output[0]} = input",
      "rank 0 step 0 (copy {output[0+1], output[0+1]} = input[0+2]) writes output[0] of rank 0 "
      "twice"},
@@ -218,7 +218,7 @@ const Fault kFaults[] = {
      "0[1]} = {output[0], output[1]}, {input[0], input[1]}",
      "rank 0 step 1 (reduce {output[1+1], output[0+1]}, {scratch 0[0+1], scratch 0[1+1]} = "
      "{output[0+1], output[1+1]}, {input[0+1], input[1+1]}) overwrites output[1] of rank 0, which "
-     "it also reads at another place of its operands"},
+     "it also reads at another position of its operands"},
     {"targets of different shapes", "rank 0; units 2; reduce output, scratch 0[0] = input, input",
      "rank 0 step 0 (reduce output[0+2], scratch 0[0+1] = input[0+2], input[0+2]): has targets of "
      "different shapes"},
@@ -228,8 +228,8 @@ const Fault kFaults[] = {
      "and 1 elements",
      3},
     {"an input exposed for writing", "rank 0; expose to 0 slot 0 from input for writing",
-     "rank 0 step 0 (expose to 0 slot 0 from input[0+1] for writing): exposes for writing what "
-     "must not be written"},
+     "rank 0 step 0 (expose to 0 slot 0 from input[0+1] for writing): exposes a block for writing "
+     "that is not in the output or a scratch buffer"},
     {"a signal marked for writing", "rank 0; signal to 0 slot 0 for writing",
      "rank 0 step 0 (signal to 0 slot 0 for writing): is marked for writing (only exposes are)"},
     {"a published cell read without waiting",
@@ -268,7 +268,7 @@ const Fault kFaults[] = {
      "units 4; rank 0; put to 1 slot 0 from input[1+2]; rank 1; wait from 0 slot 0; "
      "copy output[1] = slot 0[1]; copy output[2] = slot 0[2]",
      "rank 1 step 2 (copy output[2+1] = slot 0[2+1]) names a unit of 1 elements where the "
-     "payload of rank 0 step 0 has none such",
+     "payload of rank 0 step 0 has no such unit",
      6},
     {"units of different sizes combined",
      "units 4; rank 0; put to 1 slot 0 from input[1]; rank 1; wait from 0 slot 0; "
@@ -278,11 +278,11 @@ const Fault kFaults[] = {
      "units 2; rank 0; put to 1 slot 0 from input[0]; rank 1; wait from 0 slot 0; "
      "copy output = slot 0",
      "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) names a unit of 30 elements where the "
-     "payload of rank 0 step 0 has none such"},
+     "payload of rank 0 step 0 has no such unit"},
     {"an unknown rank", "rank 0; signal to 3 slot 0",
-     "rank 0 step 0 (signal to 3 slot 0): rank 3 of 1"},
+     "rank 0 step 0 (signal to 3 slot 0): rank 3, but there are 1 ranks"},
     {"an unknown slot", "slots 1; rank 0; signal to 0 slot 1",
-     "rank 0 step 0 (signal to 0 slot 1): slot 1 of 1"},
+     "rank 0 step 0 (signal to 0 slot 1): slot 1, but there are 1 slots"},
     {"a payload above all slots", "slot-units 1; units 2; rank 0; put to 0 slot 1 from input",
      "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, slots have a capacity of "
      "1"},
@@ -297,7 +297,7 @@ const Fault kFaults[] = {
     {"a copy to fewer units", "units 2; rank 0; copy output[0] = input",
      "rank 0 step 0 (copy output[0+1] = input[0+2]): copies 2 units to 1"},
     {"an unknown unit", "units 2; rank 0; copy output[1+2] = input",
-     "rank 0 step 0 (copy output[1+2] = input[0+2]) names unit 2 of 2"},
+     "rank 0 step 0 (copy output[1+2] = input[0+2]) names unit 2, but buffers have 2 units"},
     {"operands of different shapes", "units 2; rank 0; reduce output = input, input[0]",
      "rank 0 step 0 (reduce output[0+2] = input[0+2], input[0+1]): has operands of different "
      "shapes"},
@@ -353,10 +353,10 @@ TEST(VerifyFaults, MissingSynchronizationIsNamed) {
 TEST(VerifyFaults, ProgramsWithDifferentHeadersAreRefused) {
     std::vector<Program> programs = test::dissemination_barrier(3);
     programs[1].depth = 2;
-    EXPECT_EQ(error_of(programs), "rank 1: header field depth differs from that of rank 0");
+    EXPECT_EQ(error_of(programs), "rank 1: header field depth differs from rank 0");
     programs = test::dissemination_barrier(3);
     std::swap(programs[1], programs[2]);
-    EXPECT_EQ(error_of(programs), "program 1 is that of rank 2, expected rank 1");
+    EXPECT_EQ(error_of(programs), "program 1 is for rank 2, expected rank 1");
     programs = test::dissemination_barrier(3);
     programs.pop_back();
     EXPECT_EQ(error_of(programs), "2 programs for 3 ranks");

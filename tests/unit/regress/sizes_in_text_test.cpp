@@ -38,9 +38,9 @@ TEST(SizesInText, AHeaderLineWithAHugeNumberIsRefused) {
 
 TEST(SizesInText, LinesWithAHugeTotalAreRefused) {
     expect_refused(std::string("units 65536\nscratch 65536\n") + kCopy,
-                   "line 3: rank 0: 4295098368 units of vectors up to here");
+                   "line 3: rank 0: 4295098368 units of buffers up to here");
     expect_refused(std::string("units 65536\n") + "rank 0\n copy scratch 65535[0] = input[0]\n",
-                   "units of vectors up to here");
+                   "units of buffers up to here");
     expect_refused("segments 4000000\nrank 0\n loop\n flush\n flush\n end\n",
                    "line 2: rank 0: 8000001 steps and units that they handle");
     expect_refused("units 10000\nrank 0\n loop 10000\n copy output = input\n end\n",
@@ -54,7 +54,8 @@ TEST(SizesInText, ABlockLargerThanItsBufferIsInvalid) {
     ASSERT_TRUE(programs.ok()) << programs.failure().text;
     const Verdict verdict = verify({.programs = *programs, .elements = 2, .element_bytes = 8});
     EXPECT_FALSE(verdict.valid);
-    EXPECT_NE(verdict.error.find("names unit 8 of 2"), std::string::npos) << verdict.error;
+    EXPECT_NE(verdict.error.find("names unit 8, but buffers have 2 units"), std::string::npos)
+        << verdict.error;
 }
 
 TEST(SizesInText, TooManyUnitsAreInvalid) {
