@@ -36,7 +36,7 @@ class Board {
 
     void set(Rank rank, std::uint32_t key, Time time) {
         make_room(time);
-        const std::uint64_t at = place_of(rank, key);
+        const std::uint64_t at = index_of(rank, key);
         if (narrow_)
             narrow_[at] = static_cast<Narrow>(time + 1);
         else if (wide_)
@@ -46,14 +46,14 @@ class Board {
     }
     /// Returns the time, or -1 before an arrival.
     [[nodiscard]] Time find(Rank rank, std::uint32_t key) const {
-        const std::uint64_t at = place_of(rank, key);
+        const std::uint64_t at = index_of(rank, key);
         if (narrow_) return static_cast<Time>(narrow_[at]) - 1;
         if (wide_) return wide_[at] - 1;
         const auto found = sparse_.find(at);
         return found == sparse_.end() ? -1 : found->second - 1;
     }
 
-    /// Widens the entries if they cannot hold `time`.
+    /// Widens the entries to 64 bits if `time` does not fit 32 bits.
     void make_room(Time time) {
         if (narrow_ && time >= std::numeric_limits<Narrow>::max()) widen();
     }
@@ -70,7 +70,7 @@ class Board {
     }
 
   private:
-    [[nodiscard]] std::uint64_t place_of(Rank rank, std::uint32_t key) const {
+    [[nodiscard]] std::uint64_t index_of(Rank rank, std::uint32_t key) const {
         return key * key_stride_ + static_cast<std::uint64_t>(rank) * rank_stride_;
     }
 
@@ -100,6 +100,7 @@ class Board {
     std::uint64_t entries_;
     std::uint64_t key_stride_;
     std::uint64_t rank_stride_;
+    // One of these has the entries: the time plus one, or 0 before an arrival.
     Cells<Narrow> narrow_;
     Cells<Time> wide_;
     std::unordered_map<std::uint64_t, Time> sparse_;

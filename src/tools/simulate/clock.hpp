@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.hpp - clock of a lane; also names of namespace plan that the simulator uses.
+// clock.hpp - clock of a lane. Also imports the names of namespace plan that the simulator uses.
 //
 // Next     plan/select/model.hpp for the costs of a message; simulate.hpp for the engines.
 #pragma once

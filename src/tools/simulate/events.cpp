@@ -5,8 +5,8 @@
 //          become events. Without contention, an event is an arrival. With contention, a message
 //          passes its links in order: it waits until a link is free, and occupies the link while
 //          its bytes pass. The latency is added at the end (cut-through). If ranks have several
-//          lanes, messages and the steps of processors (SharedRun) are executed in one order of
-//          time.
+//          lanes, messages and the steps of processors are executed in one order of time
+//          (OrderedRun).
 // Holds    Links serve messages in the order of arrival, so results depend only on the
 //          order of time.
 #include "tools/simulate/events.hpp"
@@ -22,7 +22,8 @@ namespace weft::lab {
 
 namespace {
 
-/// Messages in flight, and the time at which each link becomes free.
+/// Messages in flight, and the time at which each link becomes free. In its events, `what` is the
+/// index of a flight and `detail` the position of the next link in its route.
 class Traffic {
   public:
     explicit Traffic(const Queueing& queueing) : queueing_(queueing) {}
@@ -83,12 +84,13 @@ class Traffic {
     std::unordered_map<std::uint64_t, Time> links_;
 };
 
-/// Simulates ranks with several lanes: processor steps and messages in one order of time. It cannot
-/// use the radix heap, because a processor's next step may precede the next event.
-class SharedRun {
+/// Simulates ranks with several lanes or shared NICs: processor steps and messages in one order of
+/// time. EventQueue cannot be used: it finds its next event only by popping it, and a processor's
+/// earlier step may then push an event before the popped one.
+class OrderedRun {
   public:
-    SharedRun(std::span<const ImagePart> parts, const Surroundings& inputs,
-              const Queueing& queueing, const Trace& trace)
+    OrderedRun(std::span<const ImagePart> parts, const Surroundings& inputs,
+               const Queueing& queueing, const Trace& trace)
         : processors_(parts, inputs, trace),
           traffic_(queueing),
           contended_(queueing.contention != Contention::none) {}
@@ -153,8 +155,8 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
     const bool contended = queueing.contention != Contention::none;
     if (contended && surroundings.model.blocking)
         return base::fail(Status::unsupported,
-                          "contention needs a model with messages under way, not postal");
-    if (needs_order(parts)) return SharedRun(parts, surroundings, queueing, trace).run();
+                          "contention needs a model with messages in flight, not postal");
+    if (needs_order(parts)) return OrderedRun(parts, surroundings, queueing, trace).run();
     Lanes lanes(parts, ranks_of(parts), surroundings, trace);
     lanes.watch();
     Traffic traffic(queueing);
@@ -185,7 +187,7 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
     const auto deliver = [&](Rank target, std::uint32_t key, Time time) {
         lanes.deliver(target, key, time, [&](std::uint32_t lane) { ready.push_back(lane); });
         run_ready();
-        if ((++arrived & 0xfffff) == 0 && surroundings.progress)
+        if ((++arrived & 0xfffff) == 0 && surroundings.progress)  // every 2^20 arrivals
             surroundings.progress(static_cast<double>(arrived) /
                                   static_cast<double>(lanes.raises()));
     };

@@ -13,7 +13,7 @@ namespace weft::lab {
 
 enum class Contention : std::uint8_t { none, ports, links };
 
-/// Contended resources of messages.
+/// Resources for which messages queue.
 struct Queueing {
     Contention contention = Contention::none;
     Topology topology{0};  ///< gives the ports or links of each message

@@ -37,7 +37,7 @@ struct StageCosts {
     }
     /// Returns the time at which the sender ends message number k = 1, 2, ...
     [[nodiscard]] Time left(Time start, Rank k) const { return start + (k - 1) * pace + busy; }
-    /// Advances the clock of a sender by k messages.
+    /// Advances the clock of a sender over k messages.
     void sent(Clock& clock, Rank k) const {
         if (k == 0) return;
         const Time first = start(clock);
@@ -46,25 +46,23 @@ struct StageCosts {
     }
 };
 
-/// Clocks of one group: members first, then remainders. Reuse an object for all groups to
-/// keep its memory.
-class Meet {
+/// The exchange of one group. `clocks` has its members first, then its remainders. Reuse an object
+/// for all groups of a stage, which keeps its memory.
+class GroupExchange {
   public:
-    explicit Meet(const ExchangeStage& exchange) : meeting_(exchange) {}
+    explicit GroupExchange(const ExchangeStage& exchange) : stage_(exchange) {}
 
-    [[nodiscard]] Rank remainders() const {
-        return static_cast<Rank>(clocks.size()) - meeting_.base;
-    }
+    [[nodiscard]] Rank remainders() const { return static_cast<Rank>(clocks.size()) - stage_.base; }
     /// Runs the exchange of the group. latency(a, b): latency from clocks[a]'s rank to clocks[b]'s.
     template <class Latency>
     void run(const StageCosts& costs, Latency latency);
 
     /// Returns the 1-based index of the message to `receiver` among those that `sender` posts.
     [[nodiscard]] Rank order(Rank sender, Rank receiver) const {
-        if (meeting_.receivers == Members::last) return 1;
-        const Rank ahead = (receiver - sender + meeting_.base) % meeting_.base;
-        const bool passed_last = meeting_.receivers == Members::all_but_last &&
-                                 sender != meeting_.base - 1 && receiver < sender;
+        if (stage_.receivers == Members::last) return 1;
+        const Rank ahead = (receiver - sender + stage_.base) % stage_.base;
+        const bool passed_last = stage_.receivers == Members::all_but_last &&
+                                 sender != stage_.base - 1 && receiver < sender;
         return passed_last ? ahead - 1 : ahead;
     }
 
@@ -72,7 +70,7 @@ class Meet {
 
   private:
     [[nodiscard]] Rank messages_to_members(Rank sender) const {
-        return meeting_.count_of(meeting_.receivers) - (meeting_.receives(sender) ? 1 : 0);
+        return stage_.count_of(stage_.receivers) - (stage_.receives(sender) ? 1 : 0);
     }
     void receive(Clock& clock, const StageCosts& costs, bool with_own) {
         const auto operands = static_cast<Time>(arrivals_.size()) - (with_own ? 0 : 1);
@@ -80,42 +78,42 @@ class Meet {
         clock.now += operands * costs.combine;
     }
 
-    const ExchangeStage& meeting_;
+    const ExchangeStage& stage_;
     std::vector<Time> starts_;
     std::vector<Time> arrivals_;
 };
 
 template <class Latency>
-void Meet::run(const StageCosts& costs, Latency latency) {
-    const Rank base = meeting_.base;
+void GroupExchange::run(const StageCosts& costs, Latency latency) {
+    const Rank base = stage_.base;
     const Rank all = static_cast<Rank>(clocks.size());
     const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
     starts_.clear();
     for (const Clock& clock : clocks) starts_.push_back(StageCosts::start(clock));
     for (Rank i = 0; i < base; ++i) {
-        if (!meeting_.sends(i)) continue;
-        const Rank to_remainders = meeting_.remainders_receive ? remainders() : 0;
+        if (!stage_.sends(i)) continue;
+        const Rank to_remainders = stage_.remainders_receive ? remainders() : 0;
         costs.sent(clocks[at(i)], messages_to_members(i) + to_remainders);
     }
-    for (Rank i = base; i < all && meeting_.remainders_send; ++i)
-        costs.sent(clocks[at(i)], meeting_.count_of(meeting_.receivers));
+    for (Rank i = base; i < all && stage_.remainders_send; ++i)
+        costs.sent(clocks[at(i)], stage_.count_of(stage_.receivers));
 
     const auto arrive = [&](Rank from, Rank to, Rank k) {
         arrivals_.push_back(costs.left(starts_[at(from)], k) + latency(from, to));
     };
     for (Rank to = 0; to < base; ++to) {
-        if (!meeting_.receives(to)) continue;
+        if (!stage_.receives(to)) continue;
         arrivals_.clear();
-        for (Rank from = base; from < all && meeting_.remainders_send; ++from)
-            arrive(from, to, meeting_.receivers == Members::last ? 1 : to + 1);
+        for (Rank from = base; from < all && stage_.remainders_send; ++from)
+            arrive(from, to, stage_.receivers == Members::last ? 1 : to + 1);
         for (Rank from = 0; from < base; ++from)
-            if (from != to && meeting_.sends(from)) arrive(from, to, order(from, to));
-        receive(clocks[at(to)], costs, meeting_.keeps_own);
+            if (from != to && stage_.sends(from)) arrive(from, to, order(from, to));
+        receive(clocks[at(to)], costs, stage_.keeps_own);
     }
-    for (Rank to = base; to < all && meeting_.remainders_receive; ++to) {
+    for (Rank to = base; to < all && stage_.remainders_receive; ++to) {
         arrivals_.clear();
         for (Rank from = 0; from < base; ++from)
-            if (meeting_.sends(from)) arrive(from, to, messages_to_members(from) + 1 + to - base);
+            if (stage_.sends(from)) arrive(from, to, messages_to_members(from) + 1 + to - base);
         receive(clocks[at(to)], costs, false);
     }
 }

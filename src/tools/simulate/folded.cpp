@@ -5,8 +5,12 @@
 //          stages, so the members of a group differ in one digit only. The clocks of all ranks are
 //          a tree over these digits. Equal subtrees are one node, so all ranks with equal clocks
 //          share a leaf. A stage is computed once for each combination of nodes in a group.
-// Why      Without noise, ranks have few different clocks. A factored schedule keeps a single leaf;
-//          splits and merges create a few. So a billion ranks take no longer than a thousand.
+// Why      Without noise, ranks have few different clocks. If the product of the group sizes is the
+//          number of ranks, all ranks share one leaf. So a billion ranks take no longer than a
+//          thousand. Two kinds of stages create a few more leaves:
+//           split and join   members send to a leader of their group; at the end it sends results
+//           merge            ranks beyond the product (remainders) send to the members; at the end
+//                            they get results
 // Holds    The times equal those of the structured engine if all ranks start at once and all
 //          latencies are equal. At most one split or merge is supported, outside all other stages.
 #include <algorithm>
@@ -129,7 +133,7 @@ class Folded {
         : stages_(stages), size_(size), inputs_(inputs) {}
 
     base::Result<Outcome> run() {
-        if (auto sorted = sort_stages(); !sorted) return sorted.failure();
+        if (auto sorted = classify_stages(); !sorted) return sorted.failure();
         std::vector<Rank> radices;
         for (const ExchangeStage* exchange : inner_) radices.push_back(exchange->base);
         Trees trees(std::move(radices));
@@ -139,7 +143,7 @@ class Folded {
         Outcome outcome{.makespan = 0, .earliest_finish = std::numeric_limits<Time>::max()};
         outcome_ = &outcome;
         Clock shifting;
-        clocks_of_level_ = trees.spread(trees.leaf(clocks_.number_of({})), 0, trees.height());
+        clock_tree_ = trees.spread(trees.leaf(clocks_.number_of({})), 0, trees.height());
         for (const ShiftStage* shift : shifts_) run_shift(*shift, costs, shifting);
         if (split_ != nullptr) open_split(costs);
         for (int height = 1; height <= trees.height(); ++height) run_exchange(height, costs);
@@ -149,33 +153,34 @@ class Folded {
         if (!shifts_.empty())
             finish(shifting);
         else if (split_ == nullptr)
-            finish_level(0, trees.size(trees.height()));
+            finish_ranks(0, trees.size(trees.height()));
         return outcome;
     }
 
   private:
     /// Classifies the stages. Fails for those that this engine cannot simulate.
-    base::Result<void> sort_stages() {
+    base::Result<void> classify_stages() {
         for (const Stage& stage : stages_.stages) {
             if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) {
-                if (shift->numbering != 0) return nested();
+                if (shift->numbering != 0) return unsupported_stages();
                 shifts_.push_back(shift);
                 continue;
             }
             const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
             if (exchange.receivers == Members::last) {
-                if (split_ != nullptr || !inner_.empty()) return nested();
+                if (split_ != nullptr || !inner_.empty()) return unsupported_stages();
                 split_ = &exchange;
             } else if (exchange.senders == Members::last) {
-                if (join_ != nullptr || split_ == nullptr) return nested();
+                if (join_ != nullptr || split_ == nullptr) return unsupported_stages();
                 join_ = &exchange;
             } else {
-                if (join_ != nullptr) return nested();
+                if (join_ != nullptr) return unsupported_stages();
                 inner_.push_back(&exchange);
             }
         }
-        if (!shifts_.empty() && shifts_.size() != stages_.stages.size()) return nested();
-        if ((split_ == nullptr) != (join_ == nullptr)) return nested();
+        if (!shifts_.empty() && shifts_.size() != stages_.stages.size())
+            return unsupported_stages();
+        if ((split_ == nullptr) != (join_ == nullptr)) return unsupported_stages();
         std::int64_t stride = 1;
         for (std::size_t i = 0; i < inner_.size(); ++i) {
             const ExchangeStage& exchange = *inner_[i];
@@ -185,15 +190,15 @@ class Folded {
             const bool has_remainders = exchange.remainders != kNoRemainders;
             if (exchange.numbering != inner_.front()->numbering || exchange.stride != stride ||
                 (has_remainders && !merge_sends && !merge_receives))
-                return nested();
+                return unsupported_stages();
             stride *= exchange.base;
         }
         if (!inner_.empty() && stride != stages_.numberings[inner_.front()->numbering].count)
-            return nested();
+            return unsupported_stages();
         return base::Done{};
     }
 
-    static base::Failure nested() {
+    static base::Failure unsupported_stages() {
         return base::fail(Status::unsupported,
                           "nested levels and several kinds of stages need --engine structured");
     }
@@ -214,25 +219,25 @@ class Folded {
     }
 
     void open_split(const StageCosts& costs) {
-        Meet meet(*split_);
-        meet.clocks.assign(static_cast<std::size_t>(split_->base), Clock{});
-        meet.run(costs, [&](Rank, Rank) { return costs.latency; });
-        waiting_.assign(meet.clocks.begin(), meet.clocks.end() - 1);
-        const Node leader = trees_->leaf(clocks_.number_of(meet.clocks.back()));
+        GroupExchange group_exchange(*split_);
+        group_exchange.clocks.assign(static_cast<std::size_t>(split_->base), Clock{});
+        group_exchange.run(costs, [&](Rank, Rank) { return costs.latency; });
+        waiting_.assign(group_exchange.clocks.begin(), group_exchange.clocks.end() - 1);
+        const Node leader = trees_->leaf(clocks_.number_of(group_exchange.clocks.back()));
         const Node other = trees_->leaf(clocks_.number_of({}));
-        clocks_of_level_ = trees_->threshold(split_->groups, leader, other, 0, trees_->height());
+        clock_tree_ = trees_->threshold(split_->groups, leader, other, 0, trees_->height());
     }
 
     void close_split(const StageCosts& costs) {
-        trees_->for_each_leaf(clocks_of_level_, trees_->height(), 0, join_->groups,
-                              [&](std::int32_t leader) {
-                                  Meet meet(*join_);
-                                  meet.clocks = waiting_;
-                                  meet.clocks.push_back(clocks_[leader]);
-                                  meet.run(costs, [&](Rank, Rank) { return costs.latency; });
-                                  for (const Clock& clock : meet.clocks) finish(clock);
-                              });
-        finish_level(join_->groups, trees_->size(trees_->height()));
+        trees_->for_each_leaf(
+            clock_tree_, trees_->height(), 0, join_->groups, [&](std::int32_t leader) {
+                GroupExchange group_exchange(*join_);
+                group_exchange.clocks = waiting_;
+                group_exchange.clocks.push_back(clocks_[leader]);
+                group_exchange.run(costs, [&](Rank, Rank) { return costs.latency; });
+                for (const Clock& clock : group_exchange.clocks) finish(clock);
+            });
+        finish_ranks(join_->groups, trees_->size(trees_->height()));
     }
 
     /// Runs the stage in which the members of a group differ in digit `height`.
@@ -240,20 +245,19 @@ class Folded {
         stage_ = inner_[static_cast<std::size_t>(height - 1)];
         costs_ = &costs;
         done_.clear();
-        met_.clear();
+        exchanged_.clear();
         if (stage_->remainders_send) {
             open_merge();
         } else if (stage_->remainders_receive) {
-            clocks_of_level_ =
-                meet_children(clocks_of_level_, height, remainders_by_group(height - 1));
+            clock_tree_ = exchange_children(clock_tree_, height, remainders_by_group(height - 1));
         } else {
-            clocks_of_level_ = run_below(clocks_of_level_, trees_->height(), height);
+            clock_tree_ = run_below(clock_tree_, trees_->height(), height);
         }
     }
 
     /// Returns the tree after the stage of `digit`, for a tree before it.
     Node run_below(Node node, int height, int digit) {
-        if (height == digit) return meet_children(node, height, kNoNode);
+        if (height == digit) return exchange_children(node, height, kNoNode);
         const auto known = done_.find(node);
         if (known != done_.end()) return known->second;
         Node result = kNoNode;
@@ -275,13 +279,13 @@ class Folded {
         const Node start = trees_->leaf(clocks_.number_of({}));
         const auto group = [&](Rank count) {
             Node member = start;
-            return trees_->join(1, meet_leaves({&member, 1}, count));
+            return trees_->join(1, exchange_leaves({&member, 1}, count));
         };
         const Rank fuller = remainders.count % remainders.groups;
-        const Node high = group(remainders.count / remainders.groups);
-        const Node low = fuller > 0 ? group(remainders.count / remainders.groups + 1) : high;
-        clocks_of_level_ =
-            trees_->threshold(std::int64_t{fuller} * stage_->base, low, high, 1, trees_->height());
+        const Node rest = group(remainders.count / remainders.groups);
+        const Node first = fuller > 0 ? group(remainders.count / remainders.groups + 1) : rest;
+        clock_tree_ = trees_->threshold(std::int64_t{fuller} * stage_->base, first, rest, 1,
+                                        trees_->height());
         remainder_ = {};
         costs_->sent(remainder_, stage_->base);
     }
@@ -294,8 +298,9 @@ class Folded {
                                  trees_->leaf(least), 0, height);
     }
 
-    /// Returns the tree after the stage of its top digit. remainders: their numbers, or kNoNode.
-    Node meet_children(Node node, int height, Node remainders) {
+    /// Returns the tree after the stage of its top digit. remainders: tree of the groups' numbers
+    /// of remainders, or kNoNode.
+    Node exchange_children(Node node, int height, Node remainders) {
         std::vector<Node> members;
         if (trees_->is_same(node)) {
             members.push_back(trees_->child(node, 0));
@@ -303,20 +308,20 @@ class Folded {
             for (Rank j = 0; j < stage_->base; ++j) members.push_back(trees_->child(node, j));
         }
         members.push_back(remainders);
-        std::vector<Node> results = meet_nodes(members, height - 1);
+        std::vector<Node> results = exchange_nodes(members, height - 1);
         return results.size() == 1 ? trees_->same(height, results.front())
                                    : trees_->join(height, std::move(results));
     }
 
     /// Returns the new subtrees of the members; a single node if all are equal. `row`: subtrees of
     /// the members (one if all are equal), then the subtree of the number of remainders.
-    std::vector<Node> meet_nodes(const std::vector<Node>& row, int height) {
-        const auto known = met_.find(row);
-        if (known != met_.end()) return known->second;
+    std::vector<Node> exchange_nodes(const std::vector<Node>& row, int height) {
+        const auto known = exchanged_.find(row);
+        if (known != exchanged_.end()) return known->second;
         std::vector<Node> results;
         if (height == 0) {
             const Rank remainders = row.back() == kNoNode ? 0 : trees_->value(row.back());
-            results = meet_leaves(std::span(row).first(row.size() - 1), remainders);
+            results = exchange_leaves(std::span(row).first(row.size() - 1), remainders);
         } else {
             const bool equal = std::ranges::all_of(
                 row, [&](Node node) { return node == kNoNode || trees_->is_same(node); });
@@ -326,11 +331,11 @@ class Folded {
                 std::vector<Node> below;
                 for (const Node node : row)
                     below.push_back(node == kNoNode ? kNoNode : trees_->child(node, digit));
-                columns.push_back(meet_nodes(reduced(std::move(below)), height - 1));
+                columns.push_back(exchange_nodes(reduced(std::move(below)), height - 1));
             }
-            const bool one =
+            const bool all_equal =
                 std::ranges::all_of(columns, [](const auto& c) { return c.size() == 1; });
-            for (Rank j = 0; j < (one ? 1 : stage_->base); ++j) {
+            for (Rank j = 0; j < (all_equal ? 1 : stage_->base); ++j) {
                 std::vector<Node> children;
                 for (const auto& column : columns)
                     children.push_back(
@@ -339,7 +344,7 @@ class Folded {
                                         : trees_->join(height, std::move(children)));
             }
         }
-        met_[row] = results;
+        exchanged_[row] = results;
         return results;
     }
 
@@ -351,9 +356,9 @@ class Folded {
         return {row.front(), row.back()};
     }
 
-    /// Runs the exchange of one group. If all members are equal, lists have one leaf instead of
-    /// all.
-    std::vector<Node> meet_leaves(std::span<const Node> members, Rank remainders) {
+    /// Runs the exchange of one group. If all members have equal clocks, `members` and the result
+    /// have one leaf for all of them.
+    std::vector<Node> exchange_leaves(std::span<const Node> members, Rank remainders) {
         const bool equal = members.size() == 1;
         if (equal && remainders == 0 && inputs_.takes_no_time_to_receive()) {
             Clock clock = clocks_[trees_->value(members.front())];
@@ -364,20 +369,20 @@ class Folded {
             clock.now += others * costs_->combine;
             return {trees_->leaf(clocks_.number_of(clock))};
         }
-        Meet meet(*stage_);
+        GroupExchange group_exchange(*stage_);
         for (Rank j = 0; j < stage_->base; ++j)
-            meet.clocks.push_back(
+            group_exchange.clocks.push_back(
                 clocks_[trees_->value(members[equal ? 0 : static_cast<std::size_t>(j)])]);
         for (Rank k = 0; k < remainders; ++k)
-            meet.clocks.push_back(stage_->remainders_send ? Clock{} : remainder_);
-        meet.run(*costs_, [&](Rank, Rank) { return costs_->latency; });
+            group_exchange.clocks.push_back(stage_->remainders_send ? Clock{} : remainder_);
+        group_exchange.run(*costs_, [&](Rank, Rank) { return costs_->latency; });
         std::vector<Node> results;
         for (Rank j = 0; j < stage_->base; ++j)
-            results.push_back(
-                trees_->leaf(clocks_.number_of(meet.clocks[static_cast<std::size_t>(j)])));
+            results.push_back(trees_->leaf(
+                clocks_.number_of(group_exchange.clocks[static_cast<std::size_t>(j)])));
         if (stage_->remainders_receive)
             for (Rank k = 0; k < remainders; ++k)
-                finish(meet.clocks[static_cast<std::size_t>(stage_->base + k)]);
+                finish(group_exchange.clocks[static_cast<std::size_t>(stage_->base + k)]);
         return results;
     }
 
@@ -385,8 +390,8 @@ class Folded {
         outcome_->makespan = std::max(outcome_->makespan, clock.now);
         outcome_->earliest_finish = std::min(outcome_->earliest_finish, clock.now);
     }
-    void finish_level(std::int64_t first, std::int64_t last) {
-        trees_->for_each_leaf(clocks_of_level_, trees_->height(), first, last,
+    void finish_ranks(std::int64_t first, std::int64_t last) {
+        trees_->for_each_leaf(clock_tree_, trees_->height(), first, last,
                               [this](std::int32_t leaf) { finish(clocks_[leaf]); });
     }
 
@@ -405,13 +410,13 @@ class Folded {
     Trees* trees_ = nullptr;
     Clocks clocks_;
     Outcome* outcome_ = nullptr;
-    Node clocks_of_level_ = kNoNode;        ///< tree of clock numbers before the present stage
+    Node clock_tree_ = kNoNode;             ///< clock numbers of inner ranks before this stage
     std::vector<Clock> waiting_;            ///< members of a split that wait for their leader
     Clock remainder_;                       ///< clock of each remainder of a merge, after its sends
-    const ExchangeStage* stage_ = nullptr;  ///< the present inner stage
+    const ExchangeStage* stage_ = nullptr;  ///< the current inner stage
     const StageCosts* costs_ = nullptr;
-    std::map<Node, Node> done_;                           ///< results of run_below() in this stage
-    std::map<std::vector<Node>, std::vector<Node>> met_;  ///< results of meet_nodes()
+    std::map<Node, Node> done_;  ///< results of run_below() in this stage
+    std::map<std::vector<Node>, std::vector<Node>> exchanged_;  ///< results of exchange_nodes()
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 //          progress (a chain of messages against the order of ranks), the waiting lanes are
 //          watched. A watched lane is queued behind the ready lanes when its message arrives. Ranks
 //          with several lanes, and ranks that share NICs, run in order of time (processors.hpp).
-// Holds    A watched lane is run once more than it is stopped. The time is therefore proportional
-//          to the number of messages.
+// Holds    After its first run, a watched lane is run only when the message for which it stopped
+//          has arrived. The time is therefore proportional to the number of messages.
 #include "tools/simulate/lanes.hpp"
 #include "tools/simulate/processors.hpp"
 
@@ -25,20 +25,21 @@ class Sweeps {
     void run() {
         const std::uint32_t count = lanes_.count();
         for (std::uint32_t first = 0; first < count; first += kBlock)
-            while (progresses(first, std::min(count, first + kBlock))) continue;
-        while (progresses(0, count)) continue;
+            while (sweep_progresses(first, std::min(count, first + kBlock))) continue;
+        while (sweep_progresses(0, count)) continue;
     }
 
   private:
-    static constexpr std::uint32_t kBlock = 1 << 14;
-    static constexpr std::uint64_t kWaitingPerPassed = 8;
+    static constexpr std::uint32_t kBlock = 1 << 14;       // lanes
+    static constexpr std::uint64_t kLanesPerProgress = 8;  // at least one of 8 lanes progresses
 
-    bool progresses(std::uint32_t first, std::uint32_t last) {
+    /// Sweeps over lanes first .. last-1. Returns true if enough of them progressed to repeat it.
+    bool sweep_progresses(std::uint32_t first, std::uint32_t last) {
         const std::uint64_t passed = lanes_.sweep(first, last);
         passed_ += passed;
         if (inputs_.progress)
             inputs_.progress(static_cast<double>(passed_) / static_cast<double>(receptions_));
-        return passed > 0 && passed * kWaitingPerPassed >= last - first;
+        return passed > 0 && passed * kLanesPerProgress >= last - first;
     }
 
     Lanes& lanes_;

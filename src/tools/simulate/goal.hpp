@@ -38,8 +38,8 @@ using plan::VectorSize;
 
 /// First character of the labels of signals.
 inline constexpr char kSignalLabel = 's';
-/// First character of the label of a calc that is not a whole number of nanoseconds: p7_1400
-/// takes 1400 ps.
+/// First character of the label of a calc that is not a whole number of nanoseconds: operation 7
+/// with the label p7_1400 takes 1400 ps.
 inline constexpr char kPicosecondLabel = 'p';
 /// Returns the nanoseconds to write for a time.
 [[nodiscard]] constexpr std::uint64_t nearest_nanoseconds(Time time) {

@@ -33,7 +33,7 @@ constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max()
 struct GoalOperation {
     std::uint64_t amount = 0;  ///< picoseconds or bytes
     Time ready = 0;  ///< time at which all requirements are done; for a completed send, its arrival
-    std::uint32_t place = 0;            ///< index of its rank in GoalText::opened
+    std::uint32_t rank_index = 0;       ///< index of its rank in GoalText::blocks
     std::uint32_t edge = 0;             ///< for send and receive: number from Edges
     std::uint32_t requires_left = 0;    ///< number of required operations that are not done
     std::uint32_t next = kNoOperation;  ///< next operation in the queue of its edge
@@ -83,7 +83,7 @@ class Edges {
 /// first_later[i] to first_later[i + 1] - 1.
 struct GoalText {
     std::int64_t ranks = 0;
-    std::vector<Rank> opened;  ///< ranks with a block in the text, in its order
+    std::vector<Rank> blocks;  ///< ranks with a block `rank R { }`, in the order of the text
     std::uint32_t edges = 0;
     std::vector<GoalOperation> operations;
     std::vector<std::uint32_t> first_later;
@@ -116,7 +116,7 @@ class Reader {
         const std::size_t end = std::min(text_.find('\n'), text_.size());
         std::string_view line = text_.substr(0, end);
         text_.remove_prefix(std::min(end + 1, text_.size()));
-        line = line.substr(0, line.find_first_of("#/"));
+        line = line.substr(0, line.find_first_of("#/"));  // removes a comment
         words_.clear();
         constexpr std::string_view kBlanks = " \t\r";
         while (true) {
@@ -146,14 +146,14 @@ class Reader {
                 rank_ != plan::kNoRank)
                 return base::fail(Status::argument, "expected 'rank R {{' after num_ranks");
             rank_ = static_cast<Rank>(*rank);
-            const auto next = static_cast<std::uint32_t>(goal_.opened.size());
-            place_ = places_.try_emplace(rank_, next).first->second;
-            if (place_ == next) goal_.opened.push_back(rank_);
+            const auto next = static_cast<std::uint32_t>(goal_.blocks.size());
+            rank_index_ = rank_indices_.try_emplace(rank_, next).first->second;
+            if (rank_index_ == next) goal_.blocks.push_back(rank_);
             first_ = static_cast<std::uint32_t>(goal_.operations.size());
             return {};
         }
         if (rank_ == plan::kNoRank)
-            return base::fail(Status::argument, "'{}' is outside of ranks", words_[0]);
+            return base::fail(Status::argument, "'{}' is outside a rank block", words_[0]);
         if (words_[0] == "}") {
             close_rank();
             return {};
@@ -166,7 +166,8 @@ class Reader {
         const auto later = operation_named(words_[0]);
         const auto earlier = operation_named(words_[2]);
         if (later == kNoOperation || earlier == kNoOperation)
-            return base::fail(Status::argument, "no operation has that label");
+            return base::fail(Status::argument, "'{}': the rank has no operation with this label",
+                              later == kNoOperation ? words_[0] : words_[2]);
         ++goal_.operations[later].requires_left;
         requires_.emplace_back(earlier, later);
         return {};
@@ -202,7 +203,7 @@ class Reader {
             label = words_[0].substr(0, words_[0].size() - 1);
             words_.erase(words_.begin());
         }
-        GoalOperation operation{.place = place_};
+        GoalOperation operation{.rank_index = rank_index_};
         if (words_.size() >= 2 && words_[0] == "calc") {
             const auto ns = number(1, 1'000'000'000'000);
             if (!ns) return ns.failure();
@@ -267,12 +268,12 @@ class Reader {
                 if (!value) return value.failure();
                 tag = static_cast<std::uint32_t>(*value);
             } else if ((words_[at] != "cpu" && words_[at] != "nic") || words_[at + 1] != "0") {
-                return base::fail(Status::argument, "'{}': only cpu 0 and nic 0 are known",
+                return base::fail(Status::argument, "'{}': only cpu 0 and nic 0 are supported",
                                   words_[at]);
             }
         }
         if (at != words_.size())
-            return base::fail(Status::argument, "'{}' is too much", words_[at]);
+            return base::fail(Status::argument, "unexpected '{}' at the end", words_[at]);
         return tag;
     }
 
@@ -282,18 +283,18 @@ class Reader {
         const std::string_view word = words_[at];
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
         if (error != std::errc{} || end != word.data() + word.size() || value > most)
-            return base::fail(Status::argument, "'{}' is not a number of 0..{}", word, most);
+            return base::fail(Status::argument, "'{}' is not a number from 0 to {}", word, most);
         return value;
     }
 
     std::string_view text_;
     std::vector<std::string_view> words_;
     std::size_t line_ = 0;
-    std::unordered_map<Rank, std::uint32_t> places_;
+    std::unordered_map<Rank, std::uint32_t> rank_indices_;
     Rank rank_ = plan::kNoRank;
     // State of the open rank: first operation, labels and requirements.
     std::uint32_t first_ = 0;
-    std::uint32_t place_ = 0;
+    std::uint32_t rank_index_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> labels_;
     std::string_view last_label_;  ///< label of the last operation
     std::vector<std::pair<std::uint32_t, std::uint32_t>> requires_;
@@ -337,7 +338,7 @@ class GoalRun {
     GoalRun(GoalText goal, const MessageModel& model)
         : goal_(std::move(goal)),
           model_(model),
-          clocks_(goal_.opened.size(), Clock{.extended = Clock::extends(model)}),
+          clocks_(goal_.blocks.size(), Clock{.extended = Clock::extends(model)}),
           arrived_(goal_.operations, goal_.edges),
           waiting_(goal_.operations, goal_.edges) {}
 
@@ -353,7 +354,7 @@ class GoalRun {
         for (const GoalOperation& operation : goal_.operations) {
             if (!operation.done)
                 return base::fail(Status::argument, "rank {} waits for an unsent message",
-                                  goal_.opened[operation.place]);
+                                  goal_.blocks[operation.rank_index]);
         }
         for (const Clock& clock : clocks_) {
             outcome.makespan = std::max(outcome.makespan, clock.now);
@@ -375,10 +376,10 @@ class GoalRun {
         else if (arrived_.empty(operation.edge))
             waiting_.push(operation.edge, index);
         else
-            meet(arrived_.pop(operation.edge), index);
+            match(arrived_.pop(operation.edge), index);
     }
 
-    void meet(std::uint32_t sent, std::uint32_t received) {
+    void match(std::uint32_t sent, std::uint32_t received) {
         const std::vector<GoalOperation>& all = goal_.operations;
         possible_.emplace(std::max(all[received].ready, all[sent].ready), received);
     }
@@ -390,7 +391,7 @@ class GoalRun {
         if (waiting_.empty(sent.edge))
             arrived_.push(sent.edge, index);
         else
-            meet(index, waiting_.pop(sent.edge));
+            match(index, waiting_.pop(sent.edge));
     }
 
     /// Half of the clock's range, so that one more operation cannot overflow it.
@@ -409,13 +410,13 @@ class GoalRun {
 
     base::Result<void> execute(std::uint32_t index, Time possible) {
         GoalOperation& operation = goal_.operations[index];
-        Clock& clock = clocks_[operation.place];
+        Clock& clock = clocks_[operation.rank_index];
         clock.now = std::max(clock.now, possible);
         if (static_cast<double>(clock.now) + cost_max(operation) >= kTimeMax)
             return base::fail(Status::argument,
                               "rank {} computes and sends beyond the range of the clock (4e6 "
                               "seconds)",
-                              goal_.opened[operation.place]);
+                              goal_.blocks[operation.rank_index]);
         if (operation.kind == GoalKind::calc)
             clock.now += static_cast<Time>(operation.amount);
         else if (operation.kind == GoalKind::send)
@@ -433,7 +434,7 @@ class GoalRun {
 
     GoalText goal_;
     const MessageModel& model_;
-    std::vector<Clock> clocks_;  ///< for each rank of GoalText::opened
+    std::vector<Clock> clocks_;  ///< for each rank of GoalText::blocks
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
     Queues arrived_;  ///< sends with unreceived messages
     Queues waiting_;  ///< receptions without a message

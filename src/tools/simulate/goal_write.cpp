@@ -2,8 +2,8 @@
 // goal_write.cpp - writes programs as GOAL.
 //
 // Idea     A first pass over all programs collects the bytes of each message, which a recv
-//          must name. Then ranks are written in order, remembering only the requirements of
-//          the next operation.
+//          must name. Then the ranks are written in order. Only the labels that the next operation
+//          requires are stored.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace weft::lab {
 namespace {
 
 /// Bytes of each message, by source, target and tag, for the receiving side.
-class Sizes {
+class MessageSizes {
   public:
     void add(Rank source, Rank target, std::uint64_t tag, std::uint64_t bytes) {
         entries_.push_back({source, target, tag, bytes});
@@ -52,7 +52,7 @@ class Sizes {
 class RankWriter {
   public:
     RankWriter(std::string& text, const Program& program, const VectorSize& size,
-               const MessageModel& model, const Sizes& sizes)
+               const MessageModel& model, const MessageSizes& sizes)
         : text_(text), program_(program), size_(size), model_(model), sizes_(sizes) {}
 
     base::Result<void> write() {
@@ -145,7 +145,7 @@ class RankWriter {
     const Program& program_;
     const VectorSize& size_;
     const MessageModel& model_;
-    const Sizes& sizes_;
+    const MessageSizes& sizes_;
     Label own_;  ///< label of the present operation
     std::vector<Label> required_;
     std::vector<Label> written_;
@@ -158,7 +158,7 @@ class RankWriter {
 
 base::Result<std::string> to_goal(std::span<const Program> programs, const VectorSize& size,
                                   const MessageModel& model) {
-    Sizes sizes;
+    MessageSizes sizes;
     for (const Program& program : programs) {
         plan::ExecutedSteps(program, size).for_each([&](const plan::ExecutedStep& step) {
             if (step.message) sizes.add(program.rank, step.peer, step.key, step.bytes);

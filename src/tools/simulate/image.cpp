@@ -7,7 +7,7 @@ namespace weft::lab {
 
 namespace {
 
-constexpr std::uint64_t kKeysMax = 1U << 29;
+constexpr std::uint64_t kKeysMax = 1U << 29;  // a Word leaves 29 bits for its argument
 
 }  // namespace
 
@@ -20,21 +20,22 @@ void ImagePart::reserve(std::size_t ranks) {
 base::Result<void> ImagePart::admit(const Program& header) {
     if (header.pairwise)
         return base::fail(Status::unsupported,
-                          "rank {}: counts that two ranks know are not simulated", header.rank);
+                          "rank {}: counts that only two ranks know cannot be simulated",
+                          header.rank);
     const std::uint64_t keys = std::uint64_t{header.slots} * header.segments;
     if (keys >= kKeysMax)
         return base::fail(Status::unsupported,
-                          "rank {}: {} numbers in {} segments are more than a simulation holds",
-                          header.rank, header.slots, header.segments);
+                          "rank {}: {} slots x {} segments, a simulation has at most {}",
+                          header.rank, header.slots, header.segments, kKeysMax - 1);
     keys_ = std::max(keys_, static_cast<std::uint32_t>(keys));
     partition_ = header.partition(size_.elements);
     return base::Done{};
 }
 
-base::Result<void> ImagePart::check_room(Rank rank) const {
+base::Result<void> ImagePart::check_capacity(Rank rank) const {
     if (!pieces_.overflown()) return base::Done{};
     return base::fail(Status::unsupported,
-                      "rank {}: the programs so far are more than one part of a simulation holds",
+                      "rank {}: the programs so far exceed the size of one part of a simulation",
                       rank);
 }
 
@@ -71,7 +72,7 @@ base::Result<void> ImagePart::add(const Program& program) {
         });
         pieces_.end_lane();
     }
-    return check_room(program.rank);
+    return check_capacity(program.rank);
 }
 
 void ImagePart::compute(Time time) {
@@ -99,7 +100,7 @@ std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work, T
         holds_.push_back(hold);
         works_.push_back(work);
         two_ways_.push_back(two_way);
-        has_cards_ = has_cards_ || hold > 0;
+        has_nics_ = has_nics_ || hold > 0;
         has_works_ = has_works_ || work > 0;
     }
     return found = static_cast<std::uint32_t>(index);

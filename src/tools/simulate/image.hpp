@@ -2,7 +2,7 @@
 // image.hpp - compact form of programs for engines: sends, receptions and computations.
 //
 // Idea     Each lane becomes a row of pieces (pieces.hpp), with loops unrolled and bytes converted
-//          to times. A part holds the lanes of consecutive ranks. Parts are made independently, and
+//          to times. A part has the lanes of consecutive ranks. Parts are made independently, and
 //          programs can be freed afterwards, so a million ranks fit in memory. Lanes are made from
 //          programs, or written piece by piece.
 // Holds    (rank, key) names a flag, with key = number * segments + segment. A flag is raised and
@@ -56,7 +56,7 @@ class ImagePart {
     [[nodiscard]] const std::vector<Time>& two_ways() const { return two_ways_; }
     [[nodiscard]] bool has_works() const { return has_works_; }  ///< true: a works() entry is not 0
     /// Returns true if messages use NICs, where they queue in the order of time.
-    [[nodiscard]] bool has_cards() const { return has_cards_; }
+    [[nodiscard]] bool has_nics() const { return has_nics_; }
     /// Returns the node of a rank, and with it the NIC that the rank uses.
     [[nodiscard]] Rank node_of(Rank rank) const {
         return (*models_.far->node_of)[static_cast<std::size_t>(rank)];
@@ -70,11 +70,14 @@ class ImagePart {
     /// Records the keys and units of programs with these slots and segments. Fails if they exceed
     /// the limits of a simulation.
     [[nodiscard]] base::Result<void> admit(const Program& header);
-    [[nodiscard]] base::Result<void> check_room(Rank rank) const;
+    /// Fails if the part is full after the lanes of `rank`.
+    [[nodiscard]] base::Result<void> check_capacity(Rank rank) const;
     void begin_lane(Rank rank, Rank size, std::uint32_t lane) {
         lanes_.push_back({rank, lane, pieces_.rows().size()});
         pieces_.begin_lane(rank, size);
     }
+    /// Returns the index of an entry with these values in times(), delays(), holds(), works() and
+    /// two_ways(). Adds the entry if it does not exist.
     [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0,
                                          Time two_way = 0);
     /// Returns the bytes of a block that starts at unit `first`.
@@ -94,10 +97,10 @@ class ImagePart {
     std::vector<Time> holds_;
     std::vector<Time> works_;
     std::vector<Time> two_ways_;
-    static constexpr int kFoundBits = 6;
+    static constexpr int kFoundBits = 6;  ///< bits of a hash
     /// Cache of index_of(): the last index for each hash of the requested values.
     std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};
-    bool has_cards_ = false;
+    bool has_nics_ = false;
     bool has_works_ = false;
     std::uint32_t keys_ = 0;
 };

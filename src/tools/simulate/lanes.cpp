@@ -32,7 +32,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
     WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);
-    places_.resize(lanes);
+    positions_.resize(lanes);
     now_.resize(lanes);
     if (surroundings.model.gap > 0) free_.resize(lanes);
     if (surroundings.model.has_two_way()) {
@@ -107,7 +107,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
 }
 
 /// Receives with a trace: adds a span for the wait before each message and a span for its receipt.
-void Lanes::receive_shown(Rank rank, Clock& clock) {
+void Lanes::receive_traced(Rank rank, Clock& clock) {
     Time since = clock.now;
     clock.receive_all(inputs_.model, received_, [&](Time start) {
         if (inputs_.model.receive == 0) return;
@@ -122,7 +122,7 @@ bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wa
                     const std::uint32_t* at, Clock& clock) {
     if (!collect(index, lane.rank, at, clock)) return false;
     if (trace_)
-        receive_shown(lane.rank, clock);
+        receive_traced(lane.rank, clock);
     else
         clock.receive_all(inputs_.model, received_);
     const Time delay = inputs_.noise.delay(lane.rank, lane.lane, wait);
@@ -149,7 +149,7 @@ void Lanes::publish(Rank rank, std::uint32_t key, Time busy, Clock& clock) {
 std::uint64_t Lanes::sweep(std::uint32_t first, std::uint32_t last) {
     std::uint64_t passed = 0;
     for (std::uint32_t index = first; index < last; ++index) {
-        if (places_[index] == kDone) continue;
+        if (positions_[index] == kDone) continue;
         passed +=
             plain_ ? run_plain(index, view_of(index)) : run(index, [&](const Departure& message) {
                 arrivals_.set(message.target, message.key, message.arrives);
@@ -160,13 +160,13 @@ std::uint64_t Lanes::sweep(std::uint32_t first, std::uint32_t last) {
 
 std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
     const ImageLane& lane = view.lanes[index - view.first_lane];
-    std::uint32_t place = places_[index];
+    std::uint32_t position = positions_[index];
     Time now = now_[index];
     std::uint32_t passed = 0;
-    while (place != kDone) {
-        const std::uint32_t* const piece = view.piece(lane, place);
-        if ((place & kSent) == 0) now = send_plain(view, lane.rank, piece, now);
-        place |= kSent;
+    while (position != kDone) {
+        const std::uint32_t* const piece = view.piece(lane, position);
+        if ((position & kSent) == 0) now = send_plain(view, lane.rank, piece, now);
+        position |= kSent;
         const std::uint32_t* at = piece + piece[1];
         const auto word = static_cast<Word>(*at & 7);
         if (word == Word::receive) {
@@ -174,19 +174,19 @@ std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
                                       ? receive_plain<Board::Narrow>(lane.rank, at, now)
                                       : receive_plain<Time>(lane.rank, at, now);
             if (!complete) break;
-            now += inputs_.noise.delay(lane.rank, lane.lane, place >> 1);
+            now += inputs_.noise.delay(lane.rank, lane.lane, position >> 1);
             at += 1 + (*at >> 3);
         }
         const std::uint32_t* const end = piece + piece[0];
-        for (++place; at < end; ++at) {
+        for (++position; at < end; ++at) {
             if (static_cast<Word>(*at & 7) == Word::end)
-                place = kDone;
+                position = kDone;
             else
                 now += view.times[*at >> 3];
         }
         ++passed;
     }
-    places_[index] = place;
+    positions_[index] = position;
     now_[index] = now;
     return passed;
 }
@@ -209,10 +209,10 @@ Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, 
         arrivals_.make_room(now + count * busy + latency);
         const auto send_all = [&](auto* const row) {
             using Cell = std::remove_cvref_t<decltype(*row)>;
-            Time shown = now + latency + 1;  // entries hold the time plus one
+            Time entry = now + latency + 1;  // entries of a Board are the time plus one
             for (std::uint32_t i = 0; i < count; ++i) {
                 const std::uint32_t to = own + at[i];
-                row[to < size ? to : to - size] = static_cast<Cell>(shown += busy);
+                row[to < size ? to : to - size] = static_cast<Cell>(entry += busy);
             }
         };
         if (arrivals_.narrow())
@@ -249,7 +249,7 @@ base::Result<Outcome> Lanes::outcome() const {
                 Status::argument, "rank {} waits for an unsent message{}", i,
                 missing_[i] == kCell
                     ? std::string(" (a published cell)")
-                    : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
+                    : fmt::format(" (key {}, which is slot x segments + segment)", missing_[i]));
         outcome.makespan = std::max(outcome.makespan, now_[i]);
         outcome.earliest_finish = std::min(outcome.earliest_finish, now_[i]);
         if (inputs_.ends) outcome.ends.emplace_back(static_cast<Rank>(i), now_[i]);

@@ -71,7 +71,7 @@ class Lanes {
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
     [[nodiscard]] Rank ranks() const { return ranks_; }
-    [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
+    [[nodiscard]] bool is_done(std::uint32_t index) const { return positions_[index] == kDone; }
 
     /// Tries lanes first .. last-1 in order; messages arrive without contention. Returns the number
     /// of receptions and ends of lanes that were passed. Call it only before watch().
@@ -102,7 +102,8 @@ class Lanes {
     static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
     static constexpr std::uint32_t kCell = kNothing - 1;  ///< waits for a published cell
     static constexpr std::uint32_t kDone = std::numeric_limits<std::uint32_t>::max();
-    static constexpr std::uint32_t kSent = 1;  ///< bit of a place: the sends of the piece are done
+    /// Bit of a position: the sends of the piece are done.
+    static constexpr std::uint32_t kSent = 1;
 
     /// Pointers into a part, for running its lanes.
     struct View {
@@ -115,8 +116,9 @@ class Lanes {
         const Time* works = nullptr;
         const Time* two_ways = nullptr;
 
-        [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane, std::uint32_t place) const {
-            return words + rows[lane.first + (place >> 1)];
+        [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane,
+                                                 std::uint32_t position) const {
+            return words + rows[lane.first + (position >> 1)];
         }
     };
 
@@ -137,14 +139,18 @@ class Lanes {
         if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
         if (!flights_.empty()) flights_[index] = {clock.flights_begin, clock.flights_end};
     }
-    /// Executes the words of a piece before its reception.
+    /// Executes the words of a piece before its reception: sends, publications and computations.
     template <class Send>
-    void act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send);
+    void run_actions(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock,
+                     Send send);
     void compute(Rank rank, Time time, Clock& clock) const;
-    void receive_shown(Rank rank, Clock& clock);
-    /// Receives all messages of a reception, or none if one is missing.
+    void receive_traced(Rank rank, Clock& clock);
+    /// Receives all messages of the reception at word `at`, or none if one is missing. wait: number
+    /// of earlier receptions of the lane.
     bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                  const std::uint32_t* at, Clock& clock);
+    /// Collects the arrivals of a reception in `received_`. Returns false, and stores the key if
+    /// lanes are watched, if a message is missing.
     bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
     bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
     /// Adds a message to `received_`.
@@ -159,6 +165,7 @@ class Lanes {
     [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
         return static_cast<std::uint64_t>(owner) << 32 | key;
     }
+    /// Returns the rank at this distance ahead, modulo the number of ranks (pieces.hpp).
     [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
         const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
         const auto size = static_cast<std::uint32_t>(ranks_);
@@ -175,21 +182,21 @@ class Lanes {
     const Trace& trace_;
     Time busy_base_;
     std::vector<View> views_;
-    std::vector<std::uint32_t> places_;  ///< for each lane: twice its piece's number, plus kSent
+    std::vector<std::uint32_t> positions_;  ///< for each lane: twice its piece's number, plus kSent
     std::vector<Time> now_;
     std::vector<std::pair<Time, Time>>
         free_;  ///< by lane: when it may send and receive; empty without gaps
     std::vector<std::pair<Time, Time>> flights_;  ///< by lane; empty without two-way costs
-    /// By lane: the missing key. A table of its own, because every delivery reads it.
+    /// By lane: the missing key. Separate from other state, because every delivery reads it.
     /// Empty before watch().
     std::vector<std::uint32_t> missing_;
     Rank ranks_ = 0;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
     Board arrivals_;
-    bool plain_;
-    bool extended_;  ///< as Clock::extended
-    std::unordered_map<std::uint64_t, Time> cells_;
+    bool plain_;                                     ///< run_plain() applies
+    bool extended_;                                  ///< as Clock::extended
+    std::unordered_map<std::uint64_t, Time> cells_;  ///< times of published cells, by cell()
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<std::uint32_t> woken_;
     std::optional<Board> works_;          ///< time in which the receiver processes an arrival
@@ -198,7 +205,8 @@ class Lanes {
 };
 
 template <class Send>
-void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send) {
+void Lanes::run_actions(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock,
+                        Send send) {
     const std::uint32_t* const end = piece + piece[1];
     for (const std::uint32_t* at = piece + Pieces::kHead; at < end;) {
         const std::uint32_t argument = *at >> 3;
@@ -237,31 +245,31 @@ template <class Send>
 std::uint32_t Lanes::run(std::uint32_t index, Send send) {
     const View& view = view_of(index);
     const ImageLane& lane = view.lanes[index - view.first_lane];
-    std::uint32_t place = places_[index];
+    std::uint32_t position = positions_[index];
     Clock clock = clock_of(index);
     std::uint32_t passed = 0;
-    while (place != kDone) {
-        const std::uint32_t* const piece = view.piece(lane, place);
-        if ((place & kSent) == 0) act(lane.rank, view, piece, clock, send);
-        place |= kSent;
+    while (position != kDone) {
+        const std::uint32_t* const piece = view.piece(lane, position);
+        if ((position & kSent) == 0) run_actions(lane.rank, view, piece, clock, send);
+        position |= kSent;
         const std::uint32_t* at = piece + piece[1];
         if (static_cast<Word>(*at & 7) != Word::end) {
-            if (!receive(index, lane, place >> 1, at, clock)) break;
+            if (!receive(index, lane, position >> 1, at, clock)) break;
             const bool any = static_cast<Word>(*at & 7) == Word::receive_any;
             const std::uint32_t count = *at >> 3;
             ++at;
             for (std::uint32_t i = 0; i < count; ++i) at += any && (*at & 1) != 0 ? 2 : 1;
         }
         const std::uint32_t* const end = piece + piece[0];
-        for (++place; at < end; ++at) {
+        for (++position; at < end; ++at) {
             if (static_cast<Word>(*at & 7) == Word::end)
-                place = kDone;
+                position = kDone;
             else
                 compute(lane.rank, view.times[*at >> 3], clock);
         }
         ++passed;
     }
-    places_[index] = place;
+    positions_[index] = position;
     set_clock(index, clock);
     return passed;
 }

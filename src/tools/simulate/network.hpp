@@ -15,6 +15,7 @@ class Network {
     Network(const Network&) = default;
     Network& operator=(const Network&) = default;
     virtual ~Network() = default;
+    /// Returns the time from the end of a send to the arrival of the message.
     [[nodiscard]] virtual Time latency(Rank source, Rank target) const = 0;
 };
 

@@ -37,6 +37,7 @@ class Noise {
         return distribution_ == nullptr ? uniform(draw) : distribution_(draw, scale_);
     }
 
+    /// 2^64 divided by the golden ratio: spreads consecutive numbers.
     static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
 
   private:

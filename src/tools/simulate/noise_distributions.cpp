@@ -27,8 +27,8 @@ std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
     return logarithms;
 }
 
-/// Returns -ln(u) for u = mantissa * 2^-k: k ln 2 - ln(mantissa). The table has logarithms of
-/// mantissas from 1 to 2.
+/// Returns scale * -ln(u) for a random u = mantissa * 2^-k: -ln(u) is k ln 2 - ln(mantissa), with
+/// ln(mantissa) interpolated in the table.
 Time exponential(std::uint64_t draw, Time scale) {
     static const auto logarithms = make_logarithms();
     constexpr std::uint64_t kLn2 = 2977044472;  // ln 2 in units of 2^-32
@@ -36,15 +36,16 @@ Time exponential(std::uint64_t draw, Time scale) {
     const auto zeros = static_cast<unsigned>(std::countl_zero(bits));
     const std::uint64_t mantissa = bits << zeros << 1;  // without the leading bit
     const std::size_t entry = mantissa >> (64 - kTableBits);
-    const std::uint64_t between = mantissa << kTableBits >> 32;
+    const std::uint64_t fraction = mantissa << kTableBits >> 32;
     const std::uint64_t low = logarithms[entry];
     const std::uint64_t step = logarithms[entry + 1] - low;
-    const std::uint64_t logarithm = low + (step * between >> 32);
+    const std::uint64_t logarithm = low + (step * fraction >> 32);
     const std::uint64_t value = (zeros + 1) * kLn2 - logarithm;
     return static_cast<Time>(Wide{value} * static_cast<std::uint64_t>(scale) >> 32);
 }
 
-/// Returns the distance from the mean, because delays are never negative.
+/// Adds twelve uniform draws of 16 bits, and returns the sum's distance from its mean, because
+/// delays are never negative.
 Time normal(std::uint64_t draw, Time scale) {
     std::int64_t sum = 0;
     for (int word = 0; word < 3; ++word) {
@@ -52,7 +53,7 @@ Time normal(std::uint64_t draw, Time scale) {
             sum += static_cast<std::int64_t>(draw >> shift & 0xffff);
         draw = base::mix(draw + Noise::kOdd);
     }
-    constexpr std::int64_t kMean = 12 * 0xffff / 2;  // with a standard deviation of 2^16
+    constexpr std::int64_t kMean = 12 * 0xffff / 2;  // the standard deviation is 2^16
     const auto distance = static_cast<std::uint64_t>(sum < kMean ? kMean - sum : sum - kMean);
     return static_cast<Time>(Wide{distance} * static_cast<std::uint64_t>(scale) >> 16);
 }

@@ -15,7 +15,7 @@ namespace weft::lab {
 
 enum class Distribution : std::uint8_t { uniform, normal, exponential };
 
-/// Makes noise. scale: maximum, standard deviation or mean of the delay.
+/// Makes noise. scale: maximum (uniform), standard deviation (normal) or mean (exponential).
 [[nodiscard]] Noise make_noise(Distribution distribution, plan::Time scale, std::uint64_t seed = 1);
 
 /// Parses "uniform:NS", "normal:NS" or "exponential:NS".

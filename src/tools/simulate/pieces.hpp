@@ -67,7 +67,9 @@ class Pieces {
         for (std::uint32_t i = 0; i < count; ++i) into[i] = (key + i) << shift;
     }
     void await_cell(std::uint32_t key, Rank owner);
+    /// Ends the current reception: later waits start another one.
     void interrupt() { receiving_ = false; }
+    /// Appends a computation. time: index of its time in the image.
     void compute(std::uint32_t time) {
         receiving_ = false;
         end_run();
@@ -130,7 +132,9 @@ class Pieces {
         open_[reception_] = word_of(cells_ == 0 ? Word::receive : Word::receive_any, waits);
         waits_ += waits;
     }
+    /// Ends the open piece, and appends a reference to it to the lane.
     void close();
+    /// Returns true if the stored piece that starts at word `at` equals the open piece.
     [[nodiscard]] bool is_open_piece(std::uint32_t at) const;
     [[nodiscard]] std::uint32_t find_or_add();
     void rehash();

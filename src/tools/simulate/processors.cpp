@@ -8,7 +8,7 @@ namespace weft::lab {
 
 bool needs_order(std::span<const ImagePart> parts) {
     return std::ranges::any_of(parts, [](const ImagePart& part) {
-        return part.has_cards() || std::ranges::any_of(part.lanes(), [](const ImageLane& lane) {
+        return part.has_nics() || std::ranges::any_of(part.lanes(), [](const ImageLane& lane) {
                    return lane.lane > 0;
                });
     });
@@ -46,15 +46,15 @@ void Processors::run_ahead() {
     if (trace_ || !inputs_.uniform()) return;
     constexpr Time kNever = std::numeric_limits<Time>::max();
     Time least = kNever;  // minimum time from a rank's send to the arrival of the message
-    const ImagePart* seen = nullptr;
+    const ImagePart* part = nullptr;
     std::vector<std::uint32_t> rank_of;
     for (const LaneState& state : lanes_) {
         rank_of.push_back(static_cast<std::uint32_t>(state.lane.rank));
-        if (state.part == seen) continue;
-        seen = state.part;
-        if (seen->has_cards()) return;
-        for (std::size_t i = 0; i < seen->times().size(); ++i)
-            least = std::min(least, seen->times()[i] + seen->delays()[i] + inputs_.model.latency);
+        if (state.part == part) continue;
+        part = state.part;
+        if (part->has_nics()) return;
+        for (std::size_t i = 0; i < part->times().size(); ++i)
+            least = std::min(least, part->times()[i] + part->delays()[i] + inputs_.model.latency);
     }
     if (least == kNever || least <= 0) return;
     possible_.order_by_owner(least, std::move(rank_of));
@@ -133,7 +133,7 @@ void Processors::arrive(Rank target, std::uint32_t key, Time time) {
 }
 
 /// Receives one message of a reception; after the last one the lane continues.
-void Processors::take(const Possible& message, LaneState& state) {
+void Processors::receive_one(const PossibleAction& message, LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
     const Time begin = std::max(clock.now, message.time);
@@ -144,11 +144,11 @@ void Processors::take(const Possible& message, LaneState& state) {
         arrival = std::max(arrival, crossings_->arrival(clock, rank, message.key,
                                                         arrivals_.find(rank, message.key)));
     const Time start = clock.receive(inputs_.model, Arrival{arrival, work});
-    show(Span::Kind::wait, rank, kNoRank, begin, start);
-    show(Span::Kind::receive, rank, kNoRank, start, clock.now);
+    add_span(Span::Kind::wait, rank, kNoRank, begin, start);
+    add_span(Span::Kind::receive, rank, kNoRank, start, clock.now);
     if (--state.left > 0) return;
     const Time delay = inputs_.noise.delay(rank, state.lane.lane, state.waits++);
-    show(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);
+    add_span(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);
     clock.now += delay;
     state.phase = Phase::acting;
     state.ready = clock.now;
@@ -158,7 +158,7 @@ void Processors::take(const Possible& message, LaneState& state) {
 void Processors::compute(LaneState& state) {
     Clock& clock = clock_of(state);
     const Time time = state.part->times()[*state.at++ >> 3];
-    show(Span::Kind::compute, state.lane.rank, kNoRank, clock.now, clock.now + time);
+    add_span(Span::Kind::compute, state.lane.rank, kNoRank, clock.now, clock.now + time);
     clock.now += time;
 }
 
@@ -171,7 +171,7 @@ void Processors::publish(LaneState& state) {
     const Time busy = state.part->times()[state.at[1]];
     clock.send(inputs_.model, busy, 0);
     state.at += 2;
-    show(Span::Kind::send, rank, kNoRank, begin, clock.now);
+    add_span(Span::Kind::send, rank, kNoRank, begin, clock.now);
     cells_[place] = clock.now;
     const auto [first, last] = readers_.equal_range(place);
     for (auto reader = first; reader != last; ++reader) {
@@ -191,8 +191,8 @@ Departure Processors::send_next(LaneState& state) {
     const Time begin = clock.next_send(inputs_.model);
     const Time delay = state.part->delays()[state.at[1]];
     const Time arrives = clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
-    show(Span::Kind::send, rank, peer, begin, clock.now);
-    show(Span::Kind::flight, rank, peer, clock.now, arrives);
+    add_span(Span::Kind::send, rank, peer, begin, clock.now);
+    add_span(Span::Kind::flight, rank, peer, clock.now, arrives);
     if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
     if (crossings_) crossings_->set(peer, key, begin, state.part->two_ways()[state.at[1]]);
     ++state.run;
@@ -205,12 +205,12 @@ Departure Processors::send_next(LaneState& state) {
 
 void Processors::depart(const Departure& departure, Time hold) {
     std::uint32_t flight = 0;
-    if (landed_.empty()) {
+    if (free_flights_.empty()) {
         flight = static_cast<std::uint32_t>(flights_.size());
         flights_.emplace_back();
     } else {
-        flight = landed_.back();
-        landed_.pop_back();
+        flight = free_flights_.back();
+        free_flights_.pop_back();
     }
     flights_[flight] = {departure, hold, false};
     possible_.push({departure.left, flight + static_cast<std::uint32_t>(lanes_.size())});
@@ -218,10 +218,10 @@ void Processors::depart(const Departure& departure, Time hold) {
 
 /// Moves a message to its next NIC. Transfer is cut-through: a message enters each of the two NICs
 /// as soon as the NIC is free, and the latency is added at the end.
-void Processors::fly(std::uint32_t flight, Time now) {
+void Processors::advance_flight(std::uint32_t flight, Time now) {
     Flight& message = flights_[flight];
     const Departure& departure = message.departure;
-    Time& free = card_of(message.left ? departure.target : departure.source, !message.left);
+    Time& free = nic_free(message.left ? departure.target : departure.source, !message.left);
     const Time enters = std::max(now, free);
     free = enters + message.hold;
     if (!message.left) {
@@ -229,9 +229,9 @@ void Processors::fly(std::uint32_t flight, Time now) {
         possible_.push({enters, flight + static_cast<std::uint32_t>(lanes_.size())});
         return;
     }
-    const Departure over = departure;
-    landed_.push_back(flight);
-    arrive(over.target, over.key, enters + over.arrives - over.left);
+    const Departure arrived = departure;
+    free_flights_.push_back(flight);
+    arrive(arrived.target, arrived.key, enters + arrived.arrives - arrived.left);
 }
 
 base::Result<Outcome> Processors::outcome() const {

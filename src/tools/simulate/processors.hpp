@@ -71,12 +71,13 @@ class Processors {
     };
     static constexpr std::uint32_t kNoKey = std::numeric_limits<std::uint32_t>::max();
 
-    struct Possible {
+    /// An action and the time from which it is possible.
+    struct PossibleAction {
         Time time = 0;
-        std::uint32_t lane = 0;
+        std::uint32_t lane = 0;      ///< number of lanes + i: the next NIC of flight i
         std::uint32_t key = kNoKey;  ///< key of the message to receive; kNoKey: no reception
 
-        friend bool operator>(const Possible& a, const Possible& b) {
+        friend bool operator>(const PossibleAction& a, const PossibleAction& b) {
             const bool same = a.time == b.time;
             const bool lane = same & (a.lane == b.lane);
             return (a.time > b.time) | (same & (a.lane > b.lane)) |
@@ -87,6 +88,7 @@ class Processors {
     [[nodiscard]] const std::uint32_t* piece_of(const LaneState& state) const {
         return state.part->pieces().words().data() + state.part->pieces().rows()[state.row];
     }
+    /// Returns the rank at this distance ahead, modulo the number of ranks (pieces.hpp).
     [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
         const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
         const auto size = static_cast<std::uint32_t>(ranks_);
@@ -103,25 +105,25 @@ class Processors {
     void begin_reception(std::uint32_t index);
     void await(std::uint32_t index, std::uint32_t key);
     void await_cell(std::uint32_t index, Rank owner, std::uint32_t key);
-    void take(const Possible& message, LaneState& state);
+    void receive_one(const PossibleAction& message, LaneState& state);
     void compute(LaneState& state);
     void publish(LaneState& state);
     [[nodiscard]] Departure send_next(LaneState& state);
     /// A message through NICs: first the NIC of its sender's node, then that of its target's node.
     struct Flight {
         Departure departure;
-        Time hold = 0;
+        Time hold = 0;      ///< time for which the message occupies each NIC
         bool left = false;  ///< has passed the sender's NIC
     };
     void depart(const Departure& departure, Time hold);
-    void fly(std::uint32_t flight, Time now);
-    [[nodiscard]] Time& card_of(Rank rank, bool out) {
+    void advance_flight(std::uint32_t flight, Time now);
+    [[nodiscard]] Time& nic_free(Rank rank, bool out) {
         const auto node = static_cast<std::size_t>(lanes_.front().part->node_of(rank));
         const std::size_t index = 2 * node + (out ? 1 : 0);
-        if (index >= cards_.size()) cards_.resize(index + 1);
-        return cards_[index];
+        if (index >= nics_free_.size()) nics_free_.resize(index + 1);
+        return nics_free_[index];
     }
-    void show(Span::Kind kind, Rank rank, Rank peer, Time begin, Time end) const {
+    void add_span(Span::Kind kind, Rank rank, Rank peer, Time begin, Time end) const {
         if (trace_ && end > begin) trace_({kind, rank, peer, begin, end});
     }
 
@@ -131,33 +133,33 @@ class Processors {
     Rank ranks_;
     std::vector<LaneState> lanes_;
     std::vector<Clock> clocks_;  ///< for each rank
-    TimeQueue<Possible> possible_;
+    TimeQueue<PossibleAction> possible_;
     Board arrivals_;
     Board waiting_;  ///< for each awaited (rank, key): the waiting lane instead of a time
     /// Time in which the receiver processes the bytes of an arrival.
     std::optional<Board> works_;
-    std::optional<Crossings> crossings_;  ///< set for models with two-way costs
-    std::unordered_map<std::uint64_t, Time> cells_;
+    std::optional<Crossings> crossings_;             ///< set for models with two-way costs
+    std::unordered_map<std::uint64_t, Time> cells_;  ///< times of published cells, by cell()
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<Flight> flights_;
-    std::vector<std::uint32_t> landed_;  ///< indices of flights_ that can be used again
+    std::vector<std::uint32_t> free_flights_;  ///< indices of flights_ that can be used again
     /// Times at which NICs are free: for each node, of arriving and of departing messages.
-    std::vector<Time> cards_;
+    std::vector<Time> nics_free_;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
 };
 
 template <class Send>
 void Processors::step(Send send) {
-    const Possible next = possible_.top();
+    const PossibleAction next = possible_.top();
     possible_.pop();
     if (next.lane >= lanes_.size()) {
-        fly(next.lane - static_cast<std::uint32_t>(lanes_.size()), next.time);
+        advance_flight(next.lane - static_cast<std::uint32_t>(lanes_.size()), next.time);
         return;
     }
     LaneState& state = lanes_[next.lane];
     if (state.phase == Phase::receiving) {
-        take(next, state);
+        receive_one(next, state);
         return;
     }
     Clock& clock = clock_of(state);

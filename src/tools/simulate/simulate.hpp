@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // simulate.hpp - engines that compute when each rank of a call ends, under a model of messages.
 //
-// Idea     Programs are static, so without shared links the result is a longest path. Any order in
-//          which a reception follows its sends gives it exactly. Engines differ in their input:
+// Idea     Programs are static, so without shared links the result is a longest path. An engine may
+//          compute ranks in any order in which a reception follows its sends. Engines differ in
+//          their input:
 //           generic     programs of all ranks (as an image), each lane as far as arrivals allow
 //           structured  the stages of an algorithm, all ranks of a stage at once
 //           folded      the stages, for sets of equal ranks of any size
@@ -32,15 +33,15 @@ struct Surroundings {
     Noise noise;
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and their start times
     bool ends = false;                          ///< the generic engine fills Outcome::ends
-    /// Called from time to time with the completed fraction, 0 to 1.
+    /// Called repeatedly with the completed fraction, 0 to 1.
     std::function<void(double)> progress;
 
     [[nodiscard]] bool uniform() const { return network == nullptr; }
-    /// Returns true if a reception takes no time after its messages' arrival, in any order of them.
+    /// Returns true if a waiting receiver is free again as soon as its last message arrives.
     [[nodiscard]] bool takes_no_time_to_receive() const {
         return model.receive == 0 && model.gap == 0;
     }
-    /// Returns true if the model has costs that cannot be computed from stages, only from steps.
+    /// Returns true if the model has costs that depend on steps. Stages do not contain these.
     [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
         return model.copy_byte_fs > 0 || model.unpacks(vector_bytes) || model.receive_byte_fs > 0 ||
                model.is_cold(vector_bytes) || model.has_two_way() || model.has_bursts();

@@ -22,17 +22,17 @@ class ImageSteps {
     }
     [[nodiscard]] base::Result<void> end() {
         part_->pieces().end_lane();
-        return part_->check_room(rank_);
+        return part_->check_capacity(rank_);
     }
 
-    void payload(const plan::Block& block) { busy_for(bytes_of(block)); }
+    void payload(const plan::Block& block) { set_message_bytes(bytes_of(block)); }
     template <class PeerOf>
     void put(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t /*flags*/) {
-        part_->pieces().send(number, busy(), count, peer_of);
+        part_->pieces().send(number, busy_index(), count, peer_of);
     }
     template <class PeerOf>
     void signal(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t flags) {
-        busy_for(0);
+        set_message_bytes(0);
         put(count, peer_of, number, flags);
     }
     template <class PeerOf>
@@ -49,7 +49,7 @@ class ImageSteps {
     }
     void combine(const plan::Block& /*target*/) {
         part_->pieces().interrupt();
-        const std::uint32_t time = combine_for(bytes_of(operand_), operands_);
+        const std::uint32_t time = combine_index(bytes_of(operand_), operands_);
         if (time != kNoTime) part_->pieces().compute(time);
         operands_ = 0;
     }
@@ -60,8 +60,8 @@ class ImageSteps {
     bool next_segment() { return false; }
 
   private:
-    static constexpr std::uint32_t kUnknown = ~0U;
-    static constexpr std::uint32_t kNoTime = kUnknown - 1;
+    static constexpr std::uint32_t kUnknown = ~0U;          ///< index not looked up yet
+    static constexpr std::uint32_t kNoTime = kUnknown - 1;  ///< combining takes no time
 
     [[nodiscard]] std::uint64_t bytes_of(const plan::Block& block) {
         if (block.first != first_ || block.count != count_ || block.stride != 1) {
@@ -71,24 +71,24 @@ class ImageSteps {
         }
         return bytes_;
     }
-    void busy_for(std::uint64_t bytes) {
+    void set_message_bytes(std::uint64_t bytes) {
         if (bytes == busy_bytes_) return;
         busy_bytes_ = bytes;
         busy_ = kUnknown;
     }
-    [[nodiscard]] std::uint32_t busy() {
+    [[nodiscard]] std::uint32_t busy_index() {
         if (busy_ == kUnknown)
             busy_ = part_->index_of(part_->model().busy(busy_bytes_), 0, 0, 0,
                                     part_->model().two_way_time(busy_bytes_));
         return busy_;
     }
-    [[nodiscard]] std::uint32_t combine_for(std::uint64_t bytes, std::uint32_t operands) {
+    [[nodiscard]] std::uint32_t combine_index(std::uint64_t bytes, std::uint32_t operands) {
         if (bytes != combine_bytes_ || operands >= combines_.size() ||
             combines_[operands] == kUnknown)
-            look_up_combine(bytes, operands);
+            find_combine_index(bytes, operands);
         return combines_[operands];
     }
-    void look_up_combine(std::uint64_t bytes, std::uint32_t operands) {
+    void find_combine_index(std::uint64_t bytes, std::uint32_t operands) {
         if (bytes != combine_bytes_) combines_.clear();
         combine_bytes_ = bytes;
         if (operands >= combines_.size()) combines_.resize(operands + 1, kUnknown);
@@ -117,7 +117,7 @@ class ImageSteps {
 
 base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Rank first, Rank last,
                                 const std::function<void(Rank)>& progress) {
-    constexpr Rank kReserveAfter = 64;   // ranks from which the memory of all is estimated
+    constexpr Rank kReserveAfter = 64;   // the first ranks show how much memory the others need
     constexpr Rank kReportEvery = 4096;  // ranks between two calls of progress()
     if (stages.interleaves)
         return base::fail(Status::unsupported, "stages describe one segment only");

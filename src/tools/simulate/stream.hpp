@@ -13,7 +13,7 @@
 
 namespace weft::lab {
 
-/// Adds the ranks first .. last-1. Calls `progress` regularly with the present rank.
+/// Adds the ranks first .. last-1. Calls `progress` repeatedly with the current rank.
 [[nodiscard]] base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages,
                                               Rank first, Rank last,
                                               const std::function<void(Rank)>& progress = {});

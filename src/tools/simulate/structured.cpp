@@ -4,8 +4,8 @@
 // Idea     The clocks of all ranks form one row. An exchange of whole groups over uniform latency
 //          is a maximum over rows at a distance of `stride`, computed in tiles that stay in the
 //          cache. Other stages are computed group by group (exchange_stage.hpp).
-// Why      A million ranks are simulated in the time that it takes to add up their messages,
-//          without a program or a message in memory.
+// Why      Neither programs nor messages are in memory, only a few clocks for each rank. A million
+//          ranks take little more than one addition for each message.
 // Holds    The times equal those of the generic engine for the programs of these stages.
 #include <algorithm>
 
@@ -36,7 +36,7 @@ class Structured {
         const StageCosts costs(inputs_.model, bytes, stages_.carries);
         Outcome outcome;
         for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
-            std::visit([&](const auto& kind) { pass(kind, costs); }, stages_.stages[i]);
+            std::visit([&](const auto& kind) { run_stage(kind, costs); }, stages_.stages[i]);
             outcome.messages += raises_of(stages_, stages_.stages[i]);
             report(i);
         }
@@ -75,18 +75,19 @@ class Structured {
         send_free_[at] = clock.send_free;
         receive_free_[at] = clock.receive_free;
     }
-    void disturb(Rank rank) {
+    void add_noise(Rank rank) {
         if (waits_.empty()) return;
         const auto at = static_cast<std::size_t>(rank);
         now_[at] += inputs_.noise.delay(rank, 0, waits_[at]++);
     }
 
-    void pass(const ExchangeStage& exchange, const StageCosts& costs) {
+    /// Runs a stage for all ranks, like the second run_stage() for a shift.
+    void run_stage(const ExchangeStage& exchange, const StageCosts& costs) {
         const std::vector<Rank>& ranks = ranks_of(exchange.numbering);
         const bool whole = exchange.senders == Members::all && exchange.receivers == Members::all &&
                            exchange.remainders == kNoRemainders;
         if (!whole || !inputs_.uniform() || !inputs_.takes_no_time_to_receive()) {
-            pass_groups(exchange, costs, ranks);
+            run_groups(exchange, costs, ranks);
             return;
         }
         if (ranks.empty()) {
@@ -100,7 +101,7 @@ class Structured {
         }
         if (waits_.empty()) return;
         for (Rank number = 0; number < exchange.members(); ++number)
-            disturb(ranks.empty() ? number : ranks[static_cast<std::size_t>(number)]);
+            add_noise(ranks.empty() ? number : ranks[static_cast<std::size_t>(number)]);
     }
 
     /// Runs an exchange of all members with all in each group, over uniform latency. row: the clock
@@ -118,16 +119,16 @@ class Structured {
                 for (std::size_t j = 0; j < base; ++j)
                     std::copy_n(first + j * stride, width, tile_.data() + j * tile);
                 for (std::size_t j = 0; j < base; ++j)
-                    meet_row(costs, tile_.data(), tile, base, j, combine, first + j * stride,
-                             width);
+                    exchange_row(costs, tile_.data(), tile, base, j, combine, first + j * stride,
+                                 width);
             }
         }
     }
 
     /// Computes the new clocks of the members at position j, for `width` adjacent groups.
-    static void meet_row(const StageCosts& costs, const Time* old, std::size_t pitch,
-                         std::size_t base, std::size_t j, Time combine, Time* __restrict into,
-                         std::size_t width) {
+    static void exchange_row(const StageCosts& costs, const Time* old, std::size_t pitch,
+                             std::size_t base, std::size_t j, Time combine, Time* __restrict into,
+                             std::size_t width) {
         const Time own = costs.left(0, static_cast<Rank>(base) - 1) + combine;
         const Time* const mine = old + j * pitch;
         for (std::size_t w = 0; w < width; ++w) into[w] = mine[w] + own;
@@ -138,13 +139,14 @@ class Structured {
         }
     }
 
-    void pass_groups(const ExchangeStage& exchange, const StageCosts& costs,
-                     const std::vector<Rank>& ranks) {
+    /// Runs an exchange of any kind, group by group.
+    void run_groups(const ExchangeStage& exchange, const StageCosts& costs,
+                    const std::vector<Rank>& ranks) {
         const Remainders remainders = stages_.remainders_of(exchange);
         static const std::vector<Rank> none;
         const std::vector<Rank>& remainder_ranks =
             exchange.remainders == kNoRemainders ? none : ranks_of(exchange.remainders);
-        Meet meet(exchange);
+        GroupExchange group_exchange(exchange);
         std::vector<Rank> group_ranks;
         for (Rank group = 0; group < exchange.groups; ++group) {
             group_ranks.clear();
@@ -156,27 +158,27 @@ class Structured {
             for (Rank k = 0; k < remainders.of(group); ++k)
                 group_ranks.push_back(
                     remainder_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
-            meet.clocks.clear();
-            for (const Rank rank : group_ranks) meet.clocks.push_back(clock_of(rank));
+            group_exchange.clocks.clear();
+            for (const Rank rank : group_ranks) group_exchange.clocks.push_back(clock_of(rank));
             if (inputs_.uniform()) {
-                meet.run(costs, [&](Rank, Rank) { return costs.latency; });
+                group_exchange.run(costs, [&](Rank, Rank) { return costs.latency; });
             } else {
-                meet.run(costs, [&](Rank from, Rank to) {
+                group_exchange.run(costs, [&](Rank from, Rank to) {
                     return inputs_.network->latency(group_ranks[static_cast<std::size_t>(from)],
                                                     group_ranks[static_cast<std::size_t>(to)]);
                 });
             }
             for (std::size_t i = 0; i < group_ranks.size(); ++i) {
-                set_clock(group_ranks[i], meet.clocks[i]);
+                set_clock(group_ranks[i], group_exchange.clocks[i]);
                 const auto position = static_cast<Rank>(i);
                 const bool waited = position < exchange.base ? exchange.receives(position)
                                                              : exchange.remainders_receive;
-                if (waited) disturb(group_ranks[i]);
+                if (waited) add_noise(group_ranks[i]);
             }
         }
     }
 
-    void pass(const ShiftStage& shift, const StageCosts& costs) {
+    void run_stage(const ShiftStage& shift, const StageCosts& costs) {
         const std::int64_t size = stages_.numberings[shift.numbering].count;
         const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
         const std::vector<Rank>& ranks = ranks_of(shift.numbering);
@@ -191,7 +193,7 @@ class Structured {
         const bool simple =
             inputs_.uniform() && inputs_.takes_no_time_to_receive() && ranks.empty();
         if (simple) {
-            turn(shift, costs, ahead);
+            shift_row(shift, costs, ahead);
         } else {
             std::vector<Time> arrivals;
             for (std::int64_t i = 0; i < size; ++i) {
@@ -211,11 +213,12 @@ class Structured {
             }
         }
         if (waits_.empty()) return;
-        for (std::int64_t i = 0; i < size; ++i) disturb(rank_of(i));
+        for (std::int64_t i = 0; i < size; ++i) add_noise(rank_of(i));
     }
 
-    /// Runs a shift of all ranks over uniform latency: combines the row with itself at a distance.
-    void turn(const ShiftStage& shift, const StageCosts& costs, Rank ahead) {
+    /// Runs a shift of all ranks over uniform latency: combines the row with itself, shifted by
+    /// each distance.
+    void shift_row(const ShiftStage& shift, const StageCosts& costs, Rank ahead) {
         const std::size_t size = now_.size();
         for (std::size_t i = 0; i < size; ++i) now_[i] = costs.left(row_[i], ahead);
         for (Rank j = 1; j <= ahead; ++j) {
@@ -242,13 +245,14 @@ class Structured {
     const Stages& stages_;
     const VectorSize& size_;
     const Surroundings& inputs_;
+    // Members of Clock, by rank.
     std::vector<Time> now_;
-    std::vector<Time> send_free_;       ///< empty without gaps
-    std::vector<Time> receive_free_;    ///< empty without gaps
-    std::vector<std::uint32_t> waits_;  ///< empty without noise
-    std::vector<std::vector<Rank>> ranks_of_;
-    std::vector<Time> row_;
-    std::vector<Time> tile_;
+    std::vector<Time> send_free_;              ///< empty without gaps
+    std::vector<Time> receive_free_;           ///< empty without gaps
+    std::vector<std::uint32_t> waits_;         ///< receptions so far, by rank; empty without noise
+    std::vector<std::vector<Rank>> ranks_of_;  ///< results of ranks_of(), by numbering
+    std::vector<Time> row_;                    ///< clocks of the stage's numbers
+    std::vector<Time> tile_;                   ///< old clocks of the tile in work
 };
 
 }  // namespace
@@ -261,8 +265,9 @@ base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize
             "stages contain no copies, segments in flight, two-way costs or bursts; use --engine "
             "generic");
     if (surroundings.model.blocking && !surroundings.uniform())
-        return base::fail(Status::unsupported,
-                          "the structured engine knows the postal model over uniform latency only");
+        return base::fail(
+            Status::unsupported,
+            "the structured engine supports the postal model over uniform latency only");
     return Structured(stages, size, surroundings).run();
 }
 

@@ -50,7 +50,7 @@ class TimeQueue {
             front_.push_back(entry);
         else
             front_.insert(std::ranges::upper_bound(front_, entry, std::greater<>()), entry);
-        if (front_.size() > most_) shorten();
+        if (front_.size() > front_limit_) shorten();
     }
     void pop() {
         if (sorted_) last_ = top().time;
@@ -60,8 +60,9 @@ class TimeQueue {
 
   private:
     using Bits = std::uint64_t;
-    static constexpr std::size_t kFew = 32;  ///< a bucket of at most this size becomes the front
-    static constexpr std::uint32_t kFewOfOne = 16;  ///< most entries that sort_by_owner() sorts
+    static constexpr std::size_t kFew = 32;  ///< a bucket of at most 32 entries becomes the front
+    static constexpr std::uint32_t kOwnerEntriesMax =
+        16;  ///< most entries of one owner in sort_by_owner()
 
     /// Maps times below 0, which fitted costs can cause, to 0.
     [[nodiscard]] static Bits key(Time time) { return static_cast<Bits>(std::max<Time>(time, 0)); }
@@ -83,19 +84,20 @@ class TimeQueue {
     void begin_front(Time start, int bits) {
         start_ = start;
         end_ = end_of(start, bits);
-        most_ = 2 * std::max(kFew, front_.size());
+        front_limit_ = 2 * std::max(kFew, front_.size());
     }
 
     void refill() {
         if (!slots_.empty()) {
             end_ = slots_.take_first(front_);
+            // Entries of a slot shorter than `ahead` need an order only within each owner.
             sorted_ = slots_.length() > ahead_ || !sort_by_owner();
             if (sorted_)
                 sort_front();
             else
                 last_ =
                     std::max(last_, static_cast<Time>(end_) - static_cast<Time>(slots_.length()));
-            most_ = 2 * std::max(kFew, front_.size());
+            front_limit_ = 2 * std::max(kFew, front_.size());
             return;
         }
         slots_.clear();
@@ -123,16 +125,16 @@ class TimeQueue {
             return;
         }
         std::array<Entry, kFew> entries;
-        std::array<std::uint32_t, kFew> places{};
+        std::array<std::uint32_t, kFew> positions{};
         std::ranges::copy(front_, entries.begin());
         for (std::uint32_t i = 0; i < count; ++i) {
-            std::uint32_t place = places[i];
+            std::uint32_t position = positions[i];
             for (std::uint32_t j = i + 1; j < count; ++j) {
                 const std::uint32_t comes_after = entries[j] > entries[i] ? 1 : 0;
-                place += comes_after;
-                places[j] += 1 - comes_after;
+                position += comes_after;
+                positions[j] += 1 - comes_after;
             }
-            front_[place] = entries[i];
+            front_[position] = entries[i];
         }
     }
 
@@ -146,7 +148,7 @@ class TimeQueue {
                 seen = {.front = fronts_, .last = i, .count = 1};
                 continue;
             }
-            if (++seen.count > kFewOfOne) return false;
+            if (++seen.count > kOwnerEntriesMax) return false;
             before_[i] = seen.last;
             seen.last = i;
             std::uint32_t at = i;
@@ -161,11 +163,11 @@ class TimeQueue {
     }
 
     /// Moves all but the earliest entries out of a front that has grown. Entries before start_
-    /// stay, because buckets depend on start_; such entries are later than the last entry taken. A
-    /// front from a slot also stays, since slots are short.
+    /// stay, because the choice of a bucket depends on start_. A front from a slot also stays,
+    /// since slots are short.
     void shorten() {
         if (slots_.end() > 0 || (start_ <= 0 && front_.back().time < 0)) {
-            most_ = 2 * front_.size();
+            front_limit_ = 2 * front_.size();
             return;
         }
         if (front_.back().time < start_) {
@@ -174,14 +176,14 @@ class TimeQueue {
             std::for_each(front_.begin(), before, [this](const Entry& entry) { put(entry); });
             front_.erase(front_.begin(), before);
             end_ = static_cast<Bits>(start_);
-            most_ = 2 * std::max(kFew, front_.size());
+            front_limit_ = 2 * std::max(kFew, front_.size());
             return;
         }
         spread_.swap(front_);
         spread(end_);
     }
-    /// Moves the entries of spread_ to slots; the first slot becomes the front. The entries before
-    /// `end` must be those of spread_.
+    /// Moves the entries of spread_ to slots; the first slot becomes the front. spread_ must have
+    /// all entries before `end`.
     void spread(Bits end) {
         const auto [first, last] = std::ranges::minmax_element(spread_, {}, &Entry::time);
         start_ = first->time;
@@ -198,12 +200,12 @@ class TimeQueue {
     TimeSlots<Entry> slots_;
     Time start_ = 0;                              ///< not after any entry in the buckets
     Time last_ = 0;                               ///< time of the last entry taken
-    std::size_t most_ = kFew;                     ///< shorten() is called if the front is longer
+    std::size_t front_limit_ = kFew;              ///< shorten() is called if the front is longer
     std::array<std::vector<Entry>, 64> buckets_;  ///< times have 63 bits
     Bits filled_ = 0;                             ///< bit mask of the buckets that are not empty
-    std::vector<Entry> spread_;
-    Bits ahead_ = 0;
-    std::vector<std::uint32_t> owner_of_;
+    std::vector<Entry> spread_;                   ///< entries that spread() moves
+    Bits ahead_ = 0;                              ///< as passed to order_by_owner(), like owner_of_
+    std::vector<std::uint32_t> owner_of_;         ///< by lane
     /// For each owner: number of the last front with its entries, index of the last one, and count.
     struct Seen {
         std::uint32_t front = 0;

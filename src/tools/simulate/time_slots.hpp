@@ -20,7 +20,7 @@ class TimeSlots {
   public:
     using Bits = std::uint64_t;
 
-    [[nodiscard]] bool empty() const { return held_ == 0; }
+    [[nodiscard]] bool empty() const { return size_ == 0; }
     /// Returns the first time without a slot.
     [[nodiscard]] Bits end() const { return end_; }
     /// Returns the length of each slot.
@@ -31,7 +31,7 @@ class TimeSlots {
     /// Lays out slots for times from `first` to at least `last`, and before `end`. The table
     /// must be empty.
     void lay_out(Bits first, Bits last, Bits end, std::size_t entries) {
-        const std::size_t count = std::bit_ceil(std::clamp(entries, kWord, kMost));
+        const std::size_t count = std::bit_ceil(std::clamp(entries, kWord, kSlotsMax));
         start_ = first;
         shift_ = std::max(0, static_cast<int>(std::bit_width(last - first)) -
                                  static_cast<int>(std::bit_width(count - 1)));
@@ -54,7 +54,7 @@ class TimeSlots {
         }
         heads_[slot] = at;
         filled_[slot / kWord] |= Bits{1} << slot % kWord;
-        ++held_;
+        ++size_;
     }
     /// Moves the entries of the first slot with entries to `into`; returns the end of this slot.
     Bits take_first(std::vector<Entry>& into) {
@@ -65,7 +65,7 @@ class TimeSlots {
         std::uint32_t last = kNone;
         for (std::uint32_t at = heads_[slot]; at != kNone; at = links_[at].next) {
             into.push_back(links_[at].entry);
-            --held_;
+            --size_;
             last = at;
         }
         links_[last].next = free_;
@@ -75,8 +75,8 @@ class TimeSlots {
     }
 
   private:
-    static constexpr std::size_t kWord = 64;                    ///< slots of a word of filled_
-    static constexpr std::size_t kMost = std::size_t{1} << 16;  ///< largest number of slots
+    static constexpr std::size_t kWord = 64;                        ///< slots of a word of filled_
+    static constexpr std::size_t kSlotsMax = std::size_t{1} << 16;  ///< largest number of slots
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
     struct Link {
@@ -92,7 +92,7 @@ class TimeSlots {
     std::size_t word_ = 0;      ///< words of filled_ before this index are 0
     std::vector<Link> links_;
     std::uint32_t free_ = kNone;  ///< first unused link
-    std::size_t held_ = 0;        ///< number of entries in all slots
+    std::size_t size_ = 0;        ///< number of entries in all slots
 };
 
 }  // namespace weft::lab

@@ -49,20 +49,21 @@ const Look& look_of(Span::Kind kind) {
 
 // ---- A picture ---------------------------------------------------------------------------------
 
+// Lengths are in user units of SVG (pixels at 100%).
 constexpr double kWidth = 1000;
 constexpr double kLeft = 70;
 constexpr double kTop = 58;
-constexpr double kRowMost = 24;
-constexpr double kRowLeast = 1;
-constexpr double kRowsHeight = 1000;  ///< all rows, unless rows would be thinner than kRowLeast
+constexpr double kRowHeightMax = 24;
+constexpr double kRowHeightMin = 1;
+constexpr double kRowsHeight = 1000;  ///< all rows, unless a row would be lower than kRowHeightMin
 constexpr double kLabelHeight = 13;
 /// With more messages, hints are omitted and lines become fainter.
 constexpr std::size_t kDistinctMessages = 600;
 /// Viewers handle pictures of a few megabytes. Above these limits, only some messages are drawn,
 /// and bars of one rank and kind with gaps of at most kTouching are joined.
-constexpr std::size_t kMessagesMost = 10'000;
-constexpr std::size_t kBarsMost = 20'000;
-constexpr double kTouching = 1;  ///< units of the picture
+constexpr std::size_t kMessagesMax = 10'000;
+constexpr std::size_t kBarsMax = 20'000;
+constexpr double kTouching = 1;
 
 /// Returns the smallest 1, 2 or 5 times a power of ten that is not below the value.
 double round_step(double value) {
@@ -84,14 +85,14 @@ Unit unit_for(double ns) {
 class Picture {
   public:
     Picture(const std::string& title, Rank ranks, std::span<const Span> spans)
-        : row_(std::clamp(kRowsHeight / ranks, kRowLeast, kRowMost)), rows_(row_ * ranks) {
+        : row_(std::clamp(kRowsHeight / ranks, kRowHeightMin, kRowHeightMax)), rows_(row_ * ranks) {
         std::array<bool, kLooks.size()> used{};
         for (const Span& span : spans) {
             end_ = std::max(end_, span.end);
             used.at(static_cast<std::size_t>(span.kind)) = true;
             messages_ += span.kind == Span::Kind::flight ? 1 : 0;
         }
-        one_of_ = (messages_ + kMessagesMost - 1) / kMessagesMost;
+        one_of_ = (messages_ + kMessagesMax - 1) / kMessagesMax;
         print(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
             "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"
@@ -188,16 +189,16 @@ class Picture {
                   y(rank) + 4, rank);
     }
 
-    /// Selects messages by a hash: every n-th message could belong to equal ranks in each round.
+    /// Selects messages by a hash: each n-th message could be of the same rank in every round.
     [[nodiscard]] bool is_drawn(std::uint64_t number) const {
         if (one_of_ <= 1) return true;
         return (number * 0x9e3779b97f4a7c15U >> 33U) % one_of_ == 0;
     }
     [[nodiscard]] double opacity() const {
         if (messages_ <= kDistinctMessages) return 0.8;
-        const double fewer =
+        const double fraction =
             static_cast<double>(kDistinctMessages * one_of_) / static_cast<double>(messages_);
-        return std::max(0.06, 0.8 * std::sqrt(fewer));
+        return std::max(0.06, 0.8 * std::sqrt(fraction));
     }
     [[nodiscard]] double x(Time time) const {
         return kLeft +
@@ -219,7 +220,7 @@ struct Bar {
     Span span;
     Time busy = 0;  ///< active time within the span
 };
-/// Joins bars of one rank and kind with gaps of at most the given size (none if negative).
+/// Joins bars of one rank and kind with gaps of at most `apart` (negative: joins no bars).
 /// Messages are not joined.
 std::vector<Bar> with_joined_bars(std::span<const Span> spans, Rank ranks, Time apart) {
     std::vector<Span> ordered(spans.begin(), spans.end());
@@ -272,7 +273,7 @@ std::string timeline_svg(const std::string& title, Rank ranks, std::span<const S
     Picture picture(title, ranks, spans);
     const auto bars = std::ranges::count_if(
         spans, [](const Span& span) { return span.kind != Span::Kind::flight; });
-    const bool many = static_cast<std::size_t>(bars) > kBarsMost;
+    const bool many = static_cast<std::size_t>(bars) > kBarsMax;
     const std::vector<Bar> all = with_joined_bars(spans, ranks, many ? picture.touching() : -1);
     // Lines first, so that bars cover them.
     for (const bool line : {true, false}) {

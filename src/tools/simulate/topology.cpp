@@ -57,30 +57,30 @@ base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank
                 return set.failure().within(key);
         }
     }
-    if (auto complete = topology.complete(ranks); !complete) return complete.failure().within(name);
+    if (auto checked = topology.check(ranks); !checked) return checked.failure().within(name);
     return topology;
 }
 
 base::Result<void> Topology::set(std::string_view key, std::string_view value) {
-    const auto keep_count = [value](Rank& field) -> base::Result<void> {
+    const auto set_count = [value](Rank& field) -> base::Result<void> {
         const auto count = parse_rank_count(value);
         if (!count) return count.failure();
         field = *count;
         return base::Done{};
     };
-    const auto keep_time = [value](Time& field) -> base::Result<void> {
+    const auto set_time = [value](Time& field) -> base::Result<void> {
         const auto time = base::parse_nanoseconds(value);
         if (!time) return time.failure();
         field = *time;
         return base::Done{};
     };
-    if (key == "ranks") return keep_count(ranks_per_node_);
-    if (key == "near") return keep_time(near_);
-    if (structure_ != Structure::two_level && key == "hop") return keep_time(hop_);
-    if (structure_ == Structure::dragonfly && key == "global") return keep_time(global_);
-    if (structure_ == Structure::dragonfly && key == "routers") return keep_count(routers_);
-    if (structure_ == Structure::dragonfly && key == "nodes") return keep_count(nodes_per_router_);
-    if (structure_ == Structure::fat_tree && key == "radix") return keep_count(radix_);
+    if (key == "ranks") return set_count(ranks_per_node_);
+    if (key == "near") return set_time(near_);
+    if (structure_ != Structure::two_level && key == "hop") return set_time(hop_);
+    if (structure_ == Structure::dragonfly && key == "global") return set_time(global_);
+    if (structure_ == Structure::dragonfly && key == "routers") return set_count(routers_);
+    if (structure_ == Structure::dragonfly && key == "nodes") return set_count(nodes_per_router_);
+    if (structure_ == Structure::fat_tree && key == "radix") return set_count(radix_);
     if (structure_ == Structure::torus && key == "dims") {
         auto dims = parse_dims(value);
         if (!dims) return dims.failure();
@@ -90,7 +90,7 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
     return base::fail(Status::argument, "no such parameter of this topology");
 }
 
-base::Result<void> Topology::complete(Rank ranks) {
+base::Result<void> Topology::check(Rank ranks) const {
     const Rank nodes = (ranks - 1) / ranks_per_node_ + 1;
     if (structure_ == Structure::fat_tree && radix_ < 2)
         return base::fail(Status::argument, "requires radix=K, at least 2");
@@ -100,15 +100,15 @@ base::Result<void> Topology::complete(Rank ranks) {
         return base::fail(Status::argument, "requires ranks=R");
     if (structure_ != Structure::torus) return base::Done{};
     if (dims_.empty()) return base::fail(Status::argument, "requires dims, as in 4x4x2");
-    constexpr std::int64_t kPlacesMax = std::numeric_limits<Rank>::max();
-    std::int64_t places = 1;
+    constexpr std::int64_t kNodesMax = std::numeric_limits<Rank>::max();
+    std::int64_t positions = 1;
     for (const Rank dim : dims_) {
-        places *= dim;
-        if (places > kPlacesMax)
-            return base::fail(Status::argument, "dims make more than {} nodes", kPlacesMax);
+        positions *= dim;
+        if (positions > kNodesMax)
+            return base::fail(Status::argument, "dims make more than {} nodes", kNodesMax);
     }
-    if (places < nodes)
-        return base::fail(Status::argument, "dims make {} nodes, but {} ranks fill {}", places,
+    if (positions < nodes)
+        return base::fail(Status::argument, "dims make {} nodes, but {} ranks fill {}", positions,
                           ranks, nodes);
     return base::Done{};
 }
@@ -186,20 +186,20 @@ void Topology::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) co
 void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
     const Rank a = node(source);
     const Rank b = node(target);
-    if (a == b && structure_ != Structure::uniform) return;  // within the node's memory
+    if (a == b && structure_ != Structure::uniform) return;  // through memory, without links
     links.push_back(port(source, true));
-    const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };
+    const auto as_word = [](Rank value) { return static_cast<std::uint64_t>(value); };
     if (structure_ == Structure::fat_tree) {
-        // A switch has equal numbers of links up and of nodes below. The target selects the link,
-        // so on the way down messages share a link only if they have the same node, at its port.
+        // A switch has as many links up as nodes below, and the target selects the link. Messages
+        // to different nodes therefore share no link down, so these links are not modeled.
         const int levels = tree_levels(a, b);
         Rank below = a;
         Rank width = 1;
         for (int level = 1; level < levels; ++level) {
             below /= radix_;
             width *= radix_;
-            links.push_back(link(LinkKind::up, word(below),
-                                 static_cast<std::uint64_t>(level) << 25 | word(b % width)));
+            links.push_back(link(LinkKind::up, as_word(below),
+                                 static_cast<std::uint64_t>(level) << 25 | as_word(b % width)));
         }
     } else if (structure_ == Structure::dragonfly) {
         const Rank router_a = a / nodes_per_router_;
@@ -208,15 +208,15 @@ void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links
         const Rank group_b = router_b / routers_;
         if (group_a == group_b) {
             if (router_a != router_b)
-                links.push_back(link(LinkKind::local, word(router_a), word(router_b)));
+                links.push_back(link(LinkKind::local, as_word(router_a), as_word(router_b)));
         } else {
             const Rank leave = group_a * routers_ + group_b % routers_;
             const Rank enter = group_b * routers_ + group_a % routers_;
             if (leave != router_a)
-                links.push_back(link(LinkKind::local, word(router_a), word(leave)));
-            links.push_back(link(LinkKind::global, word(group_a), word(group_b)));
+                links.push_back(link(LinkKind::local, as_word(router_a), as_word(leave)));
+            links.push_back(link(LinkKind::global, as_word(group_a), as_word(group_b)));
             if (enter != router_b)
-                links.push_back(link(LinkKind::local, word(enter), word(router_b)));
+                links.push_back(link(LinkKind::local, as_word(enter), as_word(router_b)));
         }
     } else if (structure_ == Structure::torus) {
         torus_route(a, b, links);

@@ -44,13 +44,16 @@ class Topology final : public Network {
   private:
     enum class Structure : std::uint8_t { uniform, two_level, fat_tree, dragonfly, torus };
     enum class LinkKind : std::uint8_t { out, in, up, local, global, ring };
+    /// Returns the number of a link. `a` and `b` (30 bits each) distinguish links of one kind.
     [[nodiscard]] static std::uint64_t link(LinkKind kind, std::uint64_t a, std::uint64_t b) {
         return static_cast<std::uint64_t>(kind) << 60 | a << 30 | b;
     }
     [[nodiscard]] base::Result<void> set(std::string_view key, std::string_view value);
-    [[nodiscard]] base::Result<void> complete(Rank ranks);
+    /// Checks that the topology has all its parameters and enough nodes for `ranks` ranks.
+    [[nodiscard]] base::Result<void> check(Rank ranks) const;
     [[nodiscard]] Rank node(Rank rank) const { return rank / ranks_per_node_; }
     [[nodiscard]] int tree_levels(Rank a, Rank b) const;
+    /// Returns the latency of the links between two nodes, without the model's latency.
     [[nodiscard]] Time between_nodes(Rank a, Rank b) const;
     void torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) const;
 

@@ -9,7 +9,8 @@
 
 namespace weft::lab {
 
-/// Message k of a rank that sends n messages in a row, with gap g, arrives at these times:
+/// Message models. The comments give the time at which message k of several messages in a row
+/// arrives; o, g and f are overhead, gap and free_messages of ModelParameters.
 enum class WireModel : std::uint8_t {
     postal,            ///< k (latency + bytes x byte)
     pipelined_postal,  ///< k (issue + bytes x byte) + latency
@@ -34,7 +35,7 @@ struct ModelParameters {
     std::uint64_t free_messages = 1;  ///< f of LogfP: number of messages that no gap delays
     plan::Time pipeline = 0;    ///< LoP: time of the first message, divided by k for message k
     plan::Time saturation = 0;  ///< LoP: largest time that a further message adds
-    plan::Time two_way = 0;     ///< for a message whose receiver has a message in flight, too
+    plan::Time two_way = 0;     ///< extra latency if the receiver has a message in flight, too
     plan::Time turn = 0;        ///< for a switch between ranks on a shared processor
     plan::Time reduce = 0;      ///< for each combined operand
     std::int64_t byte_fs = 0;   ///< per byte of a message, at the sender

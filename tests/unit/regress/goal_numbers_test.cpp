@@ -30,7 +30,7 @@ TEST(GoalNumbers, ASecondNumberOfRanksIsRefused) {
 }
 
 TEST(GoalNumbers, AnUnmatchedClosingBraceIsRefused) {
-    expect_refused("num_ranks 2\nrank 0 {\ncalc 1\n}\n}\n", "line 5: '}' is outside of ranks");
+    expect_refused("num_ranks 2\nrank 0 {\ncalc 1\n}\n}\n", "line 5: '}' is outside a rank block");
 }
 
 TEST(GoalNumbers, ZeroRanksAreRefused) {
