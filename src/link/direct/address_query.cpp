@@ -31,6 +31,7 @@ struct ProcmapQuery {
     std::uint64_t build_id_addr;
 };
 constexpr unsigned long kProcmapQuery = _IOWR('f', 17, ProcmapQuery);
+// PROCMAP_QUERY_* flags of linux/fs.h.
 constexpr std::uint64_t kReadable = 1;
 constexpr std::uint64_t kWritable = 2;
 constexpr std::uint64_t kExecutable = 4;

@@ -86,7 +86,7 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     return exposure;
 }
 
-/// Copies the buffer to the bounce area. Leaves the exposure unchanged if the area has no room.
+/// Copies the buffer to the bounce area. Leaves the exposure unchanged if the area has no space.
 void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     std::byte* const piece = bounce_.take(exposure.bytes);
     if (piece == nullptr) return;
@@ -125,10 +125,10 @@ std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t 
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
-/// Returns memory for kDetourBytes at the same offset within a page as address `there`. Returns
+/// Returns memory for kDetourBytes at the same offset within a page as address `address`. Returns
 /// nullptr if a direct copy is fast, because `distance` from source to target is not one of the
 /// slow ones (base/copy.hpp), or if no memory can be allocated.
-std::byte* DirectMemory::detour(std::uint64_t there, std::uint64_t distance,
+std::byte* DirectMemory::detour(std::uint64_t address, std::uint64_t distance,
                                 std::uint64_t bytes) noexcept {
     if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(distance, 0) ||
         !base::has_slow_distances())
@@ -136,22 +136,23 @@ std::byte* DirectMemory::detour(std::uint64_t there, std::uint64_t distance,
     if (detour_ == nullptr) detour_.reset(new (std::nothrow) std::byte[kDetourBytes + kPageBytes]);
     if (detour_ == nullptr) return nullptr;
     const auto start = reinterpret_cast<std::uintptr_t>(detour_.get());
-    return detour_.get() + base::page_distance(there, start);
+    return detour_.get() + base::page_distance(address, start);
 }
 
-bool DirectMemory::copy(Copy call, Rank peer, std::uint64_t there, std::byte* here,
+/// Copies to or from `address` in the peer, if necessary through the memory of detour().
+bool DirectMemory::copy(Copy call, Rank peer, std::uint64_t address, std::byte* local,
                         std::uint64_t bytes) noexcept {
     const pid_t pid = options_.peers[peer].pid;
     if (pid == 0) return false;
     const bool reads = call == &::process_vm_readv;
-    const auto local = reinterpret_cast<std::uintptr_t>(here);
-    std::byte* const piece = detour(there, reads ? local - there : there - local, bytes);
-    if (piece == nullptr) return copy_all(call, pid, here, there, bytes);
+    const auto own = reinterpret_cast<std::uintptr_t>(local);
+    std::byte* const piece = detour(address, reads ? own - address : address - own, bytes);
+    if (piece == nullptr) return copy_all(call, pid, local, address, bytes);
     for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
-        const std::uint64_t now = std::min<std::uint64_t>(kDetourBytes, bytes - at);
-        if (!reads) base::copy_bytes(piece, here + at, now);
-        if (!copy_all(call, pid, piece, there + at, now)) return false;
-        if (reads) base::copy_bytes(here + at, piece, now);
+        const std::uint64_t size = std::min<std::uint64_t>(kDetourBytes, bytes - at);
+        if (!reads) base::copy_bytes(piece, local + at, size);
+        if (!copy_all(call, pid, piece, address + at, size)) return false;
+        if (reads) base::copy_bytes(local + at, piece, size);
     }
     return true;
 }

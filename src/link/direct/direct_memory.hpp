@@ -46,7 +46,7 @@ class BounceArea {
     /// Returns the largest size of a piece: half of the area, because a call may have an input and
     /// an output.
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
-    /// Returns a piece of at least `bytes` bytes, or nullptr if there is no room.
+    /// Returns a piece of at least `bytes` bytes, or nullptr if the area has no space for it.
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
         const auto [begin, at] = find(bytes);
         if (begin == kNowhere) return nullptr;
@@ -74,9 +74,9 @@ class BounceArea {
         std::uint64_t begin = 0;  ///< offset in the area
         std::uint64_t end = 0;
     };
-    /// Free room before, between or after pieces.
+    /// Free space before, between or after pieces.
     struct Gap {
-        std::uint64_t begin = kNowhere;  ///< offset in the area; kNowhere: no room
+        std::uint64_t begin = kNowhere;  ///< offset in the area; kNowhere: no space
         std::size_t at = 0;              ///< index in `pieces_` for a piece in the gap
     };
     static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
@@ -175,15 +175,15 @@ class DirectMemory {
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
     void bounce(base::Exposure& exposure) noexcept;
     using Copy = decltype(&::process_vm_readv);
-    [[nodiscard]] bool copy(Copy call, Rank peer, std::uint64_t there, std::byte* here,
+    [[nodiscard]] bool copy(Copy call, Rank peer, std::uint64_t address, std::byte* local,
                             std::uint64_t bytes) noexcept;
-    std::byte* detour(std::uint64_t there, std::uint64_t distance, std::uint64_t bytes) noexcept;
+    std::byte* detour(std::uint64_t address, std::uint64_t distance, std::uint64_t bytes) noexcept;
 
     DirectOptions options_;
     RemappedMemory adopted_;
     BounceArea bounce_;
     PeerWindows windows_;
-    std::unique_ptr<std::byte[]> detour_;  ///< allocated on first use
+    std::unique_ptr<std::byte[]> detour_;  ///< memory of detour(), allocated on first use
 };
 
 }  // namespace weft::link

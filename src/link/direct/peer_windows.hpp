@@ -10,8 +10,9 @@
 //          object evicts the least recently used one. Ranks often use objects in a cycle, where the
 //          evicted object is the one needed next. So the kernel copies from new objects until these
 //          copies have cost as much as mapping (ski rental, as in seen_buffers.hpp).
-// Why      Mapping costs 50 us, finding a window some ns. Name, size, user and seals of an opened
-//          object are checked, so that an error of a peer cannot map another file or cause SIGBUS.
+// Why      Mapping costs 50 us, finding a window some ns.
+//          Name, size, user and seals of an opened object are checked, so that an error of a peer
+//          cannot make this rank map another file or cause SIGBUS.
 #pragma once
 
 #include <sys/types.h>

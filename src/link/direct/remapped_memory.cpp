@@ -162,7 +162,7 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     const bool usual = has_only_usual_properties(pages.begin, pages.end);
     properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
     if (!usual) return Refusal::property;
-    if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;
+    if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;  // also if unknown
     if (is_on_other_memory_node(pages.begin, pages.end)) return Refusal::placed;
     if (!may_write_large_files()) return Refusal::system;
     return std::nullopt;

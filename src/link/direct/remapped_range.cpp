@@ -82,11 +82,11 @@ void RemappedRange::conceal(const base::Exposure& exposure) noexcept {
 }
 
 bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
-    const std::uint64_t in_large = pages.begin - kPageBytes;
+    const std::uint64_t first_edge = pages.begin - kPageBytes;
     pages_ = pages;
     generation_ = generation;
     is_source_ = false;
-    first_ = kPageBytes + (small_in_large_pages(pages) > 0 ? in_large % kLargePageBytes : 0);
+    first_ = kPageBytes + (small_in_large_pages(pages) > 0 ? first_edge % kLargePageBytes : 0);
     const std::uint64_t bytes = first_ + pages.bytes() + kPageBytes;
     object_ = KeptFile(open_memory_object(ObjectName(generation).text));
     if (object_.number() >= 0 && ::ftruncate(object_.number(), static_cast<off_t>(bytes)) == 0 &&
@@ -127,15 +127,15 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
     };
     const bool filled = fill(piece);
     Mapping mapping;
-    // If the piece was in an older range, frees its pages in that range's object now: otherwise the
-    // old object would stay in memory until all pieces are replaced.
+    // Free pages of older ranges in the piece now. Otherwise their objects would stay in memory
+    // until all pieces are replaced.
     for (std::uint64_t at = piece.begin;
          filled && at < piece.end && query.find(at, mapping) && mapping.begin < piece.end;
          at = mapping.end)
         if (mapping.shared) advise(at, std::min(piece.end, mapping.end) - at, MADV_REMOVE);
     if (filled && map(MAP_SHARED | MAP_POPULATE, object_.number(), offset_of(piece.begin)))
         return true;
-    // A kernel before 6.12 may have unmapped the old pages before mmap() failed. Restores them.
+    // A kernel before 6.12 may have unmapped the old pages before mmap() failed. Restore them.
     const bool mapped = query.find(piece.begin, mapping) && mapping.begin <= piece.begin;
     if (filled && !query.unanswered() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
         std::memcpy(pointer_to(piece.begin), window_.start() + offset_of(piece.begin),

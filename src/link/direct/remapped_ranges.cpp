@@ -151,7 +151,7 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
         free = find_entry(pages, ranges_max, bytes_max);
     }
     if (free == nullptr) return Refusal::limit;
-    // 24 bits, so that the generation fits 32 bits with the 8-bit index of the entry. Never 0.
+    // 24 bits, so that the number and the entry's 8-bit index fit 32 bits. Never 0.
     last_generation_ = last_generation_ % ((1U << 24) - 1) + 1;
     const auto next = static_cast<std::uint32_t>(last_generation_ * kRangesMax + index_of(*free));
     if (!free->open(pages, next)) return Refusal::system;
@@ -212,12 +212,12 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     RemappedRange& range = used(generation);
     // The pages of a range to which a device may write stay shared: the program would not see later
     // writes of the device.
-    if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;
+    if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;  // also if unknown
     range.uses().retire();
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
         if (!mapping.shared || &owner != &range) return;
-        const Pages both{std::max(part.begin, mapping.begin), std::min(part.end, mapping.end)};
-        if (range.make_private(mapping, both)) range.detach(mapping, both, false);
+        const Pages mapped{std::max(part.begin, mapping.begin), std::min(part.end, mapping.end)};
+        if (range.make_private(mapping, mapped)) range.detach(mapping, mapped, false);
     });
 }
 
@@ -301,16 +301,16 @@ bool RemappedRanges::make_idle_ranges_private() noexcept {
             idle_[index_of(range)] = false;
     });
     if (std::ranges::count(idle_, true) > 0) ::usleep(kLastWritesUs);
-    bool all = true;
+    bool all_private = true;
     for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
-        all = all && !mapping.shared;
+        all_private = all_private && !mapping.shared;
         if (!mapping.shared)
             range.detach(mapping, {mapping.begin, mapping.end}, idle_[index_of(range)]);
     });
-    all = all && !query_.unanswered();
+    all_private = all_private && !query_.unanswered();
     made_private_ += static_cast<std::uint64_t>(std::ranges::count(idle_, true));
     close_unmapped_ranges();
-    return all;
+    return all_private;
 }
 
 void RemappedRanges::await_child() noexcept {

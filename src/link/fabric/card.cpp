@@ -8,7 +8,7 @@
 namespace weft::link {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2"
+constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2": start of a card, and its format
 
 /// Start of a card as bytes. The endpoint's address follows.
 struct Header {
@@ -94,13 +94,16 @@ base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
                           rank, to_text(plan), provider);
     }
     const std::span<const std::byte> endpoint = card.endpoint;
-    const bool whole = text_addresses ? !endpoint.empty() && endpoint.back() == std::byte{0}
-                                      : endpoint.size() == mine.endpoint.size();
+    const bool complete = text_addresses ? !endpoint.empty() && endpoint.back() == std::byte{0}
+                                         : endpoint.size() == mine.endpoint.size();
     const std::uint64_t keys_end = card.section_keys + kSectionsMax * sizeof(std::uint64_t);
     if (mine.section_keys != 0 && (card.section_keys == 0 || keys_end > card.memory.bytes))
-        return base::fail(Status::peer, "rank {} has its table of keys at offset {} of {} bytes",
+        return base::fail(Status::peer,
+                          "rank {} has its table of keys at offset {}, outside its {} bytes of "
+                          "memory",
                           rank, card.section_keys, card.memory.bytes);
-    if (!whole || card.memory.bytes < mine.memory.bytes || card.landing.bytes < mine.landing.bytes)
+    if (!complete || card.memory.bytes < mine.memory.bytes ||
+        card.landing.bytes < mine.landing.bytes)
         return base::fail(Status::peer,
                           "rank {} has a fabric address of {} bytes, {} bytes of memory and {} "
                           "for empty puts; this rank has {}, {} and {}",

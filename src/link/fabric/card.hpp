@@ -30,7 +30,7 @@ struct PortCard {
     return static_cast<std::uint32_t>(plan.small) << 8 | static_cast<std::uint32_t>(plan.large);
 }
 [[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
-/// Returns the bytes of each card of a port: one for each network card that it uses.
+/// Splits the address of a port into its cards: one for each NIC that the port uses.
 [[nodiscard]] base::Result<std::vector<std::span<const std::byte>>> split_cards(
     std::span<const std::byte> bytes);
 /// Returns the first card. Its endpoint points into `bytes`.

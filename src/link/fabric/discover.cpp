@@ -50,12 +50,12 @@ Info offers_for(const fi_info& hints, const std::string& source) {
     return Info(list);
 }
 
-/// Returns the first acceptable offer, of these cards if any are named. Adds the objections to
-/// other offers to `refusals`.
+/// Returns the first acceptable offer, of the NICs in `names` if it is not empty. Adds the
+/// objections to other offers to `refusals`.
 AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refusals,
-                             std::span<const std::string> cards = {}) {
+                             std::span<const std::string> names = {}) {
     for (; list != nullptr; list = list->next) {
-        if (!is_among(cards, *list)) continue;
+        if (!is_among(names, *list)) continue;
         auto grant = accept_offer(*list);
         if (grant) return {list, *grant};
         add_once(refusals, grant.failure().text);
@@ -126,13 +126,13 @@ SourceAddress source_address(const FabricOptions& options) {
 /// the address.
 base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
                                 const Profile& profile, const FabricOptions& options,
-                                std::span<const std::string> cards) {
+                                std::span<const std::string> names) {
     if (choice.grant.internet_address) {
         const SourceAddress source = source_address(options);
         std::vector<std::string> refusals;
         if (!source.text.empty()) {
             const Info bound = offers_for(hints, source.text);
-            if (const AcceptedOffer better = first_accepted(bound.get(), refusals, cards);
+            if (const AcceptedOffer better = first_accepted(bound.get(), refusals, names);
                 better.offer != nullptr) {
                 return Found{Info(fi_dupinfo(better.offer)), better.grant, profile, source};
             }
@@ -195,15 +195,15 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
         hints->caps |= FI_MSG;
         list = offers_for(*hints, {});
     }
-    const std::vector<std::string> cards = names_in(options.cards);
+    const std::vector<std::string> names = names_in(options.nics);
     std::vector<std::string> refusals;
     if (first_accepted(list.get(), refusals).offer == nullptr)
         return base::fail(Status::environment, "{}", fmt::join(refusals, "; "));
-    if (auto known = check_cards(list.get(), cards, profile.provider); !known)
+    if (auto known = check_nics(list.get(), names, profile.provider); !known)
         return known.failure();
-    const AcceptedOffer choice = first_accepted(list.get(), refusals, cards);
-    auto found = bind_source(*hints, choice, profile, options, cards);
-    if (found) choose_card(*found, list.get(), options, cards);
+    const AcceptedOffer choice = first_accepted(list.get(), refusals, names);
+    auto found = bind_source(*hints, choice, profile, options, names);
+    if (found) choose_nic(*found, list.get(), options, names);
     if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
     return found;
 }
@@ -287,9 +287,9 @@ bool is_usable_by_name(const FabricOptions& options, std::string_view provider) 
     Profile profile = profile_of(provider);
     profile.provider = provider;
     if (!size_problem(options, profile).empty()) return false;
-    FabricOptions any_card = options;
-    any_card.cards.clear();
-    const auto found = find(any_card, profile);
+    FabricOptions any_nic = options;
+    any_nic.nics.clear();
+    const auto found = find(any_nic, profile);
     return found && found->info->fabric_attr->prov_name == provider;
 }
 

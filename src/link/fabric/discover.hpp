@@ -35,24 +35,24 @@ struct Found {
     Info info;
     Grant grant;
     Profile profile;
-    SourceAddress source;        ///< local address; empty text: the provider's choice
-    std::vector<Nic> nics = {};  ///< all usable cards of the provider; `info` is of the chosen
-    std::vector<Info> other_cards = {};  ///< of equal grant, nearest first; for long puts
-    LentEnvironment environment = {};    ///< the profile's variables, set while this object lives
+    SourceAddress source;               ///< local address; empty text: the provider's choice
+    std::vector<Nic> nics = {};         ///< all usable NICs of the provider; one is chosen
+    std::vector<Info> other_nics = {};  ///< offers of other NICs, nearest first, for long puts
+    LentEnvironment environment = {};   ///< the profile's variables, set while this object lives
 };
 
-// Cards among the offers of one query. `cards`: names that the user requires; empty: none.
+// NICs among the offers of one query. `names`: NICs that the user requires; empty: no requirement.
 
-/// Returns true if the offer's card is named, or no card is.
-[[nodiscard]] bool is_among(std::span<const std::string> cards, const fi_info& offer);
-/// Returns an error that lists the provider's cards if it lacks a named one. Empty provider: any.
-[[nodiscard]] base::Result<void> check_cards(const fi_info* list,
-                                             std::span<const std::string> cards,
-                                             std::string_view provider);
-/// Replaces the offer in `found` by one of the card that this rank should use: a named card, or any
-/// card that serves as well. `list` has all offers. Also sets the other members about cards.
-void choose_card(Found& found, const fi_info* list, const FabricOptions& options,
-                 std::span<const std::string> cards);
+/// Returns true if the offer's NIC is among `names`, or `names` is empty.
+[[nodiscard]] bool is_among(std::span<const std::string> names, const fi_info& offer);
+/// Returns an error that lists the provider's NICs if it lacks a named one. Empty provider: any.
+[[nodiscard]] base::Result<void> check_nics(const fi_info* list, std::span<const std::string> names,
+                                            std::string_view provider);
+/// Replaces the offer in `found` by the offer of the NIC that this rank should use: the nearest of
+/// the named NICs or, without names, of the equivalent NICs. `list` has all offers. Also sets
+/// found.nics and found.other_nics.
+void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
+                std::span<const std::string> names);
 
 /// Returns the best offer: of options.provider if it is named, else by the order of preference.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options);

@@ -37,7 +37,7 @@ base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
         .size = completions_max, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
 
     int code = 0;
-    /// Calls `opens`; `owner` receives the object and `code` the error. Returns true on success.
+    // Calls `opens`; `owner` receives the object and `code` the error. Returns true on success.
     const auto make = [&code](auto& owner, auto opens) {
         auto* opened = owner.get();
         code = opens(&opened);
@@ -69,7 +69,7 @@ base::Result<void> Endpoint::enable() {
 }
 
 base::Result<std::vector<std::byte>> Endpoint::name() const {
-    std::vector<std::byte> bytes(512);
+    std::vector<std::byte> bytes(512);  // longer than the addresses of all providers
     std::size_t count = bytes.size();
     const int code = fi_getname(&handle->fid, bytes.data(), &count);
     if (code != 0) return refused("fi_getname", code);

@@ -29,7 +29,7 @@ namespace weft::link {
 
 using base::PutKind;
 
-/// Bit of an immediate that carries Put::immediate, a value of the user of the wire.
+/// Set in an immediate whose other bits are Put::immediate, a value of the wire's user.
 inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
 
 /// Memory that peers may write: this rank's segment. Its sections are registered separately when
@@ -41,19 +41,19 @@ struct FabricMemory {
     /// registered at once, others by use_memory(). Empty: one section.
     std::vector<std::uint64_t> sections = {};
     /// Offset of a table in the first section, from which peers read the keys of sections. It has
-    /// 8 bytes for each section. Tables of kSectionsMax entries for up to kCardsMax - 1 other cards
+    /// 8 bytes for each section. Tables of kSectionsMax entries for up to kNicsMax - 1 other NICs
     /// follow it.
     std::uint64_t section_keys = 0;
 };
-inline constexpr std::size_t kSectionsMax = 94;  ///< regions.hpp has keys for this number
-inline constexpr std::size_t kCardsMax = 4;      ///< network cards of one rank
+inline constexpr std::size_t kSectionsMax = 94;  ///< with other keys less than 100 (regions.hpp)
+inline constexpr std::size_t kNicsMax = 4;       ///< NICs that one rank uses
 
 struct FabricOptions {
     std::string provider;  ///< libfabric provider name; empty: the best available
     std::string address;   ///< local address or host name to bind to; empty: see open_port()
     std::string source;    ///< preferred local address if `address` is empty; may be refused
-    std::string cards;     ///< names of the network cards to use, with commas; empty: all
-    HostRanks host;        ///< ranks of this host, which share its cards
+    std::string nics;      ///< names of the NICs to use, with commas; empty: all
+    HostRanks host;        ///< ranks of this host, which share its NICs
     std::string module;    ///< file of the module; empty: see load_port()
     Rank rank = 0;         ///< this process's rank in the job
     Rank size = 1;         ///< number of ranks in the job
@@ -61,13 +61,14 @@ struct FabricOptions {
     std::uint64_t job = 0;
     std::size_t puts_in_flight = 256;          ///< limit for all peers together
     std::size_t puts_in_flight_per_peer = 64;  ///< limit for each peer
-    std::size_t piece_bytes = 0;  ///< pieces of puts over several cards; 0: by the costs of puts
+    /// Size of the pieces of puts over several NICs; 0: computed from the profile's costs.
+    std::size_t piece_bytes = 0;
     /// Process ids of other ranks, in this process's pid namespace. When one of these processes
     /// ends, the endpoint's file is removed.
     std::vector<std::int32_t> processes;
     /// Called once by each rank before it makes an endpoint that is a file. Waits for the other
     /// ranks, so that no file exists while they load their libraries. May be empty.
-    std::function<base::Result<void>()> meet;
+    std::function<base::Result<void>()> wait_for_ranks;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
     std::optional<Notify> notify;  ///< strategy forced by the user; equal on all ranks
     /// libfabric was loaded before the module. Set by load_port().
@@ -79,7 +80,7 @@ struct FabricFacts {
     std::string provider;
     std::string version;
     std::string domain;
-    std::size_t cards = 1;              ///< network cards over which long puts are striped
+    std::size_t nics = 1;               ///< NICs over which long puts are striped
     std::size_t inject_bytes = 0;       ///< puts up to this size are copied at once; see try_put()
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t get_bytes_max = 0;      ///< larger gets are posted in pieces
@@ -127,7 +128,7 @@ class FabricPort {
         return {};
     }
     /// Returns the bytes from an offset to the end of its section. No transfer may cross the end.
-    [[nodiscard]] virtual std::uint64_t room_at(std::uint64_t offset) const noexcept {
+    [[nodiscard]] virtual std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept {
         static_cast<void>(offset);
         return ~std::uint64_t{0};
     }

@@ -33,28 +33,29 @@ std::uint32_t number_of(const sockaddr* address) {
 std::uint32_t routed_address() {
     const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket.open()) return 0;
-    const sockaddr_in far{
+    const sockaddr_in destination{
         .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(0xC0000201)}};
-    sockaddr_in near{};
-    socklen_t near_bytes = sizeof near;
+    sockaddr_in source{};
+    socklen_t source_bytes = sizeof source;
     const bool known =
-        ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&far), sizeof far) == 0 &&
-        ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&near), &near_bytes) == 0;
-    return known ? ntohl(near.sin_addr.s_addr) : 0;
+        ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&destination),
+                  sizeof destination) == 0 &&
+        ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&source), &source_bytes) == 0;
+    return known ? ntohl(source.sin_addr.s_addr) : 0;
 }
 
 /// Returns true if the interface has a file or folder `property` in /sys.
-bool has(const char* interface, const char* property) {
+bool has_property(const char* interface, const char* property) {
     struct stat ignored;
     const std::string path = std::string("/sys/class/net/") + interface + '/' + property;
     return ::stat(path.c_str(), &ignored) == 0;
 }
 
-/// Returns the preference of an interface; lower is better. `routed`: it has the default route.
+/// Returns the preference of an interface, from 0 (best) to 3. `routed`: it has the default route.
 int preference_of(const char* interface, bool routed) {
     if (routed) return 0;
-    if (has(interface, "device")) return 1;
-    return has(interface, "bridge") || has(interface, "tun_flags") ? 3 : 2;
+    if (has_property(interface, "device")) return 1;
+    return has_property(interface, "bridge") || has_property(interface, "tun_flags") ? 3 : 2;
 }
 
 }  // namespace
@@ -110,6 +111,7 @@ std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me)
 }
 
 std::uint64_t network_identity() {
+    // The numbers 1 and 2 are added so that the hashed values differ from each other.
     struct stat status;
     if (::stat("/proc/self/ns/net", &status) == 0)
         return base::mix(status.st_dev) + base::mix(status.st_ino + 1);

@@ -34,7 +34,7 @@ class LentEnvironment {
     }
 
     /// Returns true if this object has set the variable.
-    [[nodiscard]] bool holds(std::string_view name) const {
+    [[nodiscard]] bool has_set(std::string_view name) const {
         return std::find(names_.begin(), names_.end(), name) != names_.end();
     }
     void set(const char* name, const char* value) {

@@ -79,7 +79,7 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
-/// Loads the module from file `named`, or the first usual file if empty. Returns its functions.
+/// Loads the module from the files_to_try(). Returns its functions.
 base::Result<const FabricModule*> functions_of(const std::string& named) {
     static_cast<void>(libfabric_was_here());
     const auto module = load_module(named);
@@ -89,7 +89,7 @@ base::Result<const FabricModule*> functions_of(const std::string& named) {
         functions != nullptr ? functions(fabric_contract(WEFT_FABRIC_BUILD)) : nullptr;
     if (found == nullptr)
         return base::fail(Status::environment,
-                          "the network module {} is of another build of weft than its caller",
+                          "the network module {} and its caller are of different builds of weft",
                           kModule);
     return found;
 }

@@ -28,24 +28,25 @@ std::vector<std::vector<int>> processors_of(const HostRanks& host) {
     return processors;
 }
 
-/// Returns the distances by rank and card; -1 for a card without a known place.
+/// Returns the distances by rank and NIC. All are -1 if there is one NIC, or if a NIC has no PCI
+/// address.
 std::vector<std::vector<int>> distances_of(std::span<const Nic> nics, const HostRanks& host) {
     const auto processors = processors_of(host);
     std::vector<std::vector<int>> unknown(processors.size(), std::vector<int>(nics.size(), -1));
     if (nics.size() < 2) return unknown;
-    std::vector<topology::PciAddress> places;
+    std::vector<topology::PciAddress> addresses;
     for (const Nic& nic : nics) {
-        topology::PciAddress& at = places.emplace_back();
+        topology::PciAddress& at = addresses.emplace_back();
         if (std::sscanf(nic.bus.c_str(), "%x:%x:%x.%x", &at.domain, &at.bus, &at.device,
                         &at.function) != 4)
             return unknown;
     }
-    const auto distances = topology::device_distances(places, processors);
+    const auto distances = topology::device_distances(addresses, processors);
     return distances ? *distances : unknown;
 }
 
-/// Returns the acceptable offers by name of the card, the first one of each card.
-std::map<std::string, AcceptedOffer> offers_by_card(const fi_info* list) {
+/// Returns the first acceptable offer of each NIC, by the NIC's name.
+std::map<std::string, AcceptedOffer> offers_by_nic(const fi_info* list) {
     std::map<std::string, AcceptedOffer> offers;
     for (; list != nullptr; list = list->next)
         if (auto grant = accept_offer(*list))
@@ -53,7 +54,7 @@ std::map<std::string, AcceptedOffer> offers_by_card(const fi_info* list) {
     return offers;
 }
 
-/// Returns the card's position on the PCI bus as text, or an empty text.
+/// Returns the PCI address of the offer's NIC as text, or an empty text.
 std::string bus_of(const fi_info& offer) {
     if (offer.nic == nullptr || offer.nic->bus_attr == nullptr ||
         offer.nic->bus_attr->bus_type != FI_BUS_PCI)
@@ -79,9 +80,9 @@ bool same_provider(const fi_info& one, const fi_info& other) {
     return std::strcmp(one.fabric_attr->prov_name, other.fabric_attr->prov_name) == 0;
 }
 
-/// Returns true if ranks over the card of `other` reach the peers of `used`, without a choice of
-/// the user: both are hardware in one fabric. Kernel interfaces have no place on a bus.
-bool serves_like(const AcceptedOffer& used, const AcceptedOffer& other) {
+/// Returns true if a rank may use the NIC of `other` instead of `used` without being told so by the
+/// user: both are hardware in one fabric. Kernel interfaces have no PCI address.
+bool is_equivalent(const AcceptedOffer& used, const AcceptedOffer& other) {
     const fi_info& own = *used.offer;
     const fi_info& info = *other.offer;
     return !bus_of(own).empty() && !bus_of(info).empty() && used.grant == other.grant &&
@@ -131,25 +132,25 @@ void assign_nics(std::vector<Nic>& nics, const HostRanks& host) {
     }
 }
 
-// --- cards among libfabric's offers ---
+// --- NICs among libfabric's offers ---
 
-bool is_among(std::span<const std::string> cards, const fi_info& offer) {
-    return cards.empty() || std::ranges::find(cards, offer.domain_attr->name) != cards.end();
+bool is_among(std::span<const std::string> names, const fi_info& offer) {
+    return names.empty() || std::ranges::find(names, offer.domain_attr->name) != names.end();
 }
 
-void choose_card(Found& found, const fi_info* list, const FabricOptions& options,
-                 std::span<const std::string> cards) {
-    std::map<std::string, AcceptedOffer> offers = offers_by_card(list);
+void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
+                std::span<const std::string> names) {
+    std::map<std::string, AcceptedOffer> offers = offers_by_nic(list);
     const AcceptedOffer used{found.info.get(), found.grant};
     const std::string name = found.info->domain_attr->name;
     std::erase_if(offers, [&](const auto& each) {
         const fi_info& info = *each.second.offer;
         if (found.source.forced || !same_provider(*used.offer, info)) return true;
-        return cards.empty() ? !serves_like(used, each.second) : !is_among(cards, info);
+        return names.empty() ? !is_equivalent(used, each.second) : !is_among(names, info);
     });
-    offers[name] = used;  // with an address that the user gives, `list` may lack the card
-    for (const auto& [card, offer] : offers)
-        found.nics.push_back({.name = card, .bus = bus_of(*offer.offer)});
+    offers[name] = used;  // with an address that the user gives, `list` may lack the NIC
+    for (const auto& [nic, offer] : offers)
+        found.nics.push_back({.name = nic, .bus = bus_of(*offer.offer)});
     assign_nics(found.nics, options.host);
     std::vector<const Nic*> nearest;
     for (const Nic& nic : found.nics) nearest.push_back(&nic);
@@ -161,26 +162,26 @@ void choose_card(Found& found, const fi_info* list, const FabricOptions& options
     for (const Nic* nic : nearest)
         if (const AcceptedOffer& offer = offers.at(nic->name);
             !nic->chosen && offer.grant == chosen.grant)
-            found.other_cards.emplace_back(fi_dupinfo(offer.offer));
+            found.other_nics.emplace_back(fi_dupinfo(offer.offer));
     if (nearest.front()->name == name) return;
     Info info(fi_dupinfo(chosen.offer));
     found.info = std::move(info);  // `used` has the offer until here
     found.source = {};
 }
 
-base::Result<void> check_cards(const fi_info* list, std::span<const std::string> cards,
-                               std::string_view provider) {
-    const auto offers = offers_by_card(list);
-    for (const std::string& card : cards) {
-        if (offers.contains(card)) continue;
-        std::vector<std::string> names;
-        for (const auto& [name, offer] : offers) names.push_back(name);
+base::Result<void> check_nics(const fi_info* list, std::span<const std::string> names,
+                              std::string_view provider) {
+    const auto offers = offers_by_nic(list);
+    for (const std::string& name : names) {
+        if (offers.contains(name)) continue;
+        std::vector<std::string> available;
+        for (const auto& [nic, offer] : offers) available.push_back(nic);
         return base::fail(
             Status::environment,
             "WEFT_CARDS names \"{}\", which is no network card of {} on this host; its "
             "cards are: {}",
-            card, provider.empty() ? "libfabric" : fmt::format("provider \"{}\"", provider),
-            fmt::join(names, ", "));
+            name, provider.empty() ? "libfabric" : fmt::format("provider \"{}\"", provider),
+            fmt::join(available, ", "));
     }
     return {};
 }

@@ -154,9 +154,9 @@ void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<
     survey.small_reason = explain(plan->small);
     survey.large_reason = explain(plan->large);
     survey.completion = choose_completion(profile, survey.grant, forced);
-    // In the order of RemoteCompletion.
-    constexpr Notify kProofs[] = {Notify::ordered, Notify::immediate, Notify::delivery};
-    survey.completion_reason = explain(kProofs[static_cast<std::size_t>(survey.completion)]);
+    // The strategy with the guarantee of each RemoteCompletion, in its order.
+    constexpr Notify kStrategies[] = {Notify::ordered, Notify::immediate, Notify::delivery};
+    survey.completion_reason = explain(kStrategies[static_cast<std::size_t>(survey.completion)]);
 }
 
 FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced) {

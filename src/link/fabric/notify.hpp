@@ -42,7 +42,7 @@ struct NotifyPlan {
 struct Profile;
 struct Grant;
 
-/// Whether a strategy may be used, and the reason.
+/// Tells whether a strategy may be used, and the reason.
 struct Verdict {
     bool promised = false;
     std::string why;  ///< clause after "because"

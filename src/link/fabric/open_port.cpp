@@ -57,7 +57,7 @@ std::string late_settings(const Found& found, const FabricOptions& options) {
     std::string settings;
     if (!options.libfabric_was_here) return settings;
     for (const Setting& setting : found.profile.settings)
-        if (found.environment.holds(setting.name))
+        if (found.environment.has_set(setting.name))
             settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", setting.name,
                                     setting.value_in(facts_of(options)));
     return settings;
@@ -68,8 +68,8 @@ std::string late_settings(const Found& found, const FabricOptions& options) {
 /// is full.
 base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file,
                                     const FabricOptions& options, std::string_view provider) {
-    if (options.meet) {
-        if (auto met = options.meet(); !met) return met;
+    if (options.wait_for_ranks) {
+        if (auto waited = options.wait_for_ranks(); !waited) return waited;
     }
     const base::SharedFolder folder;
     folder.remove_unused();
@@ -92,8 +92,8 @@ base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file
 }  // namespace
 
 std::size_t puts_per_peer(const FabricOptions& options) {
-    const std::size_t fair = kArrivalsMax / static_cast<std::size_t>(options.size);
-    return std::clamp<std::size_t>(fair, 1, options.puts_in_flight_per_peer);
+    const std::size_t fair_share = kArrivalsMax / static_cast<std::size_t>(options.size);
+    return std::clamp<std::size_t>(fair_share, 1, options.puts_in_flight_per_peer);
 }
 
 base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
@@ -143,17 +143,18 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
 
 namespace {
 
-/// Returns true if long puts may use several cards: the strategies of this port need no order among
+/// Returns true if long puts may use several NICs: the strategies of this port need no order among
 /// writes (striped_port.hpp).
 bool may_stripe(const Found& found, const FabricFacts& facts) {
-    return found.profile.several_cards && !found.other_cards.empty() &&
+    return found.profile.several_cards && !found.other_nics.empty() &&
            (facts.notify.large == Notify::immediate || facts.notify.large == Notify::delivery) &&
            facts.remote.completion != base::RemoteCompletion::ordered;
 }
 
-/// Opens a port on the card of found.info. If there are others, a failure says how to avoid it.
-base::Result<std::unique_ptr<Port>> open_on_card(const FabricMemory& memory,
-                                                 const FabricOptions& options, const Found& found) {
+/// Opens a port on the NIC of found.info. If there are others, a failure names the variable that
+/// selects them.
+base::Result<std::unique_ptr<Port>> open_on_nic(const FabricMemory& memory,
+                                                const FabricOptions& options, const Found& found) {
     auto port = open_port(memory, options, found);
     if (port || found.nics.size() < 2) return port;
     return port.failure().within(
@@ -162,20 +163,20 @@ base::Result<std::unique_ptr<Port>> open_on_card(const FabricMemory& memory,
 
 }  // namespace
 
-base::Result<std::unique_ptr<FabricPort>> open_on_cards(const FabricMemory& memory,
-                                                        const FabricOptions& options, Found found) {
-    auto port = open_on_card(memory, options, found);
+base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memory,
+                                                       const FabricOptions& options, Found found) {
+    auto port = open_on_nic(memory, options, found);
     if (!port) return port.failure();
     if (!may_stripe(found, (*port)->facts()))
         return std::unique_ptr<FabricPort>(std::move(port).value());
     std::vector<std::unique_ptr<Port>> lanes;
     lanes.push_back(std::move(port).value());
-    for (Info& card : found.other_cards) {
-        if (lanes.size() == kCardsMax) break;
-        found.info = std::move(card);
-        FabricMemory of_lane = memory;  // each lane has its own keys
-        of_lane.section_keys += lanes.size() * kSectionsMax * sizeof(std::uint64_t);
-        auto lane = open_on_card(of_lane, options, found);
+    for (Info& nic : found.other_nics) {
+        if (lanes.size() == kNicsMax) break;
+        found.info = std::move(nic);
+        FabricMemory lane_memory = memory;  // each lane has its own keys
+        lane_memory.section_keys += lanes.size() * kSectionsMax * sizeof(std::uint64_t);
+        auto lane = open_on_nic(lane_memory, options, found);
         if (!lane) return lane.failure();
         lanes.push_back(std::move(lane).value());
     }
@@ -190,7 +191,7 @@ base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     auto found = discover(options);
     if (!found) return found.failure();
-    return open_on_cards(memory, options, *std::move(found));
+    return open_on_nics(memory, options, *std::move(found));
 }
 
 }  // namespace weft::link

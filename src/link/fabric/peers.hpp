@@ -97,7 +97,7 @@ class Peers {
         }
         auto why = endpoint_.refused(fmt::format("fi_av_insert of the address of rank {}", rank),
                                      inserted < 0 ? inserted : -FI_EINVAL);
-        if (files_) why.status = Status::peer;
+        if (files_) why.status = Status::peer;  // the peer has ended and removed its file
         if (!failure) failure = std::move(why);
         return false;
     }
@@ -111,10 +111,10 @@ class Peers {
                                                         const RemoteRegion* region,
                                                         std::uint64_t offset, std::uint64_t bytes,
                                                         PostRead post_read) const noexcept {
-        const std::uint64_t room = region != nullptr ? region->bytes : peer.memory.bytes;
-        WEFT_CHECK(offset <= room && bytes <= room - offset, rank, bytes, offset, room);
+        const std::uint64_t size = region != nullptr ? region->bytes : peer.memory.bytes;
+        WEFT_CHECK(offset <= size && bytes <= size - offset, rank, bytes, offset, size);
         if (region != nullptr) return RemoteTarget{region->base + offset, region->key};
-        WEFT_CHECK(bytes <= regions_.room_at(offset), rank, bytes, offset);
+        WEFT_CHECK(bytes <= regions_.bytes_to_section_end(offset), rank, bytes, offset);
         const std::size_t number = regions_.section_of(offset);
         if (number == 0) return RemoteTarget{peer.memory.base + offset, peer.memory.key};
         if (peer.sections == nullptr)
@@ -129,8 +129,8 @@ class Peers {
                                                .pending = &keys.pending});
         });
         if (!key) return std::nullopt;
-        const std::uint64_t first = virtual_addresses_ ? 0 : regions_.sections()[number].offset;
-        return RemoteTarget{peer.memory.base + offset - first, *key};
+        const std::uint64_t origin = virtual_addresses_ ? 0 : regions_.sections()[number].offset;
+        return RemoteTarget{peer.memory.base + offset - origin, *key};
     }
 
   private:

@@ -14,8 +14,8 @@
 //          otherwise. Only completions limit the number of puts that a provider queues for a target
 //          that does not poll. Also, a layer of libfabric 1.17 crashes on the null context of an
 //          unsignaled put whose peer has died.
-//          If the provider batches posts, a put that another one follows has FI_MORE. The next
-//          poll posts an empty write unless the other put was posted: the network must not wait.
+//          A provider that batches posts holds a put with FI_MORE until the next post. Puts whose
+//          caller announces another put have FI_MORE. If none follows, poll() posts an empty write.
 // Holds    No allocation, lock or wait after start(), except for a peer at its first use, and to
 //          register a source. The pool of transfers limits all puts in flight; a count for each
 //          peer limits the puts to the peer.
@@ -57,8 +57,8 @@ class Port final : public FabricPort {
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     void forget_file() noexcept override { endpoint_.file.remove(); }
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
-    [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const noexcept override {
-        return regions_.room_at(offset);
+    [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept override {
+        return regions_.bytes_to_section_end(offset);
     }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override {
@@ -88,8 +88,8 @@ class Port final : public FabricPort {
             return false;
         return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failure_);
     }
-    /// Returns the flag for a put that another one follows. The limits must leave room for the
-    /// other one or for the empty write that releases this one.
+    /// Returns FI_MORE for a put that another one follows, if the provider batches posts. Returns 0
+    /// if the limits permit neither the other put nor an empty write that releases this one.
     [[nodiscard]] std::uint64_t more_flag(const RemotePort& peer) const noexcept {
         const Transfer* const next = transfers_.next();
         const bool room = next != nullptr && next->next != nullptr &&

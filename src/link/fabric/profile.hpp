@@ -60,7 +60,7 @@ struct Setting {
     }
 };
 
-/// Whether a provider gives a guarantee, and the evidence. Messages print `why` after "because".
+/// Tells whether a provider gives a guarantee, with evidence. Messages print `why` after "because".
 struct Promise {
     bool holds = false;
     std::string_view why;

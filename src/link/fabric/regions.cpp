@@ -174,7 +174,8 @@ fid_mr* Regions::region_of(const std::byte* data, std::size_t bytes) const noexc
     const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);
     if (first < base || first - base >= memory_.bytes) return nullptr;
     const std::uint64_t offset = first - base;
-    return bytes <= room_at(offset) ? sections_[section_of(offset)].region.get() : nullptr;
+    return bytes <= bytes_to_section_end(offset) ? sections_[section_of(offset)].region.get()
+                                                 : nullptr;
 }
 
 std::byte* Regions::take_buffer() noexcept {

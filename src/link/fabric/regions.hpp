@@ -102,7 +102,7 @@ class Regions {
         return offset < sections_.front().bytes ? 0 : later_section_of(offset);
     }
     /// Returns the bytes from an offset to the end of its section.
-    [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const noexcept {
+    [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept {
         const Section& section = sections_[section_of(offset)];
         return section.offset + section.bytes - offset;
     }
@@ -143,7 +143,7 @@ class Regions {
     static constexpr std::size_t kNoSource = ~std::size_t{0};
 
   private:
-    static constexpr std::size_t kBuffers = 32;
+    static constexpr std::size_t kBuffers = 32;  ///< number of staging buffers
     static constexpr std::size_t kSources = 64;  ///< largest number of registered sources
     // Indices in keys_ of the keys for each purpose.
     enum Key : std::size_t { kLandingKey, kBuffersKey, kFirstSectionKey };
@@ -154,7 +154,7 @@ class Regions {
         Fid<fid_mr> handle;
         std::optional<std::size_t> key;  ///< index in keys_, if it is a key of this object
     };
-    struct Freed {
+    struct FreeDeleter {
         void operator()(std::byte* memory) const noexcept { std::free(memory); }
     };
 
@@ -177,10 +177,10 @@ class Regions {
     std::uint32_t counters_of_peer_ = 0;  ///< number of counters for each peer
     std::vector<std::uint64_t> keys_;
     std::vector<std::size_t> free_keys_;  ///< unused indices of keys_, for exposed memory
-    std::unique_ptr<std::byte[], Freed> buffers_;
+    std::unique_ptr<std::byte[], FreeDeleter> buffers_;
     std::vector<std::byte*> free_buffers_;
     std::vector<std::size_t> free_sources_;
-    alignas(64) std::byte landing_[64] = {};
+    alignas(64) std::byte landing_[64] = {};  ///< see landing_view()
 
     std::vector<Section> sections_;
     std::vector<WriteCounter> counters_;  ///< counters_of_peer_ counters for each peer, by peer

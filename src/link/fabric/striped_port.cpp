@@ -9,8 +9,9 @@ namespace weft::link {
 std::size_t piece_bytes(const ProfiledCost& cost) {
     constexpr std::int64_t kPage = 4096;
     constexpr std::int64_t kMin = 2 * Regions::kBufferBytes;
+    constexpr std::int64_t kFemtoseconds = 1'000'000;  // of a nanosecond
     const std::int64_t bytes =
-        8 * cost.issue_ns * 1'000'000 / std::max<std::int64_t>(cost.byte_fs, 1);
+        8 * cost.issue_ns * kFemtoseconds / std::max<std::int64_t>(cost.byte_fs, 1);
     return static_cast<std::size_t>(std::max(kMin, (bytes / kPage + 1) * kPage));
 }
 
@@ -20,7 +21,7 @@ StripedPort::StripedPort(std::vector<std::unique_ptr<Port>> lanes, std::size_t r
       facts_(lanes_.front()->facts()),
       shared_keys_(shared_keys),
       lanes_of_(ranks, 1) {
-    facts_.cards = lanes_.size();
+    facts_.nics = lanes_.size();
     facts_.message_bytes_max = std::min(facts_.message_bytes_max, piece_bytes);
     facts_.get_bytes_max = std::min(facts_.get_bytes_max, piece_bytes);
     for (const auto& lane : lanes_) {
@@ -50,10 +51,10 @@ base::Result<void> StripedPort::use_memory(std::uint64_t offset, std::uint64_t b
 }
 
 bool StripedPort::warm(Rank peer) noexcept {
-    bool all = true;
+    bool all_connected = true;
     for (std::size_t lane = 0; lane < lanes_of_[peer]; ++lane)
-        all = lanes_[lane]->warm(peer) && all;
-    return all;
+        all_connected = lanes_[lane]->warm(peer) && all_connected;
+    return all_connected;
 }
 
 base::Result<RemoteRegion> StripedPort::expose(std::span<std::byte> memory) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// striped_port.hpp - a port over several network cards, for long puts.
+// striped_port.hpp - a port over several NICs, for long puts.
 //
-// Idea     A lane is a port over one card. Short puts use the first lane, whose card is nearest.
+// Idea     A lane is a port over one NIC. Short puts use the first lane, whose NIC is nearest.
 //          The wire cuts longer puts into pieces of facts().message_bytes_max, and each piece uses
-//          the lane with the fewest transfers in flight. So all cards carry pieces of one put.
-// Why      Cards do not order their writes among each other. Therefore lanes only serve strategies
-//          that count pieces at the target (immediates) or await the delivery of all pieces before
-//          the flag (delivery).
+//          the lane with the fewest transfers in flight. So all NICs carry pieces of one put.
+// Why      Writes of different NICs are not ordered. Therefore only two strategies use several
+//          lanes: immediates, which the target counts by pieces, and delivery, whose flag follows
+//          the delivery of all pieces.
 // Holds    A lane sends only to the peer's lane of the same number, so that the queue of a lane has
-//          room for all peers. A peer with fewer cards uses as many lanes as it has.
-// Next     open_port.cpp, which decides. A rank with one card uses a Port instead.
+//          room for all peers. Puts to a peer with fewer NICs use only the lanes that it has.
+// Next     open_port.cpp chooses between a Port and a StripedPort.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,7 @@
 namespace weft::link {
 
 /// Returns the size of the pieces of a striped put. The transfer of a piece takes at least eight
-/// times its posting. Pieces do not fit into staging buffers: copies might cost more than the
-/// transfers.
+/// times the time of posting it. Pieces exceed staging buffers, so they are never copied.
 [[nodiscard]] std::size_t piece_bytes(const ProfiledCost& cost);
 
 class StripedPort final : public FabricPort {
@@ -36,8 +35,8 @@ class StripedPort final : public FabricPort {
     [[nodiscard]] std::span<const std::byte> address() const override { return cards_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
-    [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const noexcept override {
-        return lanes_.front()->room_at(offset);
+    [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept override {
+        return lanes_.front()->bytes_to_section_end(offset);
     }
     [[nodiscard]] bool warm(Rank peer) noexcept override;
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
@@ -62,9 +61,9 @@ class StripedPort final : public FabricPort {
     std::optional<base::Failure> failure_;  ///< invalid card of a peer
 };
 
-/// Opens a port on the card of `found`. Uses its other cards, too, if long puts may use them.
-[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_on_cards(const FabricMemory& memory,
-                                                                      const FabricOptions& options,
-                                                                      Found found);
+/// Opens a port on the NIC of `found`. Uses its other NICs, too, if long puts may use them.
+[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memory,
+                                                                     const FabricOptions& options,
+                                                                     Found found);
 
 }  // namespace weft::link

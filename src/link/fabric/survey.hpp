@@ -36,7 +36,7 @@ struct FabricSurvey {
     std::string provider;                    ///< chosen provider; empty: no usable provider
     std::string reason;                      ///< reason of the choice or of its absence
     std::string domain;                      ///< libfabric's name of the network card
-    std::vector<Nic> nics;                   ///< all cards that ranks of this host may use
+    std::vector<Nic> nics;                   ///< all NICs that ranks of this host may use
     Grant grant;
     std::vector<NotifyFinding> strategies;
     std::string problem;  ///< reason why no strategy is usable; the members below are then invalid

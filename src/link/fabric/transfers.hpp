@@ -29,7 +29,7 @@ inline constexpr std::size_t kSourceParts = 4;
 inline constexpr std::uint32_t kUnsignaledPuts = 16;
 
 struct Transfer {
-    fi_context2 context{};  // first: libfabric returns its address, which is the transfer's
+    fi_context2 context{};  // must be first: completions have its address, which is the transfer's
     std::uint32_t* pending = nullptr;         // Put::pending or Read::pending; may be nullptr
     std::byte* staged = nullptr;              // registered buffer in use; nullptr: none
     std::byte* into = nullptr;                // final target of a read through `staged`

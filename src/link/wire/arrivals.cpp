@@ -15,10 +15,10 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< word to which the netwo
 
 }  // namespace
 
-Arrivals::Arrivals(std::span<std::byte* const> near, Rank rank, std::uint64_t cells_end,
+Arrivals::Arrivals(std::span<std::byte* const> segments, Rank rank, std::uint64_t cells_end,
                    FabricPort* port, WriteCounts& counts)
-    : near_(near),
-      own_(near[rank]),
+    : segments_(segments),
+      own_(segments[rank]),
       lines_(cells_end / sizeof(base::Cell)),
       port_(port),
       counts_(counts) {
@@ -51,9 +51,9 @@ void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noex
     }
     const auto line = static_cast<std::size_t>(immediate >> kArrivalBits);
     const Arrival arrival = arrival_of(immediate);
-    if (arrival == Arrival::write) {
+    if (arrival == Arrival::write) {  // `line` is then WriteCounts::immediate_to()'s number
         const std::size_t origin = line / WriteCounts::kBatches;
-        if (origin >= near_.size() || near_[origin] != nullptr ||
+        if (origin >= segments_.size() || segments_[origin] != nullptr ||
             !counts_.add_delivered(origin, line % WriteCounts::kBatches))
             distrust(-1, "a write whose origin is not a remote rank");
         return;
@@ -62,8 +62,8 @@ void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noex
     deliver_to(line, arrival);
 }
 
-/// Counts a piece or a header. Returns false if the count is out of range. Pieces may be delivered
-/// before the header with their number. A faulty sender may send several headers.
+/// Counts a piece, or adds the number of pieces from a header. Returns false if the count is out of
+/// range. Pieces may be delivered before their header. A faulty sender may send several headers.
 bool Arrivals::count_pieces(std::size_t line, Arrival arrival) noexcept {
     constexpr std::int64_t kPiecesMax = std::int64_t{1} << 30;
     std::int64_t more = -1;
@@ -126,11 +126,12 @@ void Arrivals::check_counted(std::uint64_t offset) noexcept {
     if (SharedWord(landing->words[2]).load(std::memory_order_acquire) != ~header) return;
     const std::size_t origin = origin_of_header(header);
     const std::uint32_t counter = counter_of_header(header);
-    if (origin >= near_.size() || near_[origin] != nullptr || counter >= counters_)
+    if (origin >= segments_.size() || segments_[origin] != nullptr || counter >= counters_)
         return distrust(-1, "a counted put whose origin or counter does not exist");
-    const auto landed =
+    const auto counted =
         static_cast<std::uint32_t>(port_->landed(static_cast<Rank>(origin), counter));
-    if (static_cast<std::int32_t>(landed - static_cast<std::uint32_t>(header)) < 0) return;
+    // The low half of the header is the value that the counter reaches; both wrap around.
+    if (static_cast<std::int32_t>(counted - static_cast<std::uint32_t>(header)) < 0) return;
     std::memcpy(cell->payload, &landing->words[3], sizeof cell->payload);
     SharedWord(landing->words[1]).store(0, std::memory_order_relaxed);
     SharedWord(landing->words[2]).store(0, std::memory_order_relaxed);
@@ -145,11 +146,11 @@ void Arrivals::check_delivered(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
     // Acquire: makes data visible that the network delivered before this word.
-    const base::FlagWord landed = SharedWord(cell->delivered).load(std::memory_order_acquire);
-    if (landed == landing->taken) return;
-    landing->taken = landed;
+    const base::FlagWord delivered = SharedWord(cell->delivered).load(std::memory_order_acquire);
+    if (delivered == landing->taken) return;
+    landing->taken = delivered;
     // Release: pairs with the acquire of the wait for this flag.
-    cell->flag.store(landed, std::memory_order_release);
+    cell->flag.store(delivered, std::memory_order_release);
 }
 
 }  // namespace weft::link

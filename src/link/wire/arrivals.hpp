@@ -32,11 +32,11 @@ struct WireService {
 
 class Arrivals {
   public:
-    /// `near` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
+    /// `segments` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
     /// outlive this object. `port` is nullptr if all ranks are local. All cells of a segment are
     /// below offset `cells_end`.
-    Arrivals(std::span<std::byte* const> near, Rank rank, std::uint64_t cells_end, FabricPort* port,
-             WriteCounts& counts);
+    Arrivals(std::span<std::byte* const> segments, Rank rank, std::uint64_t cells_end,
+             FabricPort* port, WriteCounts& counts);
 
     /// Handles an immediate. Checks all its fields, because any process that reaches this rank's
     /// endpoint can send one.
@@ -62,7 +62,7 @@ class Arrivals {
     }
 
   private:
-    struct Freed {
+    struct FreeDeleter {
         void operator()(void* memory) const noexcept { std::free(memory); }
     };
 
@@ -72,7 +72,7 @@ class Arrivals {
     void check_delivered(std::uint64_t offset) noexcept;
     void check_counted(std::uint64_t offset) noexcept;
 
-    std::span<std::byte* const> near_;
+    std::span<std::byte* const> segments_;
     std::byte* own_;
     std::size_t lines_;  ///< number of cache lines below `cells_end`
     FabricPort* port_;
@@ -80,7 +80,7 @@ class Arrivals {
     NotifyPlan plan_;
     std::uint32_t counters_ = 0;  ///< number of counters for each peer's writes
     /// For each line: announced minus delivered pieces of the put to its cell; 0: all delivered.
-    std::unique_ptr<std::int32_t[], Freed> missing_;
+    std::unique_ptr<std::int32_t[], FreeDeleter> missing_;
     std::optional<base::Failure> failure_;
 };
 

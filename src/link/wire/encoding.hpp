@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// encoding.hpp - forms of puts on the network: immediates, tagged words, headers of
-// counted puts; counts of writes without a cell.
+// encoding.hpp - formats of puts on the network (immediates, tagged words, headers of counted
+// puts), and counts of writes without a cell.
 //
 // Idea     The low two bits of an immediate are its kind. The bits above are the index of a cell's
 //          line, or origin and batch of a write without a cell. A tagged word has four bytes of
 //          data in its low half and a tag in its high half. The tag has 28 bits of the flag's tick
 //          and the number of words, so the target can read this number from any word of a put.
-// Holds    A tag is never 0, which is the value of an empty landing area.
+// Holds    A tag is never 0, which is the value of words in an empty base::Landing.
 //          Callers have at most WriteCounts::kBatches batches in flight between two ranks.
 #pragma once
 
@@ -45,6 +45,7 @@ inline constexpr std::size_t kWordData = 4;  ///< bytes of data in a word
 inline constexpr std::size_t kFlagWords = sizeof(base::FlagWord) / kWordData;
 static_assert(base::Landing::kWords < 16);  // the number of words has 4 bits of a tag
 
+/// Returns the tag of the words of a put: the tick of its flag, and the number of words.
 [[nodiscard]] constexpr std::uint32_t word_tag(base::FlagWord flag, std::size_t words) {
     return static_cast<std::uint32_t>(base::tick_of(flag) << 4) | static_cast<std::uint32_t>(words);
 }

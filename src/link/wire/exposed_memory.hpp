@@ -16,13 +16,13 @@ namespace weft::link {
 
 class ExposedMemory {
   public:
-    /// `near` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
+    /// `segments` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
     /// outlive this object. `port` is nullptr if all ranks are local. `direct` is nullptr if local
     /// peers access only segments.
-    ExposedMemory(std::span<std::byte* const> near, Rank rank, std::uint64_t segment_bytes,
+    ExposedMemory(std::span<std::byte* const> segments, Rank rank, std::uint64_t segment_bytes,
                   FabricPort* port, std::unique_ptr<DirectMemory> direct)
-        : near_(near),
-          own_(near[rank]),
+        : segments_(segments),
+          own_(segments[rank]),
           segment_bytes_(segment_bytes),
           port_(port),
           direct_(std::move(direct)) {}
@@ -79,7 +79,7 @@ class ExposedMemory {
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
                                    std::uint64_t bytes) noexcept {
         if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
-            return near_[rank] + reach.offset;
+            return segments_[rank] + reach.offset;
         const bool adopted = reach.way == base::AccessMethod::adopted && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }
@@ -115,7 +115,7 @@ class ExposedMemory {
         return data >= own_ && data < own_ + segment_bytes_;
     }
 
-    std::span<std::byte* const> near_;
+    std::span<std::byte* const> segments_;
     std::byte* own_;
     std::uint64_t segment_bytes_;
     FabricPort* port_;

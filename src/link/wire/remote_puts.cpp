@@ -88,7 +88,7 @@ base::Post RemotePuts::put_immediate(const base::Put& put, std::uint64_t& resume
         put.parts.size() <= facts_.flagged_parts_max || put.bytes <= facts_.copied_bytes;
     if (few_parts && put.bytes != 0 &&
         put.bytes <= std::min(facts_.message_bytes_max, facts_.paced_bytes) &&
-        put.bytes <= room_at(put.region, put.target))
+        put.bytes <= bytes_to_section_end(put.region, put.target))
         return port_->try_put(piece);
     const bool in_order = facts_.remote.completion == base::RemoteCompletion::ordered;
     if (in_order && facts_.flagged_parts_max != 0 && put.bytes != 0) {
@@ -149,7 +149,7 @@ base::Post RemotePuts::put_delivered(const base::Put& put, std::uint64_t& resume
     const base::Put piece{
         .kind = PutKind::delivered, .more = put.more, .pending = &deferred.outstanding};
     const base::Post posted = post_pieces(put, piece, resume);
-    deferred.whole = posted == base::Post::posted;
+    deferred.all_posted = posted == base::Post::posted;
     return posted;
 }
 
@@ -166,7 +166,7 @@ std::uint64_t RemotePuts::open_deferred(const Deferred& deferred) noexcept {
 void RemotePuts::post_deferred_flags() noexcept {
     std::erase_if(deferred_open_, [this](std::uint16_t entry) {
         const Deferred& deferred = deferred_[entry];
-        if (!deferred.whole || deferred.outstanding != 0) return false;
+        if (!deferred.all_posted || deferred.outstanding != 0) return false;
         if (facts_.notify.large == Notify::counter) {
             lanes_[deferred.lane].busy = false;
         } else if (post_flag(deferred.peer, deferred.cell, deferred.flag, PutKind::plain) ==
@@ -218,7 +218,7 @@ base::Post RemotePuts::put_with_counter(const base::Put& put, std::uint64_t& res
     if (post_small(piece, {bytes, sizeof words + payload}) == base::Post::again)
         return base::Post::again;
     lane.writes += count + 1;
-    deferred.whole = true;
+    deferred.all_posted = true;
     return base::Post::posted;
 }
 
@@ -239,8 +239,8 @@ base::Post RemotePuts::put_without_cell(const base::Put& put, std::uint64_t& res
     const bool has_payload = put.immediate != 0;
     while (resume < put.bytes || (has_payload && piece.kind != PutKind::with_immediate)) {
         piece.target = put.target + resume;
-        piece.bytes = std::min(
-            {facts_.message_bytes_max, put.bytes - resume, room_at(piece.region, piece.target)});
+        piece.bytes = std::min({facts_.message_bytes_max, put.bytes - resume,
+                                bytes_to_section_end(piece.region, piece.target)});
         source = {put.parts.front().data + resume, piece.bytes};
         if (has_payload && resume + piece.bytes == put.bytes) {
             piece.kind = PutKind::with_immediate;
@@ -258,8 +258,8 @@ base::Post RemotePuts::read(const base::Read& read, std::uint64_t& resume) noexc
     while (resume < read.bytes) {
         piece.into = read.into + resume;
         piece.source = read.source + resume;
-        piece.bytes = std::min(
-            {facts_.get_bytes_max, read.bytes - resume, room_at(piece.region, piece.source)});
+        piece.bytes = std::min({facts_.get_bytes_max, read.bytes - resume,
+                                bytes_to_section_end(piece.region, piece.source)});
         if (port_->try_read(piece) == base::Post::again) return base::Post::again;
         resume += piece.bytes;
     }
@@ -270,9 +270,9 @@ base::Post RemotePuts::read(const base::Read& read, std::uint64_t& resume) noexc
 
 /// Returns the largest size of one transfer that begins at an offset of the peer's segment, whose
 /// sections have separate registrations, or of a region, which has one registration.
-std::uint64_t RemotePuts::room_at(const base::RemoteRegion* region,
-                                  std::uint64_t offset) const noexcept {
-    return region != nullptr ? ~std::uint64_t{0} : port_->room_at(offset);
+std::uint64_t RemotePuts::bytes_to_section_end(const base::RemoteRegion* region,
+                                               std::uint64_t offset) const noexcept {
+    return region != nullptr ? ~std::uint64_t{0} : port_->bytes_to_section_end(offset);
 }
 
 /// Posts the data of a put in pieces with the kind, counter, immediate and `pending` of `piece`. If
@@ -296,7 +296,7 @@ base::Post RemotePuts::post_pieces(const base::Put& put, base::Put piece, std::u
         for (const std::byte* data = part.data; at < end; at += piece.bytes, data += piece.bytes) {
             piece.target = target + at;
             piece.bytes = std::min({facts_.message_bytes_max, facts_.paced_bytes, end - at,
-                                    room_at(put.region, piece.target)});
+                                    bytes_to_section_end(put.region, piece.target)});
             if (count != nullptr) ++*count;
             if (at < done) continue;
             source = {data, piece.bytes};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remote_puts.hpp - the origin's half of the notify strategies: network writes that make up a put.
 //
-// Idea     A put to a remote peer is one or more network writes, by the notify strategy of the port
-//          (link/fabric/notify.hpp): immediates that name the cell, tagged words, a flag word after
-//          the data, or a counter at the target. Writes are divided at the network's size limit and
-//          at the ends of registered sections of the peer's segment.
+// Idea     A put to a remote peer is one or more network writes. The notify strategy of the port
+//          (link/fabric/notify.hpp) determines them: immediates that name the cell, tagged words, a
+//          flag word after the data, or a counter at the target. Writes are divided at the
+//          network's size limit and at the ends of registered sections of the peer's segment.
 // Holds    If a function returns Post::again, posted pieces stay posted, and `resume` has their
 //          size. A put's sources are read until `pending` is decremented. The port copies flags,
 //          words and headers. No allocation after construction.
@@ -45,8 +45,8 @@ class RemotePuts {
         std::uint32_t* pending = nullptr;  ///< Put::pending; includes 1 until the flag is posted
         std::uint32_t outstanding = 0;     ///< number of posted pieces not yet delivered
         Rank peer = 0;
-        bool whole = false;      ///< all pieces are posted
-        std::uint32_t lane = 0;  ///< index in lanes_, for a put with a counter
+        bool all_posted = false;  ///< all pieces are posted
+        std::uint32_t lane = 0;   ///< index in lanes_, for a put with a counter
     };
     /// One of this rank's counters at a peer. Used for one put at a time.
     struct CounterLane {
@@ -62,8 +62,8 @@ class RemotePuts {
     base::Post put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept;
     [[nodiscard]] bool reserve_lane(const base::Put& put, std::uint64_t& resume) noexcept;
     [[nodiscard]] std::uint64_t open_deferred(const Deferred& deferred) noexcept;
-    [[nodiscard]] std::uint64_t room_at(const base::RemoteRegion* region,
-                                        std::uint64_t offset) const noexcept;
+    [[nodiscard]] std::uint64_t bytes_to_section_end(const base::RemoteRegion* region,
+                                                     std::uint64_t offset) const noexcept;
     base::Post post_pieces(const base::Put& put, base::Put piece, std::uint64_t& resume,
                            std::uint64_t* count = nullptr) noexcept;
     base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;

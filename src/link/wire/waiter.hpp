@@ -8,8 +8,8 @@
 //          pause up to the full limit. If this wait ends while pausing, the full limit is restored.
 //          A yield that takes a whole time slice means that another program got the processor. Such
 //          yields are expensive, because the peer, on another processor, waits for this rank during
-//          the time slice. So the next kOversubscribedWaits waits pause longer. Long waits sleep. A
-//          rank does not sleep while peers send it requests, even if its own wait is long.
+//          the time slice. So the next kOversubscribedWaits waits pause longer. Long waits sleep,
+//          unless peers send requests to this rank meanwhile.
 // Why      With busy loops of other programs on the processors, waits that yield early make ranks
 //          several times slower.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace weft::link {
 
-/// Number of failed polls in a row after which a rank yields its processor.
+/// Limit of pauses: after this number of failed polls in a row, a rank yields its processor.
 class SpinLimit {
   public:
     static constexpr unsigned kTrialEvery = 256;  ///< waits from one trial to the next

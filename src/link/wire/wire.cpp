@@ -16,26 +16,26 @@ constexpr unsigned kPollsPerConnect = 16;  ///< polls between two attempts to co
 
 }  // namespace
 
-Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireOptions options,
+Wire::Wire(std::vector<std::byte*> segments, std::unique_ptr<FabricPort> port, WireOptions options,
            std::unique_ptr<DirectMemory> direct)
-    : near_(std::move(near)),
+    : segments_(std::move(segments)),
       options_(options),
       waiter_(options.spin, port != nullptr, options.limited_time),
-      counts_(options.rank, near_.size()),
-      arrivals_(near_, options.rank, options.cells_end, port.get(), counts_),
-      remote_(port.get(), options.rank, near_.size(), counts_),
-      memory_(near_, options.rank, options.segment_bytes, port.get(), std::move(direct)),
+      counts_(options.rank, segments_.size()),
+      arrivals_(segments_, options.rank, options.cells_end, port.get(), counts_),
+      remote_(port.get(), options.rank, segments_.size(), counts_),
+      memory_(segments_, options.rank, options.segment_bytes, port.get(), std::move(direct)),
       port_(std::move(port)) {
     if (!port_) return;
     facts_ = port_->facts().remote;
     if (facts_.completion == base::RemoteCompletion::counted) counts_.use_batches();
-    for (std::size_t rank = 0; rank < near_.size(); ++rank) {
-        if (near_[rank] == nullptr) unconnected_.push_back(static_cast<Rank>(rank));
+    for (std::size_t rank = 0; rank < segments_.size(); ++rank) {
+        if (segments_[rank] == nullptr) unconnected_.push_back(static_cast<Rank>(rank));
     }
     if (unconnected_.size() > kConnectPeersMax) unconnected_.clear();
 }
 
-base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
+base::Post Wire::put_local(const base::Put& put, std::byte* peer) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(peer + put.cell);
     std::byte* at = put.target == base::Put::kInCell ? cell->payload : peer + put.target;
     for (const base::PutPart& part : put.parts) {

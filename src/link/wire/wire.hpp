@@ -36,10 +36,10 @@ struct WireOptions {
 
 class Wire {
   public:
-    /// `near` has the mapped segment of each rank of the job; nullptr: the rank is remote. `port`
-    /// is nullptr if all ranks are local. `direct` accesses memory of local peers outside their
-    /// segments; nullptr: no such access.
-    Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireOptions options,
+    /// `segments` has the mapped segment of each rank of the job; nullptr: the rank is remote.
+    /// `port` is nullptr if all ranks are local. `direct` accesses memory of local peers outside
+    /// their segments; nullptr: no such access.
+    Wire(std::vector<std::byte*> segments, std::unique_ptr<FabricPort> port, WireOptions options,
          std::unique_ptr<DirectMemory> direct = nullptr);
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
@@ -47,14 +47,14 @@ class Wire {
     /// Posts a put. `resume` must be 0 at the first attempt of a put, and must be passed unchanged
     /// after base::Post::again.
     [[nodiscard]] base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
-        if (std::byte* peer = near(put.peer)) return put_near(put, peer);
+        if (std::byte* peer = near(put.peer)) return put_local(put, peer);
         return remote_.put(put, resume);
     }
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept {
         return remote_.read(read, resume);
     }
     /// Returns the mapped segment of a rank, or nullptr if the rank is remote.
-    [[nodiscard]] std::byte* near(Rank rank) const noexcept { return near_[rank]; }
+    [[nodiscard]] std::byte* near(Rank rank) const noexcept { return segments_[rank]; }
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
     /// Handles deliveries and completions of the network, and runs the service.
     void progress() noexcept {
@@ -110,11 +110,11 @@ class Wire {
     }
 
   private:
-    base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
+    base::Post put_local(const base::Put& put, std::byte* peer) noexcept;
     void poll_port() noexcept;
     void try_connect() noexcept;
 
-    std::vector<std::byte*> near_;
+    std::vector<std::byte*> segments_;
     WireOptions options_;
     base::RemoteFacts facts_;
     WireService service_;

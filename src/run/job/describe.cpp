@@ -92,10 +92,10 @@ void log_network(const base::Log& log, const Description& job) {
     if (!job.port) return log.info("network: none, all ranks share memory");
     if (!job.survey) return log.info(fmt::format("network: {}", job.survey_problem));
     const link::FabricSurvey& found = *job.survey;
-    const std::string cards = job.port->cards == 1
+    const std::string cards = job.port->nics == 1
                                   ? ""
                                   : fmt::format(" (puts of more than {} bytes use {} cards)",
-                                                job.port->message_bytes_max, job.port->cards);
+                                                job.port->message_bytes_max, job.port->nics);
     log.info(fmt::format("network: provider {} of libfabric {}, domain {}{}: {}", found.provider,
                          found.version, found.domain, cards, found.reason));
     if (!job.port->late_settings.empty())
@@ -140,7 +140,7 @@ Description describe(const Job& job, const base::Settings& settings, bool with_s
     const Rank ranks = job.bootstrap->size();
     auto survey = link::load_survey({.provider = settings.provider,
                                      .address = settings.fabric_address,
-                                     .cards = settings.cards,
+                                     .nics = settings.cards,
                                      .host = job.rank_processors,
                                      .module = settings.fabric_module,
                                      .rank = 0,

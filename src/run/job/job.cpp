@@ -283,7 +283,7 @@ class Joiner {
         if (job_.nodes > 1)  // then every rank opens the network and publishes
             announce = [this] { return job_.bootstrap->publish("weft.ready", {}); };
         static_assert(SegmentLayout::kSectionKeys +
-                          link::kCardsMax * link::kSectionsMax * sizeof(std::uint64_t) <=
+                          link::kNicsMax * link::kSectionsMax * sizeof(std::uint64_t) <=
                       Mailboxes::kOffset);
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
@@ -292,14 +292,14 @@ class Joiner {
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
                                      .source = own_address(),
-                                     .cards = settings_.cards,
+                                     .nics = settings_.cards,
                                      .host = job_.rank_processors,
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
                                      .job = card_of(0).segment.nonce,
                                      .processes = processes_of_peers(),
-                                     .meet = std::move(announce),
+                                     .wait_for_ranks = std::move(announce),
                                      .one_host = one_host_,
                                      .notify = settings_.notify});
         if (!port) return after_cause(port.failure());

@@ -106,8 +106,8 @@ class Traffic {
             if (!found) throw std::runtime_error(found.failure().text);
             if (fault.change_grant) fault.change_grant(found->grant);
             if (fault.change_profile) fault.change_profile(found->profile);
-            auto port = link::open_on_cards({memory_.back().data(), kMemoryBytes}, options,
-                                            *std::move(found));
+            auto port = link::open_on_nics({memory_.back().data(), kMemoryBytes}, options,
+                                           *std::move(found));
             if (!port) throw std::runtime_error(port.failure().text);
             ports_.push_back(std::move(port).value());
         }

@@ -57,9 +57,9 @@ std::string opened(const link::FabricOptions& options) {
     auto found = link::discover(options);
     if (!found) return found.failure().text;
     const auto port =
-        link::open_on_cards({memory.data(), memory.size()}, options, *std::move(found));
+        link::open_on_nics({memory.data(), memory.size()}, options, *std::move(found));
     if (!port) return port.failure().text;
-    return fmt::format("{} of {}", (*port)->facts().domain, (*port)->facts().cards);
+    return fmt::format("{} of {}", (*port)->facts().domain, (*port)->facts().nics);
 }
 
 TEST(AdversaryCards, EachRankUsesTheNearestCard) {
@@ -76,7 +76,7 @@ TEST(AdversaryCards, EachRankUsesTheNearestCard) {
 TEST(AdversaryCards, ANamedCardIsUsedAlone) {
     const std::string domain = over_two_cards([] {
         link::FabricOptions options = rank_of_host(0);
-        options.cards = kSecond;
+        options.nics = kSecond;
         return opened(options);
     });
     EXPECT_EQ(domain, fmt::format("{} of 1", kSecond));
@@ -85,7 +85,7 @@ TEST(AdversaryCards, ANamedCardIsUsedAlone) {
 TEST(AdversaryCards, AnUnknownCardIsAnErrorThatListsTheCards) {
     const std::string failure = over_two_cards([] {
         link::FabricOptions options = rank_of_host(0);
-        options.cards = "mlx5_0";
+        options.nics = "mlx5_0";
         return opened(options);
     });
     EXPECT_EQ(failure,

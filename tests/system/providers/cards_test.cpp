@@ -102,7 +102,7 @@ std::string job_over_interfaces(Rank size, const std::function<void(Member&)>& b
 /// Options of a rank that may use both interfaces. A rank of one host would use loopback.
 link::FabricOptions over_both(const Member& me) {
     link::FabricOptions options;
-    options.cards = "one,two";
+    options.nics = "one,two";
     options.notify = link::Notify::immediate;  // counts pieces, so that cards need no order
     options.piece_bytes = kPiece;
     options.host.processors.resize(static_cast<std::size_t>(me.size), processors({0}));
@@ -136,7 +136,7 @@ TEST(TwoInterfaces, PiecesOfALongPutUseBothAndArriveWhole) {
             return link::open_port(memory, options);
         };
         me.open(open, over_both(me), 2 * kBytes);
-        expect(me.port->facts().cards == 2, "{} cards", me.port->facts().cards);
+        expect(me.port->facts().nics == 2, "{} cards", me.port->facts().nics);
         expect(me.port->facts().message_bytes_max == kPiece, "pieces of {} bytes",
                me.port->facts().message_bytes_max);
         const Rank peer = 1 - me.rank;
@@ -161,7 +161,7 @@ TEST(TwoInterfaces, AnUnknownCardIsAnErrorThatListsTheCards) {
     if (const std::string why = why_unavailable(kProvider); !why.empty()) GTEST_SKIP() << why;
     const std::string text = in_child([]() -> std::string {
         link::FabricOptions options = local_options(kProvider);
-        options.cards = "lo,eth99";
+        options.nics = "lo,eth99";
         const auto found = link::discover(options);
         return found ? "found" : found.failure().text;
     });

@@ -135,7 +135,7 @@ TEST_P(StrictMemoryUse, ARankOfManyRegistersOnlyUsedMemory) {
 
     // A heap block that starts 8 bytes before a border of two sections.
     const std::uint64_t block = layout.sections().back() - 8;
-    EXPECT_EQ(job.ports[0]->room_at(block), 8U);
+    EXPECT_EQ(job.ports[0]->bytes_to_section_end(block), 8U);
     EXPECT_FALSE(job.put(block, 14)) << "it is not registered yet";
     job.use(1, block, 3 * kMebibyte);
     EXPECT_TRUE(job.put(block, 14));
