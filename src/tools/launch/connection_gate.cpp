@@ -23,29 +23,29 @@ namespace {
 constexpr unsigned kEstablished = 1;
 
 /// Addresses of the two sockets of a connection.
-struct Ends {
+struct Connection {
     sockaddr_in client{};
     sockaddr_in server{};
 };
 
 /// Returns nothing unless the connection is to 127.0.0.1. The client of another connection may be
 /// on another machine or in another network namespace, whose sockets this kernel does not list.
-std::optional<Ends> ends_of(int connection) {
-    Ends ends;
-    socklen_t bytes = sizeof ends.client;
-    if (::getpeername(connection, reinterpret_cast<sockaddr*>(&ends.client), &bytes) != 0)
+std::optional<Connection> addresses_of(int connection) {
+    Connection addresses;
+    socklen_t bytes = sizeof addresses.client;
+    if (::getpeername(connection, reinterpret_cast<sockaddr*>(&addresses.client), &bytes) != 0)
         return std::nullopt;
-    bytes = sizeof ends.server;
-    if (::getsockname(connection, reinterpret_cast<sockaddr*>(&ends.server), &bytes) != 0)
+    bytes = sizeof addresses.server;
+    if (::getsockname(connection, reinterpret_cast<sockaddr*>(&addresses.server), &bytes) != 0)
         return std::nullopt;
-    const bool is_local =
-        ends.client.sin_family == AF_INET && ends.server.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    const bool is_local = addresses.client.sin_family == AF_INET &&
+                          addresses.server.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
     if (!is_local) return std::nullopt;
-    return ends;
+    return addresses;
 }
 
 /// Returns the kernel's record of the client's socket; nothing if the kernel has none.
-std::optional<inet_diag_msg> socket_record(const Ends& ends) {
+std::optional<inet_diag_msg> socket_record(const Connection& addresses) {
     const base::FileDescriptor netlink(
         ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink.open()) return std::nullopt;
@@ -59,10 +59,10 @@ std::optional<inet_diag_msg> socket_record(const Ends& ends) {
     request.body.sdiag_family = AF_INET;
     request.body.sdiag_protocol = IPPROTO_TCP;
     request.body.idiag_states = ~0U;
-    request.body.id.idiag_sport = ends.client.sin_port;
-    request.body.id.idiag_dport = ends.server.sin_port;
-    request.body.id.idiag_src[0] = ends.client.sin_addr.s_addr;
-    request.body.id.idiag_dst[0] = ends.server.sin_addr.s_addr;
+    request.body.id.idiag_sport = addresses.client.sin_port;
+    request.body.id.idiag_dport = addresses.server.sin_port;
+    request.body.id.idiag_src[0] = addresses.client.sin_addr.s_addr;
+    request.body.id.idiag_dst[0] = addresses.server.sin_addr.s_addr;
     request.body.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
     request.body.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
     if (::send(netlink.number(), &request, sizeof request, 0) != sizeof request)
@@ -84,13 +84,13 @@ struct Client {
 };
 
 Client client_of(int connection) {
-    const auto ends = ends_of(connection);
-    if (!ends) return {};
-    const auto record = socket_record(*ends);
+    const auto addresses = addresses_of(connection);
+    if (!addresses) return {};
+    const auto record = socket_record(*addresses);
     // A kernel with sock_diag has at least a record of the server's socket.
-    Client client{
-        .known = record || socket_record({.client = ends->server, .server = ends->client}),
-        .user = std::nullopt};
+    Client client{.known = record || socket_record({.client = addresses->server,
+                                                    .server = addresses->client}),
+                  .user = std::nullopt};
     if (record && record->idiag_state == kEstablished && record->idiag_inode != 0)
         client.user = record->idiag_uid;
     return client;

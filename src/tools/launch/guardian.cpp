@@ -46,9 +46,9 @@ void kill_processes_of(const std::string& job_name) {
     constexpr int kSearchesMax = 100;
     const std::string setting = "PMIX_NAMESPACE=" + job_name;
     for (int search = 0; search < kSearchesMax; ++search) {
-        const std::vector<pid_t> left = processes_with(setting);
-        if (left.empty()) return;
-        for (const pid_t pid : left) ::kill(pid, SIGKILL);
+        const std::vector<pid_t> remaining = processes_with(setting);
+        if (remaining.empty()) return;
+        for (const pid_t pid : remaining) ::kill(pid, SIGKILL);
         ::poll(nullptr, 0, 10);
     }
 }

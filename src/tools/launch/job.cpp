@@ -24,7 +24,8 @@ namespace weft::tools {
 namespace {
 
 constexpr auto kGrace = std::chrono::seconds(2);  ///< from SIGTERM to SIGKILL
-constexpr int kRankLostStatus = 3;  ///< a rank exited with status 0 without joining or leaving
+/// Exit status of the job if a rank exited with status 0 without joining or leaving it.
+constexpr int kRankLostStatus = 3;
 /// Longest delay of the report of a failed rank, while other ranks are ending: one of these may be
 /// the cause.
 constexpr auto kCauseWait = std::chrono::milliseconds(500);
@@ -48,7 +49,7 @@ void LaunchedJob::start() {
     const std::string program = need(find_program(options_.command.front()));
     if (options_.bind_to_cores) cores_ = usable_cores();
     const std::string name = random_job_name();
-    make_room_for_files(options_.ranks, options_.label);
+    raise_file_limit(options_.ranks, options_.label);
     // Orphans of descendants become children of this process, so that end_descendants() finds them.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     clean_environment();
@@ -64,7 +65,7 @@ void LaunchedJob::start() {
                                  .folder = folder_->path(),
                                  .job_name = name});
     open_files();
-    check_room_for_ranks(options_.ranks, options_.label);
+    check_files_for_ranks(options_.ranks, options_.label);
     node_of_ = node_of_ranks(options_.ranks_per_node);
     processes_.resize(static_cast<std::size_t>(options_.ranks));
     for (Rank rank = 0; rank < options_.ranks; ++rank) start_rank(rank, spawning);
@@ -103,7 +104,7 @@ void LaunchedJob::start_rank(Rank rank, const SpawnOptions& spawning) {
     if (options_.label) make_pipes(rank, own, pipe_ends);
     RankProcess& process = processes_[index];
     process.pid = spawn(own);
-    if (wrapped && options_.wrapper->takes_terminal) terminal_.lend(process.pid);
+    if (wrapped && options_.wrapper->takes_terminal) terminal_.give(process.pid);
     ++running_;
     process.ended = open_process_file(process.pid);
     if (!process.ended.open())
@@ -156,7 +157,7 @@ int LaunchedJob::watch() {
         reap_ended_ranks();
         handle_deadlines();
         reap_orphans();
-        if (running_ == 0 && !std::exchange(descendants_ended, true)) end_left_processes();
+        if (running_ == 0 && !std::exchange(descendants_ended, true)) end_remaining_processes();
     }
     if (status_) base::SharedFolder().remove_unused();  // killed ranks may have left files
     writers_[1]->wait_until_idle(kLastMessageWait);
@@ -164,7 +165,7 @@ int LaunchedJob::watch() {
 }
 
 /// Kills processes that ranks have started and not waited for.
-void LaunchedJob::end_left_processes() {
+void LaunchedJob::end_remaining_processes() {
     for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
         print_message(
             fmt::format("weft run: process {}, started by a rank, {}\n", pid, why_it_runs(pid)));
@@ -185,8 +186,8 @@ int LaunchedJob::milliseconds_to_wait() const {
     if (!ended_.empty()) return static_cast<int>(kReapInterval.count());
     const auto& deadline = grace_deadline_ ? grace_deadline_ : deadline_;
     if (!deadline) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+    const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(remaining.count(), 0, 1'000'000));
 }
 
 void LaunchedJob::handle(Source source, std::size_t index) {
@@ -322,6 +323,7 @@ bool LaunchedJob::reap(Rank rank) {
     return true;
 }
 
+/// Ends the job if the end of this rank is a failure. `ending`: wait status of the process.
 void LaunchedJob::judge_end(Rank rank, int ending) {
     end_if_aborted();  // the rank may have aborted the job
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
@@ -364,16 +366,16 @@ void LaunchedJob::handle_deadlines() {
 /// Gives up if all remaining ranks have survived SIGKILL: the launcher may not signal them, or they
 /// are blocked in the kernel.
 void LaunchedJob::give_up_if_unkillable() {
-    std::string left;
+    std::string remaining;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
         const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
         if (!process.exists() || !process.ended.open()) continue;
         if (is_ending(process.pid)) return;
-        left += fmt::format("weft run: rank {} (process {}) {}\n", rank, process.pid,
-                            why_it_runs(process.pid));
+        remaining += fmt::format("weft run: rank {} (process {}) {}\n", rank, process.pid,
+                                 why_it_runs(process.pid));
     }
-    if (left.empty()) return;  // the launcher waits only for readers of output
-    print_message(left);
+    if (remaining.empty()) return;  // the launcher waits only for readers of output
+    print_message(remaining);
     ranks_are_given_up_ = true;
 }
 

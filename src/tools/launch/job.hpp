@@ -50,7 +50,8 @@ class LaunchedJob {
 
         [[nodiscard]] bool exists() const { return pid != 0 && !reaped; }
     };
-    enum class Source : std::uint32_t { signals, server, rank, output, written };  ///< of an event
+    /// Origin of an event. output: a rank has printed; written: a writer has made progress.
+    enum class Source : std::uint32_t { signals, server, rank, output, written };
 
     void open_files();
     void start_rank(Rank rank, const SpawnOptions& spawning);
@@ -59,7 +60,7 @@ class LaunchedJob {
     /// index: the rank, or an index of `outputs_` or `writers_`, depending on `source`.
     void watch_file(int file, Source source, std::size_t index);
     [[nodiscard]] bool try_to_watch(int file, Source source, std::size_t index);
-    void end_left_processes();
+    void end_remaining_processes();
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool all_output_written() const;
     [[nodiscard]] int milliseconds_to_wait() const;
@@ -94,15 +95,15 @@ class LaunchedJob {
     std::vector<RankProcess> processes_;        ///< for each rank
     std::shared_ptr<OutputWriter> writers_[2];  ///< standard output and error; may be one writer
     std::vector<LabelPipe> outputs_;            ///< only with --label: two for each rank
-    std::vector<std::size_t> paused_;           ///< indices of outputs_ whose writer has no room
-    base::FileDescriptor no_input_;             ///< /dev/null
-    std::vector<cpu_set_t> cores_;              ///< only with --bind core
-    TerminalLoan terminal_;                     ///< to a debugger that runs a rank
-    std::vector<Rank> node_of_;                 ///< node of each rank; empty: no virtual nodes
-    Rank running_ = 0;                          ///< number of ranks that are not reaped
-    std::deque<Rank> ended_;                    ///< ended ranks to reap, in the order of their ends
-    bool children_changed_ = false;             ///< there may be orphans to reap
-    std::optional<Rank> outsider_;  ///< a rank that exited with status 0 without joining
+    std::vector<std::size_t> paused_;  ///< indices of outputs_ that wait for room in their writer
+    base::FileDescriptor no_input_;    ///< /dev/null
+    std::vector<cpu_set_t> cores_;     ///< only with --bind core
+    TerminalForeground terminal_;      ///< given to a debugger that runs a rank
+    std::vector<Rank> node_of_;        ///< node of each rank; empty: no virtual nodes
+    Rank running_ = 0;                 ///< number of ranks that are not reaped
+    std::deque<Rank> ended_;           ///< ended ranks to reap, in the order of their ends
+    bool children_changed_ = false;    ///< there may be orphans to reap
+    std::optional<Rank> outsider_;     ///< a rank that exited with status 0 without joining
 
     std::optional<int> status_;                        ///< decided by the first failure
     std::optional<Clock::time_point> deadline_;        ///< from --timeout

@@ -33,8 +33,8 @@ rlim_t files_of_ranks(Rank ranks, bool label) {
     return static_cast<rlim_t>(ranks) * (label ? 4 : 2);
 }
 
-/// Returns the number of unused file numbers below the limit, at most `enough`. Inherited files
-/// also use numbers.
+/// Returns the number of unused file numbers below the limit; stops counting at `enough`. Inherited
+/// files also use numbers.
 rlim_t free_files(rlim_t limit, rlim_t enough) {
     rlim_t count = 0;
     for (rlim_t file = 0; file < limit && count < enough; ++file) {
@@ -43,7 +43,7 @@ rlim_t free_files(rlim_t limit, rlim_t enough) {
     return count;
 }
 
-void check_room(Rank ranks, rlim_t needed) {
+void check_free_files(Rank ranks, rlim_t needed) {
     rlimit limit = {};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     const rlim_t free = free_files(limit.rlim_cur, needed);
@@ -92,19 +92,19 @@ void set_variable(std::vector<std::string>& environment, const EnvironmentVariab
     }
 }
 
-void make_room_for_files(Rank ranks, bool label) {
+void raise_file_limit(Rank ranks, bool label) {
     constexpr rlim_t kAmple = 128;  // more than the launcher and the server need
-    const rlim_t of_ranks = files_of_ranks(ranks, label);
+    const rlim_t rank_files = files_of_ranks(ranks, label);
     rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kAmple + of_ranks) {
-        limit.rlim_cur = std::min(limit.rlim_max, kAmple + of_ranks);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kAmple + rank_files) {
+        limit.rlim_cur = std::min(limit.rlim_max, kAmple + rank_files);
         ::setrlimit(RLIMIT_NOFILE, &limit);
     }
-    check_room(ranks, kServerFiles + kTemporaryFiles + of_ranks);
+    check_free_files(ranks, kServerFiles + kTemporaryFiles + rank_files);
 }
 
-void check_room_for_ranks(Rank ranks, bool label) {
-    check_room(ranks, kTemporaryFiles + files_of_ranks(ranks, label));
+void check_files_for_ranks(Rank ranks, bool label) {
+    check_free_files(ranks, kTemporaryFiles + files_of_ranks(ranks, label));
 }
 
 }  // namespace weft::tools

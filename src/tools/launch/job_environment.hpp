@@ -27,14 +27,16 @@ void restrain_hwloc();
 [[nodiscard]] std::vector<std::string> environment_of_job(
     const std::vector<EnvironmentVariable>& settings);
 
+/// Sets a variable in a list of "NAME=value".
 void set_variable(std::vector<std::string>& environment, const EnvironmentVariable& variable);
 
 /// Raises this process's soft limit if the job may need more files. Throws an Error if the hard
 /// limit leaves too few files for the PMIx server and the ranks. Call it before the server starts.
-void make_room_for_files(Rank ranks, bool label);
+/// `label`: the output of ranks is labelled, which takes two pipes for each rank.
+void raise_file_limit(Rank ranks, bool label);
 
 /// Throws an Error if there are too few files for the ranks. Call it when the PMIx server has
 /// opened its files, whose number depends on the version of PMIx.
-void check_room_for_ranks(Rank ranks, bool label);
+void check_files_for_ranks(Rank ranks, bool label);
 
 }  // namespace weft::tools

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launcher_signals.hpp - signals of the launcher, read from a file, and loans of its terminal.
+// launcher_signals.hpp - signals of the launcher, read from a file, and the foreground process
+// group of its terminal.
 //
 // Idea     The launcher blocks the signals that it handles and reads them through a signalfd.
 // Holds    Signals that were ignored when the launcher was executed (nohup, background jobs
@@ -52,20 +53,20 @@ class LauncherSignals {
 /// Makes the process group of one child the terminal's foreground group; the destructor restores
 /// the launcher's group. Ranks have their own process groups, and only the foreground group may
 /// read the terminal and gets the signal of its interrupt key.
-class TerminalLoan {
+class TerminalForeground {
   public:
-    TerminalLoan() = default;
-    TerminalLoan(const TerminalLoan&) = delete;
-    TerminalLoan& operator=(const TerminalLoan&) = delete;
-    ~TerminalLoan() {
-        if (lent_) give_to(::getpgrp());
+    TerminalForeground() = default;
+    TerminalForeground(const TerminalForeground&) = delete;
+    TerminalForeground& operator=(const TerminalForeground&) = delete;
+    ~TerminalForeground() {
+        if (given_) give_to(::getpgrp());
     }
 
     /// child: leader of its process group.
-    void lend(pid_t child) {
-        lent_ = give_to(child);
+    void give(pid_t child) {
+        given_ = give_to(child);
         // The child was stopped if it read before its group was in the foreground.
-        if (lent_) ::kill(-child, SIGCONT);
+        if (given_) ::kill(-child, SIGCONT);
     }
 
   private:
@@ -80,7 +81,7 @@ class TerminalLoan {
         return given;
     }
 
-    bool lent_ = false;
+    bool given_ = false;
 };
 
 }  // namespace weft::tools

@@ -18,7 +18,7 @@
 namespace weft::tools {
 namespace {
 
-constexpr std::size_t kPendingBytesMax = 256 * 1024;  ///< a writer with more has no room
+constexpr std::size_t kPendingBytesMax = 256 * 1024;  ///< a writer with more queued text is full
 constexpr std::size_t kLineBytesMax = 64 * 1024;      ///< longer lines are divided
 
 /// Returns 0, or the error that prevents writing the rest of the text.
@@ -28,8 +28,8 @@ int write_all(int target, std::string_view text) {
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
         } else if (errno == EAGAIN) {  // another process has made the file non-blocking
-            pollfd room = {.fd = target, .events = POLLOUT, .revents = 0};
-            ::poll(&room, 1, -1);
+            pollfd writable = {.fd = target, .events = POLLOUT, .revents = 0};
+            ::poll(&writable, 1, -1);
         } else if (errno != EINTR) {
             return errno;
         }
@@ -92,8 +92,8 @@ void OutputWriter::write(std::string_view text) {
         return;
     }
     // A pipe that is ready accepts PIPE_BUF bytes without blocking. Other text is lost.
-    pollfd room = {.fd = target_, .events = POLLOUT, .revents = 0};
-    while (!text.empty() && !reader_gone_ && ::poll(&room, 1, 0) == 1) {
+    pollfd writable = {.fd = target_, .events = POLLOUT, .revents = 0};
+    while (!text.empty() && !reader_gone_ && ::poll(&writable, 1, 0) == 1) {
         const std::string_view part = text.substr(0, PIPE_BUF);
         reader_gone_ = write_all(target_, part) == EPIPE;
         text.remove_prefix(part.size());

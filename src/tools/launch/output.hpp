@@ -34,8 +34,8 @@ class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
     void write(std::string_view text);
     /// Makes the thread end when all text is written. Does not wait: text may be lost.
     void close();
-    /// Returns false if much queued text waits: the caller should stop reading from ranks.
-    /// event_file() reports a change to true.
+    /// Returns false if the queue is full: the caller should stop reading from ranks. event_file()
+    /// reports a change to true.
     [[nodiscard]] bool has_room() const;
     /// Returns true if all text has been written or dropped.
     [[nodiscard]] bool is_idle() const;

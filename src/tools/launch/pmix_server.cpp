@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.cpp - the server side of PMIx: the job's description, fences, aborts.
 //
-// Why      Two settings of the library, made for this process only, decide the start-up time of
-//          small jobs. Topology discovery skips I/O devices, because reading PCI registers took 10
-//          of 14 ms. Jobs of up to 16 ranks send job data in messages instead of mapped files,
-//          which saves 6 ms per rank; for more ranks, files are faster.
+// Why      Two settings of the library, made for this process only, determine the start-up time of
+//          small jobs. Topology discovery skips I/O devices, because it would spend most of its
+//          time reading PCI registers. Jobs of up to 16 ranks send job data in messages instead of
+//          mapped files; for more ranks, files are faster.
 // Holds    A callback returns PMIX_OPERATION_SUCCEEDED if its work is done, or PMIX_SUCCESS if the
 //          function that the library has passed brings the answer.
 #include "tools/launch/pmix_server.hpp"
@@ -95,8 +95,8 @@ Maps describe_nodes(const PmixServerOptions& options) {
 }
 
 /// Returns true if the library itself completes fences that a dead rank has not entered, as PMIx 5
-/// does (see base/pmix_needs.hpp). Reads the version of the loaded library ("OpenPMIx 5.0.7, ..."),
-/// because the files of both versions have the same name.
+/// does (see base/pmix_needs.hpp). Parses the version text of the loaded library ("OpenPMIx 5.0.7,
+/// ..."), because the files of versions 4 and 5 have the same name.
 bool wants_fence_witness() {
     const char* const version = PMIx_Get_version();
     return std::atoi(version + std::strcspn(version, "0123456789")) >= 5;

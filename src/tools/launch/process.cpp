@@ -200,15 +200,15 @@ std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + limit;
     auto pause = kFirstPause;
-    std::vector<pid_t> left;
+    std::vector<pid_t> remaining;
     while (true) {
-        left = children_of_this_process();
-        std::erase(left, spared);
-        for (const pid_t child : left) ::kill(child, SIGKILL);
+        remaining = children_of_this_process();
+        std::erase(remaining, spared);
+        for (const pid_t child : remaining) ::kill(child, SIGKILL);
         // Orphans of killed children become children of this process: the next search finds them.
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
-        if (left.empty() || Clock::now() >= deadline) return left;
+        if (remaining.empty() || Clock::now() >= deadline) return remaining;
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, kLongestPause);
     }

@@ -21,8 +21,8 @@ std::size_t in_pages(std::size_t bytes) {
     return (bytes + page - 1) / page * page;
 }
 
-/// Reserves addresses without memory. at: nullptr: the kernel chooses them; else unmaps the memory
-/// at these addresses.
+/// Reserves addresses without memory: at `at`, whose memory is unmapped, or where the kernel
+/// chooses if `at` is nullptr.
 std::byte* reserve(std::byte* at, std::size_t bytes) {
     void* const found = ::mmap(
         at, bytes, PROT_NONE,

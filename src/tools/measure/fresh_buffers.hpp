@@ -28,8 +28,9 @@ class FreshBuffers {
     /// Makes buffers of zeros for `calls` calls and unmaps the previous ones. Throws std::bad_alloc
     /// if memory or addresses are exhausted.
     void supply(std::uint64_t calls);
-    /// Returns the buffer of the call that next() has begun.
+    /// Returns the current buffer: after supply(), the first one.
     [[nodiscard]] std::byte* data() { return supplied_ + at_ * stride_; }
+    /// Moves to the buffer of the next call. The first call after supply() uses the first buffer.
     void next();
     /// Calls visit(start) for each supplied buffer.
     template <class Visit>
@@ -43,9 +44,9 @@ class FreshBuffers {
     std::size_t stride_;  ///< bytes between buffers: whole pages
     std::byte* reserved_;
     std::size_t used_ = 0;           ///< reserved bytes that buffers have used
-    std::byte* supplied_ = nullptr;  ///< first buffer of the present group
-    std::uint64_t count_ = 0;        ///< number of buffers in the present group
-    std::uint64_t at_ = 0;           ///< index of the present buffer in its group
+    std::byte* supplied_ = nullptr;  ///< first buffer of the current group
+    std::uint64_t count_ = 0;        ///< number of buffers in the current group
+    std::uint64_t at_ = 0;           ///< index of the current buffer in its group
     bool begun_ = false;             ///< next() was called since supply()
 };
 

@@ -42,6 +42,7 @@ Line fit_line(std::span<const Point> points) {
 }
 
 Line fit_line_by_ratio(std::span<const Point> points) {
+    // The weight 1 / y^2 makes the squared relative differences count.
     return fit(points, [](const Point& point) { return 1 / (point.y * point.y); });
 }
 

@@ -82,9 +82,10 @@ inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;  ///< calls o
 template <MeasuringSubject S>
 std::uint64_t calls_max(S& subject) {
     if constexpr (SuppliedSubject<S>) {
-        double fewest = -static_cast<double>(std::min(subject.calls_max(), kCallsMax));
-        subject.largest(std::span(&fewest, 1));
-        return static_cast<std::uint64_t>(-fewest);
+        // The largest negated value is the negated minimum.
+        double negated = -static_cast<double>(std::min(subject.calls_max(), kCallsMax));
+        subject.largest(std::span(&negated, 1));
+        return static_cast<std::uint64_t>(-negated);
     } else {
         return kCallsMax;
     }
@@ -137,6 +138,7 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
             subject.largest(std::span(&elapsed, 1));
             quickest = std::min(quickest, std::max(elapsed, 1.0));
         }
+        // A batch of an eighth of the target is long enough to compute the others from it.
         if (quickest < target_ns / 8 && calls <= supply_max / 4) continue;
         const double fitting = static_cast<double>(calls) * target_ns / quickest;
         const auto chosen =
@@ -165,7 +167,7 @@ void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t supp
 /// Summarizes the mean times of all ranks.
 template <MeasuringSubject S>
 OverRanks over_ranks(S& subject, double own_us) {
-    double extremes[] = {own_us, -own_us};
+    double extremes[] = {own_us, -own_us};  // the largest negated time gives the minimum
     subject.largest(extremes);
     OverRanks found{.min = -extremes[1], .max = extremes[0]};
     if constexpr (AddingSubject<S>) {
@@ -191,9 +193,9 @@ template <MeasuringSubject S>
         const measuring::Fitting fitting =
             measuring::calibrate(subject, options.loop, target_ns, supply_max);
         // If a single call takes longer than a batch should, there are fewer batches.
-        const double room = options.seconds * 1e9 / fitting.batch_ns;
-        batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(room + 0.5, 1e9)),
-                                            1, batches);
+        const double fit = options.seconds * 1e9 / fitting.batch_ns;
+        batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(fit + 0.5, 1e9)), 1,
+                                            batches);
         iterations = batches * fitting.calls;
     }
     batches = std::clamp(batches, (iterations + supply_max - 1) / supply_max, iterations);

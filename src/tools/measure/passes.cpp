@@ -12,7 +12,7 @@ namespace weft::lab {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Returns the middle pass, by cost, among those that cost at most `ratio` times the minimum; of
 /// two middle passes, the faster.
@@ -37,11 +37,11 @@ bool ChosenPasses::differ() const {
 ChosenPasses choose_passes(std::span<const Pass> passes) {
     WEFT_CHECK(!passes.empty());
     ChosenPasses chosen;
-    chosen.near =
-        middle(passes, kSameMode, [](const Pass& pass) { return pass.near_ns.value_or(kNever); });
+    chosen.near = middle(passes, kSameMode,
+                         [](const Pass& pass) { return pass.near_ns.value_or(kInfinity); });
     chosen.memory = middle(passes, 1, [](const Pass& pass) { return pass.memory_ns; });
     chosen.far =
-        middle(passes, kNever, [](const Pass& pass) { return pass.far_ns.value_or(kNever); });
+        middle(passes, kInfinity, [](const Pass& pass) { return pass.far_ns.value_or(kInfinity); });
     std::vector<double> flags;
     for (const Pass& pass : passes)
         flags.insert(flags.end(), pass.flags_ns.begin(), pass.flags_ns.end());

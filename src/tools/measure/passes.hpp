@@ -2,7 +2,7 @@
 // passes.hpp - selects among repeated passes of the same measurements.
 //
 // Why      Machines have modes: for seconds or minutes, the transfer of a cache line between two
-//          processors may take several times as long. Costs measured in one mode lead to wrong
+//          processors may take several times longer. Costs measured in one mode lead to wrong
 //          choices in another. Costs mixed from two modes are worst: access in place may seem slow
 //          and put targets fast, or the reverse.
 // Idea     Costs of local puts come from the middle pass among the passes of the fastest mode; the

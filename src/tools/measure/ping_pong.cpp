@@ -52,7 +52,7 @@ bool await_turn(Shared& shared, const std::atomic<std::uint64_t>& word, std::uin
     for (std::uint32_t polls = 1;; ++polls) {
         // Acquire: pairs with the release store of the other process.
         if (word.load(std::memory_order_acquire) == expected) return true;
-        if (polls % (1U << 10) == 0 &&
+        if (polls % (1U << 10) == 0 &&  // reading the clock takes longer than a poll
             (shared.stopped.load() || base::monotonic_ns() > shared.deadline_ns))
             return false;
         relax();
@@ -68,7 +68,7 @@ bool pin_to(int processor) {
 
 /// Body of the first child: starts all round trips, and times them in batches. Returns false if
 /// the other child has ended or the deadline has passed.
-bool serve(Shared& shared, std::uint64_t duration_ns) {
+bool run_trips(Shared& shared, std::uint64_t duration_ns) {
     const std::atomic<std::uint64_t>& back = shared.back();
     std::uint64_t turn = 0;
     std::uint64_t end_ns = 0;
@@ -148,7 +148,7 @@ base::Result<void> run_children(Shared& shared, const PingPong& on, std::uint64_
                           "the ping-pong calibrator cannot start a process: {}",
                           std::strerror(second_error));
     const pid_t first =
-        start_child(shared, on.first_processor, [&] { return serve(shared, duration_ns); });
+        start_child(shared, on.first_processor, [&] { return run_trips(shared, duration_ns); });
     const int first_error = errno;
     if (first < 0) kill(second, SIGKILL);
     const bool first_succeeded = first > 0 && succeeded(first);

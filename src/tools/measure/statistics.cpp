@@ -63,16 +63,16 @@ Summary summarize(std::span<const double> samples) {
 std::vector<Bin> histogram(std::span<const double> samples) {
     const std::vector<double> ascending = sorted(samples);
     WEFT_CHECK(ascending.front() > 0, ascending.front());
-    const auto border = [](int index) { return std::exp2(index / 2.0); };
+    const auto boundary = [](int index) { return std::exp2(index / 2.0); };
     int index = static_cast<int>(std::floor(2 * std::log2(ascending.front())));
     // Rounding of the logarithm may give the neighboring bin.
-    while (border(index) > ascending.front()) --index;
-    while (border(index + 1) <= ascending.front()) ++index;
-    std::vector<Bin> bins{{border(index), border(index + 1), 0}};
+    while (boundary(index) > ascending.front()) --index;
+    while (boundary(index + 1) <= ascending.front()) ++index;
+    std::vector<Bin> bins{{boundary(index), boundary(index + 1), 0}};
     for (const double sample : ascending) {
         while (sample >= bins.back().to) {
             ++index;
-            bins.push_back({border(index), border(index + 1), 0});
+            bins.push_back({boundary(index), boundary(index + 1), 0});
         }
         ++bins.back().count;
     }

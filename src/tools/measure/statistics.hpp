@@ -35,7 +35,7 @@ struct Bin {
     std::size_t count = 0;
 };
 /// Returns adjacent bins that contain all samples; the first and the last bin are not empty.
-/// Borders are powers of the square root of two, so all histograms have the same bins.
+/// Boundaries are powers of the square root of two, so all histograms have the same bins.
 /// Samples must be positive.
 [[nodiscard]] std::vector<Bin> histogram(std::span<const double> samples);
 
