@@ -27,14 +27,14 @@ namespace {
 constexpr int kRounds = 5;  ///< jobs of each library
 
 /// A library: the command that starts one of its jobs, and the results of its jobs.
-struct Side {
+struct MeasuredLibrary {
     std::string name;
     Words command;
     std::map<std::uint64_t, std::vector<double>> times_us = {};  ///< by bytes; one for each round
     std::string failure = {};  ///< why a round failed; later rounds are skipped
 };
 
-/// Returns the options that all commands get. Each round gets 1 / kRounds of the time of a row.
+/// Returns the options for the jobs of all libraries. Each round gets 1 / kRounds of a row's time.
 Words measuring_words(const BenchPlan& plan) {
     const lab::MeasuringOptions& measuring = plan.measuring;
     Words words{"--bytes",   fmt::format("{}", fmt::join(plan.bytes, ",")),
@@ -52,7 +52,7 @@ Words measuring_words(const BenchPlan& plan) {
     return words;
 }
 
-Side weft_side(const BenchPlan& plan) {
+MeasuredLibrary measured_weft(const BenchPlan& plan) {
     Words options{"-n", std::to_string(*plan.request.ranks)};
     if (plan.request.nodes) append(options, {"--nodes", std::to_string(*plan.request.nodes)});
     Words command{"bench", plan.name, "--algorithm", plan.request.algorithms.front()};
@@ -60,7 +60,7 @@ Side weft_side(const BenchPlan& plan) {
     return {.name = "weft", .command = words_of_job(options, command)};
 }
 
-Side peer_side(const BenchPlan& plan, const std::string& mpi) {
+MeasuredLibrary measured_mpi(const BenchPlan& plan, const std::string& mpi) {
     MpiJob job{.mpi = mpi,
                .ranks = *plan.request.ranks,
                .program = {peer_program(mpi), "--collective", plan.name}};
@@ -77,44 +77,46 @@ Side peer_side(const BenchPlan& plan, const std::string& mpi) {
 }
 
 /// Runs one job for at most `seconds` seconds. Sets `right` to false if a result was wrong.
-void run_round(Side& side, double seconds, bool& right) {
-    if (!side.failure.empty()) return;
-    const auto found = json_of(side.command, seconds);
+void run_round(MeasuredLibrary& library, double seconds, bool& right) {
+    if (!library.failure.empty()) return;
+    const auto found = json_of(library.command, seconds);
     if (!found || !found->contains("results")) {
-        side.failure = found ? "no results" : found.failure().text;
-        fmt::print(stderr, "weft bench: {}: {}\n", side.name, side.failure);
+        library.failure = found ? "no results" : found.failure().text;
+        fmt::print(stderr, "weft bench: {}: {}\n", library.name, library.failure);
         return;
     }
     for (const Json& row : found->at("results")) {
-        side.times_us[row.at("bytes").get<std::uint64_t>()].push_back(
+        library.times_us[row.at("bytes").get<std::uint64_t>()].push_back(
             row.at("median_us").get<double>());
         if (!row.at("checked").get<bool>()) right = false;
     }
 }
 
 /// Returns the median time of each library, and the ratio of weft's to the fastest MPI library's.
-Json row_of(const std::vector<Side>& sides, std::uint64_t bytes) {
+Json row_of(const std::vector<MeasuredLibrary>& libraries, std::uint64_t bytes) {
     Json row{{"bytes", bytes}};
     std::optional<double> best;
-    for (const Side& side : sides) {
-        const auto found = side.times_us.find(bytes);
-        const std::string key = side.name + "_us";
+    for (const MeasuredLibrary& library : libraries) {
+        const auto found = library.times_us.find(bytes);
+        const std::string key = library.name + "_us";
         row[key] = nullptr;
-        if (found == side.times_us.end()) continue;
+        if (found == library.times_us.end()) continue;
         const double time = lab::median(found->second);
         row[key] = time;
-        if (&side != &sides.front()) best = std::min(best.value_or(time), time);
+        if (&library != &libraries.front()) best = std::min(best.value_or(time), time);
     }
     row["ratio"] = nullptr;
     if (best && !row["weft_us"].is_null()) row["ratio"] = row["weft_us"].get<double>() / *best;
     return row;
 }
 
-void print_table(const BenchPlan& plan, const std::vector<Side>& sides, const Json& rows) {
+void print_table(const BenchPlan& plan, const std::vector<MeasuredLibrary>& libraries,
+                 const Json& rows) {
     const Rank nodes = plan.request.nodes.value_or(1);
     std::vector<Column> columns{{"bytes", "bytes"}};
-    for (const Side& side : sides) columns.push_back({side.name, side.name + "_us", 12, 3});
-    columns.push_back({sides.size() > 2 ? "weft/best" : "ratio", "ratio", 12, 3});
+    for (const MeasuredLibrary& library : libraries)
+        columns.push_back({library.name, library.name + "_us", 12, 3});
+    columns.push_back({libraries.size() > 2 ? "weft/best" : "ratio", "ratio", 12, 3});
     fmt::print("{} on {} ranks, {}: medians of {} rounds in us{}\n{}", plan.name,
                *plan.request.ranks, counted(nodes, "node"), kRounds,
                nodes == 1 ? "" : "; MPI libraries over TCP", table_head(columns));
@@ -124,18 +126,18 @@ void print_table(const BenchPlan& plan, const std::vector<Side>& sides, const Js
 }  // namespace
 
 int bench_against_peers(const BenchPlan& plan) {
-    std::vector<Side> sides{weft_side(plan)};
-    for (const std::string& mpi : plan.request.peers) sides.push_back(peer_side(plan, mpi));
-    // Includes the start of the job, and calls so slow that a row takes longer than its time.
+    std::vector<MeasuredLibrary> libraries{measured_weft(plan)};
+    for (const std::string& mpi : plan.request.peers) libraries.push_back(measured_mpi(plan, mpi));
+    // Time limit of a job: includes its start, and slow calls, whose rows exceed their time.
     const double seconds = 60 + 4 * plan.measuring.seconds * static_cast<double>(plan.bytes.size());
     bool right = true;
     for (int round = 0; round < kRounds; ++round)
-        for (Side& side : sides) run_round(side, seconds, right);
+        for (MeasuredLibrary& library : libraries) run_round(library, seconds, right);
     Json failures = Json::array();
-    for (const Side& side : sides)
-        if (!side.failure.empty()) failures.push_back(side.name + ": " + side.failure);
+    for (const MeasuredLibrary& library : libraries)
+        if (!library.failure.empty()) failures.push_back(library.name + ": " + library.failure);
     Json rows = Json::array();
-    for (const std::uint64_t bytes : plan.bytes) rows.push_back(row_of(sides, bytes));
+    for (const std::uint64_t bytes : plan.bytes) rows.push_back(row_of(libraries, bytes));
     if (plan.request.json)
         print_json({{"collective", plan.name},
                     {"ranks", *plan.request.ranks},
@@ -145,7 +147,7 @@ int bench_against_peers(const BenchPlan& plan) {
                     {"failures", failures},
                     {"results", rows}});
     else
-        print_table(plan, sides, rows);
+        print_table(plan, libraries, rows);
     return !failures.empty() ? kEnvironmentFailed : right ? 0 : kAnswerIsNo;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_overlap.cpp - `weft bench overlap`: fraction of a call that concurrent work hides.
 //
-// Why      Sleeping represents work that leaves the rank's processor free (an accelerator). Behind
+// Why      Sleeping represents work that leaves the rank's processor free (an accelerator). During
 //          computation, a call proceeds only in a progress thread that has a spare processor.
 // Holds    Medians over rounds; the slowest rank determines a round's time. The last result of each
 //          kind of round is checked.
@@ -75,11 +75,11 @@ class Rounds {
 /// Returns the number of rounds of each kind: --iterations, or limited by --seconds. A round of
 /// each of the three kinds takes five times a call, because the work takes the time of the call.
 std::uint64_t rounds_of(const lab::MeasuringOptions& measuring, double blocking_us) {
-    constexpr std::uint64_t kLeast = 5;
-    constexpr std::uint64_t kMost = 1000;
+    constexpr std::uint64_t kRoundsMin = 5;
+    constexpr std::uint64_t kRoundsMax = 1000;
     if (measuring.iterations != 0) return measuring.iterations;
     const double fitting = measuring.seconds * 1e6 / (5 * std::max(blocking_us, 0.1));
-    return std::clamp(static_cast<std::uint64_t>(std::min(fitting, 1e9)), kLeast, kMost);
+    return std::clamp(static_cast<std::uint64_t>(std::min(fitting, 1e9)), kRoundsMin, kRoundsMax);
 }
 
 Json measure_size(Team world, const BenchPlan& plan, std::uint64_t bytes) {
@@ -127,9 +127,9 @@ int bench_overlap(Runtime& runtime, const BenchPlan& plan) {
          {"rounds", "iterations", 8},
          {"alone_us", "blocking_us", 12, 3},
          {"computing_us", "computing_us", 14, 3},
-         {.title = "hidden", .key = "hidden_computing", .width = 8, .part = true},
+         {.title = "hidden", .key = "hidden_computing", .width = 8, .is_fraction = true},
          {"sleeping_us", "sleeping_us", 14, 3},
-         {.title = "hidden", .key = "hidden_sleeping", .width = 8, .part = true},
+         {.title = "hidden", .key = "hidden_sleeping", .width = 8, .is_fraction = true},
          verdict()});
     for (const std::uint64_t bytes : plan.bytes) report.add(measure_size(world, plan, bytes));
     const int status = report.finish();

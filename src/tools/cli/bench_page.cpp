@@ -111,7 +111,7 @@ class Plot {
                 "text-anchor=\"end\">{5}</text>\n",
                 kLeft, kLeft + kWidth, y(value), kLeft - 7, y(value) + 4,
                 value < 1 ? fmt::format("{:g}", value) : fmt::format("{:.0f}", value));
-        const double powers = std::log2(x_max_ / x_min_);
+        const double powers = std::log2(x_max_ / x_min_);  // at most 13 labels
         const double every = std::exp2(std::max(1.0, std::ceil(powers / 12)));
         for (double bytes = x_min_; bytes <= x_max_ * 1.001; bytes *= every)
             print(

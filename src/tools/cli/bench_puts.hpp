@@ -44,7 +44,8 @@ class PutJob : public BenchJob {
   protected:
     static constexpr std::size_t kData = 64;  ///< offset of the slots: the flag has its own line
 
-    /// Returns the right contents of a byte of a slot; never 0.
+    /// Returns the right contents of a byte of a slot: never 0, and different in successive batches
+    /// and in adjacent bytes.
     [[nodiscard]] static std::byte expected(std::uint64_t batch, std::size_t index) {
         return static_cast<std::byte>((batch * 31 + index * 7) % 251 + 1);
     }
@@ -58,9 +59,9 @@ class PutJob : public BenchJob {
     Rank last_;  ///< the last rank
     std::vector<std::byte> source_;
     Memory memory_;
-    std::uint64_t* flag_;     ///< set to `turn_` by the peer
-    std::byte* data_;         ///< the slots
-    std::uint64_t turn_ = 0;  ///< number of calls
+    std::uint64_t* flag_;      ///< set to `calls_` by the peer
+    std::byte* data_;          ///< the slots
+    std::uint64_t calls_ = 0;  ///< number of calls so far
 };
 
 /// A call is a round trip. A put of 8 bytes writes the flag; other puts signal it.
@@ -71,24 +72,24 @@ class PutLatencySubject : public PutJob {
     PutLatencySubject(Team world, std::uint64_t bytes) : PutJob(world, bytes, 1) {}
 
     void call() {
-        ++turn_;
+        ++calls_;
         const Rank me = world_.rank();
         if (me == 0) send(last_);
-        if (me == 0 || me == last_) world_.wait_until(flag_, Compare::ge, turn_);
+        if (me == 0 || me == last_) world_.wait_until(flag_, Compare::ge, calls_);
         if (me == last_ && me != 0) send(0);
     }
     [[nodiscard]] bool check(std::uint64_t batch) const {
         if (world_.rank() != 0 && world_.rank() != last_) return true;
-        return *flag_ == turn_ && (puts_flag() || is_slot_right(batch, data_));
+        return *flag_ == calls_ && (puts_flag() || is_slot_right(batch, data_));
     }
 
   private:
-    [[nodiscard]] bool puts_flag() const { return source_.size() == sizeof turn_; }
+    [[nodiscard]] bool puts_flag() const { return source_.size() == sizeof calls_; }
     void send(Rank peer) {
         if (puts_flag()) {
-            world_.put(flag_, &turn_, sizeof turn_, peer);
+            world_.put(flag_, &calls_, sizeof calls_, peer);
         } else {
-            world_.put_signal(data_, source_.data(), source_.size(), flag_, turn_, SignalOp::set,
+            world_.put_signal(data_, source_.data(), source_.size(), flag_, calls_, SignalOp::set,
                               peer);
         }
     }
@@ -127,15 +128,15 @@ class PutStreamSubject : public PutJob {
     }
 
     void call() {
-        ++turn_;
+        ++calls_;
         if (sends_) {
             for (std::uint64_t i = 0; i < puts_; ++i)
                 world_.put_nbi(data_ + i % slots_ * source_.size(), source_.data(), source_.size(),
                                peer_);
             world_.quiet();
-            world_.put_signal(nullptr, nullptr, 0, flag_, turn_, SignalOp::set, peer_);
+            world_.put_signal(nullptr, nullptr, 0, flag_, calls_, SignalOp::set, peer_);
         }
-        if (receives_) world_.wait_until(flag_, Compare::ge, turn_);
+        if (receives_) world_.wait_until(flag_, Compare::ge, calls_);
     }
     [[nodiscard]] bool check(std::uint64_t batch) const {
         if (!receives_) return true;

@@ -83,29 +83,29 @@ base::Result<std::unique_ptr<Subject>> make_subject(Team world, std::uint64_t by
 
 enum class BufferKind : std::uint8_t { reused, rotated, fresh };
 
-/// Buffer of a call, as --buffers selects: one for all calls, the next of a set that exceeds the
-/// caches, or a new one.
+/// Buffers of calls, as --buffers selects: one for all calls, a set that exceeds the caches, or a
+/// new one for each call.
 class CallBuffer {
   public:
     CallBuffer(std::size_t bytes, BufferKind kind)
         : bytes_(bytes),
           copies_(kind == BufferKind::rotated ? copies_of(bytes) : 1),
-          held_(kind == BufferKind::fresh ? 0 : bytes * copies_) {
+          buffers_(kind == BufferKind::fresh ? 0 : bytes * copies_) {
         if (kind == BufferKind::fresh) fresh_.emplace(bytes);
     }
 
     [[nodiscard]] std::byte* data() {  // the buffer that rotate() has selected
-        return fresh_ ? fresh_->data() : held_.data() + current_ * bytes_;
+        return fresh_ ? fresh_->data() : buffers_.data() + current_ * bytes_;
     }
     void rotate() {
         if (fresh_) return fresh_->next();
         current_ = current_ + 1 < copies_ ? current_ + 1 : 0;
     }
-    void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
+    void clear() { std::fill(buffers_.begin(), buffers_.end(), std::byte{}); }
     template <class Write>
     void fill(Write write) {
         if (fresh_) return fresh_->for_each(write);
-        for (std::size_t copy = 0; copy < copies_; ++copy) write(held_.data() + copy * bytes_);
+        for (std::size_t copy = 0; copy < copies_; ++copy) write(buffers_.data() + copy * bytes_);
     }
     [[nodiscard]] std::uint64_t calls_max() const {
         return fresh_ ? fresh_->calls_max() : lab::measuring::kCallsMax;
@@ -124,7 +124,7 @@ class CallBuffer {
 
     std::size_t bytes_;
     std::size_t copies_;
-    std::vector<std::byte> held_;  ///< reused or rotated buffers
+    std::vector<std::byte> buffers_;  ///< reused or rotated buffers
     std::size_t current_ = 0;
     std::optional<lab::FreshBuffers> fresh_;
 };

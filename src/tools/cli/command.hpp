@@ -24,7 +24,7 @@ using lab::first_word_of_program, lab::help_text, lab::keep_unknown_words, lab::
 using lab::Json, lab::json_text, lab::print_json;
 using lab::reason_of, lab::set_footer, lab::unknown_option, lab::unknown_words;
 
-inline constexpr int kAnswerIsNo = 1;  ///< does not verify, a wrong result, a failed comparison
+inline constexpr int kAnswerIsNo = 1;  ///< invalid programs, a wrong result, no fitting algorithm
 inline constexpr int kUnusableArguments = 2;  ///< the message names the argument and the rule
 inline constexpr int kEnvironmentFailed = 3;  ///< no provider, no memory, a rank died
 

@@ -98,12 +98,14 @@ class Formulas {
         return figures;
     }
 
-    /// Costs of a tree with `levels` levels, in each of which a rank sends `fan` messages.
+    /// Returns the costs of a tree with `levels` levels, in each of which a rank sends `fan`
+    /// messages.
     [[nodiscard]] Figures of_tree(double levels, double descriptors, double fan) const {
         return figures(levels * (fan * busy_us() + after_us()), size_ - 1, descriptors);
     }
 
-    /// Costs of the way up and down a tree: twice that of one tree, plus combining.
+    /// Returns the costs of a reduction and a broadcast along a tree: twice the costs of one tree,
+    /// plus combining.
     [[nodiscard]] std::optional<Figures> of_two_trees(
         const collectives::AlgorithmSpec& spec) const {
         const collectives::SpecParameter* tree = spec.find("tree");
@@ -256,16 +258,16 @@ Json to_json(const Candidate& candidate, const ProgramQuestion& question,
     return object;
 }
 
-class Question {
+class CostQuestion {
   public:
-    explicit Question(const CostArguments& arguments) : arguments_(arguments) {}
+    explicit CostQuestion(const CostArguments& arguments) : arguments_(arguments) {}
 
     int run() {
         read_all();
         auto candidates = find_candidates();
         std::erase_if(candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
         if (candidates.empty()) {
-            fmt::print(stderr, "weft: no algorithm keeps the limits\n");
+            fmt::print(stderr, "weft: no algorithm is within the limits\n");
             return kAnswerIsNo;
         }
         if (arguments_.pareto) {
@@ -367,10 +369,10 @@ class Question {
              {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
               collectives::ScheduleFamily::merged}) {
             // Counting needs the programs of all ranks, so larger teams get fewer schedules.
-            std::size_t left = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
+            std::size_t remaining = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
             collectives::for_each_schedule(size, family,
                                            [&](const collectives::Schedule& schedule) {
-                                               if (left-- == 0) return false;
+                                               if (remaining-- == 0) return false;
                                                add({.schedule = schedule});
                                                return true;
                                            });
@@ -409,7 +411,7 @@ class Question {
 };
 
 int cost(const CostArguments& arguments) {
-    return Question(arguments).run();
+    return CostQuestion(arguments).run();
 }
 
 }  // namespace

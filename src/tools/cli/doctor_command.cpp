@@ -89,14 +89,14 @@ class Doctor {
             fmt::format("taskset -c 0-{} weft run ... (if the limit is not intended)", all - 1));
         double load = 0;
         if (::getloadavg(&load, 1) != 1) return;
-        const bool idle = load <= 0.5 * all;
+        const bool idle = load <= 0.5 * all;  // half of the processors are free
         add_unless(idle, kNote, "load",
                    fmt::format("{:.1f} on {} processors{}", load, all,
                                idle ? "" : ": times will be too high"),
                    "top (shows the busy processes)");
     }
 
-    static constexpr rlim_t kFilesOfRank = 2;  ///< as job_environment.cpp needs
+    static constexpr rlim_t kFilesOfRank = 2;  ///< see files_of_ranks() in job_environment.cpp
 
     void check_limits() {
         rlimit limit = {};

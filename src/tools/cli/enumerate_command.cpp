@@ -2,7 +2,7 @@
 // enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for a
 // number of ranks.
 //
-// Idea     With --best, the command instead searches for the cheapest schedule of any kind under
+// Idea     With --best, the command instead searches for the cheapest schedule of all kinds under
 //          the pipelined postal model (each message occupies its sender for --issue-ns and arrives
 //          --latency-ns later). The search does not enumerate schedules.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
@@ -93,8 +93,9 @@ int print_counts(const EnumerateArguments& arguments) {
 
 /// Prints for how many numbers of ranks a split or a merge beats all factored schedules.
 int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
-    constexpr Rank kMost = 100'000;
-    if (arguments.ranks > kMost) refuse("--ranks: {} is more than {}", arguments.ranks, kMost);
+    constexpr Rank kRanksMax = 100'000;  // each number of ranks is a search
+    if (arguments.ranks > kRanksMax)
+        refuse("--ranks: {} is more than {}", arguments.ranks, kRanksMax);
     const collectives::OptimumSearch search(arguments.ranks, cost);
     Rank improved = 0;
     for (Rank ranks = 2; ranks <= arguments.ranks; ++ranks) {

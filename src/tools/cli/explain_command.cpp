@@ -93,8 +93,9 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     machine.node_of = nodes_of(arguments);
     machine.direct = !arguments.stage;
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
-    const Rank each_node = file_processors ? machine.node_of.back() + 1 : 1;
-    share_processors(machine, arguments.ranks, arguments.hosts.value_or(each_node),
+    // The processors in a file are those of each node, so each node is then a host.
+    const Rank default_hosts = file_processors ? machine.node_of.back() + 1 : 1;
+    share_processors(machine, arguments.ranks, arguments.hosts.value_or(default_hosts),
                      arguments.processors.value_or(file_processors.value_or(usable_processors())));
     return machine;
 }
@@ -156,7 +157,7 @@ Words bench_job(const ExplainArguments& arguments) {
     return words_of_job(options, command);
 }
 
-void take_row(const Json& row, const std::string& algorithm, MeasuredTimes& found) {
+void add_row(const Json& row, const std::string& algorithm, MeasuredTimes& found) {
     if (row.at("checked").get<bool>())
         found.us[algorithm] = row.at("median_us").get<double>();
     else
@@ -175,14 +176,14 @@ MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& argume
     if (const auto answer = json_of(all, kSecondsMost);
         answer && answer->at("results").size() == choice.candidates.size()) {
         for (std::size_t i = 0; i < choice.candidates.size(); ++i)
-            take_row(answer->at("results").at(i), choice.candidates[i].algorithm, found);
+            add_row(answer->at("results").at(i), choice.candidates[i].algorithm, found);
         return found;
     }
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         Words words = job;
         append(words, {"--algorithm", candidate.algorithm});
         if (const auto answer = json_of(words, kSecondsMost))
-            take_row(answer->at("results").at(0), candidate.algorithm, found);
+            add_row(answer->at("results").at(0), candidate.algorithm, found);
         else
             found.failures[candidate.algorithm] = answer.failure().text;
     }

@@ -168,8 +168,8 @@ struct FitPass {
     std::vector<double> flags_us;      ///< see PutMeasure::time_flag()
 };
 
-/// Percentile that represents undisturbed calls.
-inline constexpr double kQuick = 10;
+/// Percentile of times that represents undisturbed calls.
+inline constexpr double kUndisturbed = 10;
 
 [[nodiscard]] inline double elapsed_us(std::uint64_t begin_ns) {
     return static_cast<double>(base::monotonic_ns() - begin_ns) * 1e-3;
@@ -204,7 +204,8 @@ class PutMeasure {
     [[nodiscard]] std::vector<double> take_flags() { return std::exchange(flags_us_, {}); }
 
   private:
-    /// How a rank waits for a flag: in wait_until(), or in a loop without or with sched_yield().
+    /// Method by which a rank waits for a flag: wait_until(), or a loop without or with
+    /// sched_yield().
     enum class Waits : std::uint8_t { usual, spinning, yielding };
 
     void multicast(PeerTimes& kind, bool blocking);

@@ -115,8 +115,8 @@ void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
 }
 
 /// Adds the costs of copies. Each of two ranks copies half of the bytes, so the slope is half of
-/// the cost per byte. The intercept is the time to wait (measured with symmetric memory, which is
-/// not exposed), to expose, and of the step.
+/// the cost per byte. The intercept is a sum: the wait (measured with symmetric memory, which is
+/// not exposed), the exposure, and the fixed cost of the copy.
 void add_parameters(Json& parameters, const NearCopies& copies) {
     // In a job of several nodes, the waits include polls of the network.
     const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
@@ -127,8 +127,8 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
           {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
         const lab::Line line = lab::fit_line_by_ratio(points);
         // Noise may make this difference of times negative.
-        const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
-        parameters[fmt::format("{}_ns", name)] = each_ns > 0 ? each_ns : plan::nanoseconds(usual);
+        const double fixed_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
+        parameters[fmt::format("{}_ns", name)] = fixed_ns > 0 ? fixed_ns : plan::nanoseconds(usual);
         parameters[fmt::format("{}_ns_per_byte", name)] =
             lab::readable_nanoseconds_per_byte(2 * line.slope * 1000);
     }

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kBytesMax = 262144;
 constexpr std::array<std::size_t, 6> kMessageBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
-constexpr std::size_t kData = 64;   ///< offset of the data in `memory_`, after the line of the flag
-constexpr std::size_t kPlaces = 4;  ///< number of blocks of kBytesMax bytes there
+constexpr std::size_t kData = 64;  ///< offset of the data in `memory_`, after the line of the flag
+constexpr std::size_t kSlots = 4;  ///< number of slots of kBytesMax bytes there
 
 }  // namespace
 
@@ -36,7 +36,7 @@ PutMeasure::PutMeasure(FitRanks& ranks, int repetitions)
       world_(ranks.world()),
       exchange_(ranks.exchange()),
       repetitions_(repetitions),
-      memory_(world_, kData + kPlaces * kBytesMax),
+      memory_(world_, kData + kSlots * kBytesMax),
       flag_(static_cast<std::uint64_t*>(memory_.data())),
       source_(2 * kBytesMax),
       copy_(2 * kBytesMax) {
@@ -129,7 +129,7 @@ lab::Line PutMeasure::measure_round_trips(Rank peer) {
     return lab::fit_line(points);
 }
 
-/// One round trip: rank 0 sends, the peer answers.
+/// Makes one round trip: rank 0 sends, the peer answers.
 void PutMeasure::round_trip(Rank peer, std::size_t bytes, Waits waits) {
     ++exchange_;
     const Rank me = world_.rank();
@@ -207,7 +207,7 @@ double PutMeasure::measure_receptions(const PeerTimes& kind) {
 }
 
 /// Times a ring in which each rank sends a block to the next rank. A local receiver also copies the
-/// block, as out of a slot. Successive blocks use different places, as different slots.
+/// block, as a receiver copies data out of a slot. Successive blocks use different slots.
 lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
     std::vector<Rank> ring{0};
     ring.insert(ring.end(), peers.begin(), peers.end());
@@ -222,10 +222,10 @@ lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
         std::uint64_t begin = base::monotonic_ns();
         for (int i = 0; i < repetitions_; ++i) {
             ++exchange_;
-            std::byte* const place = data() + exchange_ % kPlaces * kBytesMax;
-            world_.put_signal(place, source_.data(), bytes, flag_, exchange_, SignalOp::set, next);
+            std::byte* const slot = data() + exchange_ % kSlots * kBytesMax;
+            world_.put_signal(slot, source_.data(), bytes, flag_, exchange_, SignalOp::set, next);
             world_.wait_until(flag_, Compare::ge, exchange_);
-            if (near) base::copy_bytes(copy_.data(), place, bytes);
+            if (near) base::copy_bytes(copy_.data(), slot, bytes);
             times.push_back(elapsed_us(begin) / shared);
             begin = base::monotonic_ns();
         }
@@ -243,7 +243,7 @@ double PutMeasure::call_us(Team team, const std::function<void()>& call, int cal
             for (int n = 0; n < calls; ++n) call();
         },
         [&] { team.barrier(); });
-    return (calls > 1 ? lab::percentile(times, kQuick) : lab::median(times)) / calls;
+    return (calls > 1 ? lab::percentile(times, kUndisturbed) : lab::median(times)) / calls;
 }
 
 /// Times short calls. Remote calls are not repeated, which would take long over a slow network.

@@ -19,6 +19,7 @@ namespace weft::tools {
 
 namespace {
 
+// Sizes of the measured buffers.
 constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
 constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
@@ -175,12 +176,13 @@ OwnMemory MemoryMeasure::own_memory() {
             return median_us(repetitions_,
                              [&] { base::copy_bytes(to.data(), from.data(), bytes); });
         };
-        const std::size_t few = found.cache_bytes / 16;
-        found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
-        const std::size_t many = found.cache_bytes * 2;  // a quarter of it is in the cache
+        const std::size_t cached = found.cache_bytes / 16;
+        found.copy_ns_per_byte = copy_us(cached) * 1000 / static_cast<double>(cached);
+        // Reads and writes four times the size of the cache, which has one of the four parts.
+        const std::size_t beyond = found.cache_bytes * 2;
         const double cold_ns =
-            copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
-        found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
+            copy_us(beyond) * 1000 - found.copy_ns_per_byte * static_cast<double>(beyond);
+        found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * beyond - found.cache_bytes);
         found.unpack_ns_per_byte = unpack_ns_per_byte(repetitions_);
         found.reduce_ns_per_byte = reduce_ns_per_byte();
     });
@@ -201,7 +203,7 @@ lab::Points MemoryMeasure::measure_copies(
                 buffer = next(bytes);
                 pair.barrier();
             });
-        points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
+        points.push_back({static_cast<double>(bytes), lab::percentile(times, kUndisturbed)});
     }
     return points;
 }

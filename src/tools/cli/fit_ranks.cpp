@@ -13,7 +13,7 @@ namespace weft::tools {
 
 namespace {
 
-/// Hosts are identified by name. Collective.
+/// Returns the host with the most ranks per processor. Hosts are identified by name. Collective.
 HostLoad largest_load(Team world, const std::vector<cpu_set_t>& allowed) {
     using Name = std::array<char, 64>;
     Name own{};
@@ -160,11 +160,11 @@ void FitRanks::find_peers() {
     node.free();
     std::vector<Rank> further;
     for (Rank rank = 1; rank < world_.size(); ++rank) {
-        const Rank of = leaders[static_cast<std::size_t>(rank)];
-        if (of == leaders.front())
+        const Rank leader_of_rank = leaders[static_cast<std::size_t>(rank)];
+        if (leader_of_rank == leaders.front())
             local_peers_.push_back(rank);
         else
-            (of == rank ? remote_peers_ : further).push_back(rank);
+            (leader_of_rank == rank ? remote_peers_ : further).push_back(rank);
     }
     remote_peers_.insert(remote_peers_.end(), further.begin(), further.end());
     for (auto* peers : {&local_peers_, &remote_peers_})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// goal_command.cpp - `weft goal`: simulates a schedule of any tool, in the GOAL format, under a
-// message model.
+// goal_command.cpp - `weft goal`: simulates a schedule in the GOAL format, which any tool may have
+// written, under a message model.
 //
 // Next     tools/simulate/goal.hpp for the format; `weft simulate --goal` writes such files.
 #include <fmt/format.h>

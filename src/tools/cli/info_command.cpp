@@ -93,8 +93,9 @@ Json granted_json(const link::FabricSurvey& survey) {
             {"consumes_receives", grant.consumes_receives}};
 }
 
-/// Cards that ranks of this host may use; `ranks`: indices among the ranks of this host.
-Json cards_json(const link::FabricSurvey& survey) {
+/// Returns the NICs that ranks of this host may use. `ranks`: the ranks of this host that use the
+/// NIC, as indices among the ranks of this host.
+Json nics_json(const link::FabricSurvey& survey) {
     Json cards = Json::array();
     for (const link::Nic& nic : survey.nics)
         cards.push_back({{"name", nic.name},
@@ -107,10 +108,11 @@ Json cards_json(const link::FabricSurvey& survey) {
 
 Json notify_json(const link::FabricSurvey& survey) {
     if (!survey.problem.empty()) return {{"problem", survey.problem}, {"sizes", Json::array()}};
-    const auto line = [](std::size_t above, Json up_to, link::Notify way, const std::string& why) {
+    const auto line = [](std::size_t above, Json up_to, link::Notify strategy,
+                         const std::string& why) {
         return Json{{"above_bytes", above},
                     {"up_to_bytes", std::move(up_to)},
-                    {"way", link::name_of(way)},
+                    {"way", link::name_of(strategy)},
                     {"reason", why}};
     };
     Json sizes = Json::array();
@@ -142,7 +144,7 @@ void add_network(Json& info, const run::Description& job) {
                              {"reason", finding.why}});
     info["providers"] = std::move(providers);
     if (!usable) return;
-    info["cards"] = cards_json(survey);
+    info["cards"] = nics_json(survey);
     info["granted"] = granted_json(survey);
     info["notify"] = notify_json(survey);
     if (!survey.problem.empty()) return;

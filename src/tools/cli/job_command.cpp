@@ -40,7 +40,7 @@ Json object_in(std::string_view text) {
 }
 
 /// Returns the first line with text; launchers frame their messages with lines of - or =.
-std::string first_words(std::string_view text) {
+std::string first_text_line(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
         if (line.find_first_not_of("-= \t") != std::string_view::npos) return std::string(line);
@@ -112,7 +112,7 @@ base::Result<Json> json_of(const Words& words, double seconds) {
     if (found.is_object()) return found;
     if (output.status == 124)
         return base::fail(Status::environment, "no end within {:.0f} s", seconds);
-    const std::string line = first_words(output.text);
+    const std::string line = first_text_line(output.text);
     return base::fail(
         Status::environment, "{}",
         line.empty() ? fmt::format("status {}, no JSON object", output.status) : line);
@@ -176,8 +176,8 @@ std::string peer_program(const std::string& mpi) {
 
 std::string yielding_library(const std::string& mpi, Rank ranks) {
     const fs::path library = fs::path(own_program()).replace_filename("peer_yield_ucx.so");
-    const bool yields = mpi != "mpich" || ranks <= usable_processors();
-    return yields || ::access(library.c_str(), R_OK) != 0 ? "" : library.string();
+    const bool needless = mpi != "mpich" || ranks <= usable_processors();
+    return needless || ::access(library.c_str(), R_OK) != 0 ? "" : library.string();
 }
 
 }  // namespace weft::tools

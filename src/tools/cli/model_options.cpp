@@ -20,7 +20,7 @@ namespace {
 /// An option; the key of a file of parameters is its name with underscores, such as latency_ns.
 struct ModelOption {
     const char* name;
-    const char* usual;
+    const char* usual;  ///< default value
     const char* help;
 };
 constexpr std::array<ModelOption, ModelArguments::kOptions> kModelOptions{
@@ -59,8 +59,8 @@ Rank node_count(const plan::Machine& machine) {
     return machine.node_of.empty() ? 1 : std::ranges::max(machine.node_of) + 1;
 }
 
-/// Sets equal costs of local and remote messages.
-void set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
+/// Sets the costs of messages in a machine whose local and remote messages have equal costs.
+void set_message_costs(plan::Machine& machine, const lab::ModelParameters& wire) {
     const plan::MessageModel model = lab::message_model(wire);
     if (model.blocking || model.gap > 0 || model.has_bursts() || model.has_two_way())
         fail(Status::unsupported,
@@ -131,17 +131,17 @@ void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int proces
 
 void complete_machine(lab::CostParameters& parameters, const MachineArguments& arguments,
                       std::vector<Rank> node_of, Rank ranks) {
-    const bool near_and_far = parameters.machine.has_value();  // separate costs of both
-    if (arguments.copy && !near_and_far)
+    const bool has_two_costs = parameters.machine.has_value();  // of local and of remote puts
+    if (arguments.copy && !has_two_costs)
         refuse(
             "--copy needs --params with a file of near and far puts "
             "(near_latency_ns, far_latency_ns, ...), as weft fit writes it");
-    if (arguments.turn && near_and_far)
+    if (arguments.turn && has_two_costs)
         refuse("--turn-ns: --params has near_turn_ns and far_turn_ns");
     if (arguments.turn)
         parameters.wire.turn = need(base::parse_nanoseconds(*arguments.turn), "--turn-ns");
     plan::Machine machine;
-    if (near_and_far) machine = parameters.measured.over(run::machine_over(""));
+    if (has_two_costs) machine = parameters.measured.over(run::machine_over(""));
     machine.node_of = std::move(node_of);
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
     const std::optional<int> given = parameters.measured.processors();
@@ -155,10 +155,10 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
     if (machine.crowded() && ranks > lab::kSharingRanksMax)
         fail(Status::unsupported, "{} ranks: where ranks share processors at most {} are predicted",
              ranks, lab::kSharingRanksMax);
-    if (!near_and_far) {
+    if (!has_two_costs) {
         if (!machine.crowded()) return;
         machine.node_of.clear();
-        set_puts(machine, parameters.wire);
+        set_message_costs(machine, parameters.wire);
         machine.call = parameters.measured.over(machine).call;
     }
     parameters.machine = std::move(machine);

@@ -39,7 +39,8 @@ struct MpiTrial {
     std::string errors;  ///< output of the ranks on stderr, with the statistics
 };
 
-/// Runs the program with the layer. serves: false: the layer passes all calls to the MPI library.
+/// Runs the program with the layer preloaded. serves: the layer executes calls itself; otherwise it
+/// passes all of them to the MPI library.
 MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
                      const std::string& layer, bool serves) {
     // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
@@ -87,18 +88,18 @@ Sums sums_of(const std::string& errors) {
 int check_program(const CheckArguments& arguments) {
     const std::string mpi = arguments.mpi.empty() ? mpi_of(arguments.program) : arguments.mpi;
     const std::string layer = layer_for(mpi);
-    const MpiTrial handed_back = try_program(arguments, mpi, layer, false);
-    const MpiTrial served = try_program(arguments, mpi, layer, true);
-    const Sums alone = sums_of(handed_back.errors);
-    const Sums with = sums_of(served.errors);
+    const MpiTrial without_layer = try_program(arguments, mpi, layer, false);
+    const MpiTrial with_layer = try_program(arguments, mpi, layer, true);
+    const Sums alone = sums_of(without_layer.errors);
+    const Sums with = sums_of(with_layer.errors);
     fmt::print("MPI: {}, {} ranks; layer: {}\n", mpi, arguments.ranks, layer);
     fmt::print("active: {}; {} of {} collective calls served\n", with.served > 0 ? "yes" : "no",
                with.served, with.calls);
     fmt::print("time in these calls, all ranks: {:.2f} ms by {} alone, {:.2f} ms with the layer\n",
                alone.ms, mpi, with.ms);
     fmt::print("time of the program: {:.2f} s by {} alone, {:.2f} s with the layer\n",
-               handed_back.seconds, mpi, served.seconds);
-    fmt::print("{}", served.errors);
+               without_layer.seconds, mpi, with_layer.seconds);
+    fmt::print("{}", with_layer.errors);
     return with.served > 0 ? 0 : kAnswerIsNo;
 }
 

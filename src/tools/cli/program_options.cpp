@@ -22,8 +22,8 @@ namespace weft::tools {
 
 namespace {
 
-constexpr std::string_view kGather = "neighbor_allgather";
-constexpr std::string_view kExchange = "neighbor_alltoall";
+constexpr std::string_view kNeighborAllgather = "neighbor_allgather";
+constexpr std::string_view kNeighborAlltoall = "neighbor_alltoall";
 
 /// Parses "4x4x4".
 std::vector<Rank> parse_grid(std::string_view text) {
@@ -133,7 +133,7 @@ plan::Contract CountedCall::contract() const {
 }
 
 bool is_neighborhood(std::string_view collective) {
-    return collective == kGather || collective == kExchange;
+    return collective == kNeighborAllgather || collective == kNeighborAlltoall;
 }
 
 void check_ranks(Rank ranks, Rank most) {
@@ -272,11 +272,11 @@ std::shared_ptr<const NeighborCall> read_neighbors(const ProgramArguments& argum
                             arguments.star ? collectives::star_offsets(dimensions, arguments.reach)
                                            : collectives::box_offsets(dimensions, arguments.reach)),
                         "--grid");
-    NeighborCall call{
-        std::move(stencil),
-        collective == kGather ? collectives::NeighborData::same : collectives::NeighborData::own,
-        algorithm == "direct" ? collectives::NeighborWay::direct
-                              : collectives::NeighborWay::combined};
+    NeighborCall call{std::move(stencil),
+                      collective == kNeighborAllgather ? collectives::NeighborData::same
+                                                       : collectives::NeighborData::own,
+                      algorithm == "direct" ? collectives::NeighborWay::direct
+                                            : collectives::NeighborWay::combined};
     if (arguments.ranks && *arguments.ranks != call.ranks())
         refuse("--ranks: {} given, --grid {} has {}", *arguments.ranks, arguments.grid,
                call.ranks());
@@ -374,10 +374,9 @@ ProgramQuestion for_models(ProgramQuestion question) {
     question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
     question.request.counts = call.counts;
     question.request.root = call.traits->rooted() ? call.root : plan::kNoRank;
-    auto serving = std::make_shared<CountedCall>(call);
-    serving->traits = &collectives::traits_of(call.traits->even);
-    question.request.counts = serving->counts;
-    question.counted = std::move(serving);
+    auto modeled = std::make_shared<CountedCall>(call);
+    modeled->traits = &collectives::traits_of(call.traits->even);
+    question.counted = std::move(modeled);
     return question;
 }
 

@@ -72,8 +72,8 @@ Json json_of(const plan::Program& program, const plan::Step& step, std::size_t l
     return one;
 }
 
-/// A message: receiver, signal number, false; of published data: publisher, signal number, true.
-using Message = std::tuple<Rank, std::uint32_t, bool>;
+/// Key of a signal: receiver, signal number, false; of a published cell: owner, cell number, true.
+using SignalKey = std::tuple<Rank, std::uint32_t, bool>;
 
 /// Returns a graph for Graphviz: a column of steps for each rank, and an edge from each step that
 /// raises a signal to the wait for it. The body of a loop appears once.
@@ -82,7 +82,7 @@ std::string dot_of(std::span<const plan::Program> programs) {
         "digraph program {\n  rankdir=TB; node [shape=box, style=filled, "
         "fontname=\"sans-serif\", fontsize=10];\n";
     const auto out = std::back_inserter(text);
-    std::map<Message, std::vector<std::string>> raised;
+    std::map<SignalKey, std::vector<std::string>> raised;
     for (const plan::Program& program : programs) {
         fmt::format_to(out,
                        "  subgraph cluster_{0} {{\n    label=\"rank {0}\"; color=\"#bbbbbb\";\n",
@@ -122,13 +122,13 @@ std::string dot_of(std::span<const plan::Program> programs) {
 
 /// Draws the messages of all ranks over time, with a latency of 1000 ns and 100 ns per message.
 std::string svg_of(std::span<const plan::Program> programs) {
-    lab::Surroundings around;
-    around.model = {.busy_base = 100'000, .latency = 1'000'000, .reduce = 100'000};
-    lab::ImagePart part(around.model, {.elements = 1, .element_bytes = 8});
+    lab::Surroundings inputs;
+    inputs.model = {.busy_base = 100'000, .latency = 1'000'000, .reduce = 100'000};
+    lab::ImagePart part(inputs.model, {.elements = 1, .element_bytes = 8});
     for (const plan::Program& program : programs) need(part.add(program));
     std::vector<lab::Span> spans;
     const auto outcome = need(lab::simulate_generic(
-        {&part, 1}, around, [&](const lab::Span& span) { spans.push_back(span); }));
+        {&part, 1}, inputs, [&](const lab::Span& span) { spans.push_back(span); }));
     const plan::Program& first = programs.front();
     return lab::timeline_svg(
         fmt::format("{} by {} of {} ranks, if each message takes 1000 ns and the next 100 ns more",

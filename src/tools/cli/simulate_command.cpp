@@ -88,7 +88,7 @@ class Progress {
 };
 
 struct Conditions {
-    lab::Surroundings around;
+    lab::Surroundings inputs;
     lab::Queueing queueing;
     std::optional<plan::Machine> machine;  ///< set for local and remote costs
 };
@@ -98,35 +98,35 @@ Conditions read_conditions(const SimulateArguments& arguments, lab::CostParamete
     const lab::ModelParameters& model = parameters.wire;
     const Rank size = request.size;
     Conditions conditions;
-    auto& [around, queueing, machine] = conditions;
-    around.model = lab::message_model(model);
+    auto& [inputs, queueing, machine] = conditions;
+    inputs.model = lab::message_model(model);
     queueing.topology = lab::Topology(model.latency);
     if (!arguments.topology.empty()) {
         queueing.topology =
             need(lab::Topology::parse(arguments.topology, model.latency, size), "--topology");
-        around.network = std::make_shared<lab::Topology>(queueing.topology);
+        inputs.network = std::make_shared<lab::Topology>(queueing.topology);
     }
     if (!arguments.noise.empty())
-        around.noise = need(lab::parse_noise(arguments.noise, arguments.seed), "--noise");
-    around.starts = read_skew(arguments.skew, size);
+        inputs.noise = need(lab::parse_noise(arguments.noise, arguments.seed), "--noise");
+    inputs.starts = read_skew(arguments.skew, size);
     queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
                           : arguments.contention == "links" ? lab::Contention::links
                                                             : lab::Contention::none;
     complete_machine(parameters, arguments.machine, nodes_of(request), size);
     machine = std::move(parameters.machine);
     if (!machine) return conditions;
-    if (around.network != nullptr || queueing.contention != lab::Contention::none ||
+    if (inputs.network != nullptr || queueing.contention != lab::Contention::none ||
         !arguments.goal.empty())
         fail(Status::unsupported,
-             "--topology, --contention and --goal do not go with parameters of near "
-             "and far puts, nor with ranks that share processors");
-    const bool single = !arguments.noise.empty() || !arguments.skew.empty() ||
-                        !arguments.timeline.empty() || !arguments.trace.empty() ||
-                        arguments.engine != "auto";
-    if (machine->crowded() && single)
+             "--topology, --contention and --goal are not valid with separate costs of local and "
+             "remote puts, nor with ranks that share processors");
+    const bool uses_times_of_ranks = !arguments.noise.empty() || !arguments.skew.empty() ||
+                                     !arguments.timeline.empty() || !arguments.trace.empty() ||
+                                     arguments.engine != "auto";
+    if (machine->crowded() && uses_times_of_ranks)
         fail(Status::unsupported,
-             "--noise, --skew, --timeline, --trace and --engine do not go with ranks "
-             "that share processors");
+             "--noise, --skew, --timeline, --trace and --engine are not valid with ranks that "
+             "share processors");
     return conditions;
 }
 
@@ -143,7 +143,8 @@ void check_range(const plan::MessageModel& model, const plan::VectorSize& size, 
                             model.gap + model.reduce + model.expose + model.mapped +
                             model.pipeline + model.saturation + model.two_way) +
         bytes_fs * 1e-3;
-    if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return;
+    constexpr double kRangeMax = 4e18;  // less than half of 2^63
+    if (each * chain < kRangeMax && bytes_fs < plan::kFemtosecondsMax) return;
     refuse(
         "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "
         "simulator's clock (100 days)",
@@ -177,16 +178,16 @@ class Simulation {
                Conditions conditions)
         : arguments_(arguments),
           question_(question),
-          around_(std::move(conditions.around)),
+          inputs_(std::move(conditions.inputs)),
           queueing_(std::move(conditions.queueing)),
           machine_(std::move(conditions.machine)) {
         if (machine_) {
             const plan::PutModels models = plan::put_models(*machine_, true, true);
-            around_.model = models.model;
+            inputs_.model = models.model;
             far_ = models.far;
         }
         size_ = {question.request.elements, question.request.element_bytes};
-        around_.progress = [this](double done) { progress_("simulated", done); };
+        inputs_.progress = [this](double done) { progress_("simulated", done); };
     }
 
     SimulatedRun run() {
@@ -215,16 +216,16 @@ class Simulation {
             fail(Status::unsupported, "--engine {}: only the events engine simulates contention",
                  engine);
         if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
-            check_range(around_.model, size_, chain_of(*stages_));
+            check_range(inputs_.model, size_, chain_of(*stages_));
             generate_s_ = seconds_since(begin);
             if (engine != "structured") {
                 auto folded =
-                    timed("folded", [&] { return lab::simulate_folded(*stages_, size_, around_); });
+                    timed("folded", [&] { return lab::simulate_folded(*stages_, size_, inputs_); });
                 if (folded || engine == "folded") return need(folded);
             }
             check_ranks(question_.request.size);
             auto structured = timed(
-                "structured", [&] { return lab::simulate_structured(*stages_, size_, around_); });
+                "structured", [&] { return lab::simulate_structured(*stages_, size_, inputs_); });
             if (structured || engine == "structured") return need(structured);
         }
         return run_programs(engine == "events" || (contended && engine == "auto"), begin);
@@ -238,8 +239,8 @@ class Simulation {
     }
 
     /// Returns a model whose costs are upper bounds for local and remote messages.
-    [[nodiscard]] plan::MessageModel dearest() const {
-        plan::MessageModel model = around_.model;
+    [[nodiscard]] plan::MessageModel highest_costs() const {
+        plan::MessageModel model = inputs_.model;
         if (!far_) return model;
         model.busy_base = std::max(model.busy_base, far_->model.busy_base);
         model.byte_fs = std::max(model.byte_fs, far_->model.byte_fs);
@@ -271,7 +272,7 @@ class Simulation {
                 raises += step.message ? 1 : 0;
             });
         }
-        check_range(dearest(), size_, raises);
+        check_range(highest_costs(), size_, raises);
         const auto predicted = simulate_call(question_, *machine_);
         return SimulatedRun{.engine = "turns",
                             .outcome = {.makespan = predicted.time, .messages = predicted.messages},
@@ -287,17 +288,17 @@ class Simulation {
                    arguments_.timeline.empty() ? "--trace" : "--timeline", question_.request.size,
                    kTimelineRanksMax);
         // One message must fit before messages are counted; their number is known afterwards.
-        check_range(dearest(), size_, 1);
+        check_range(highest_costs(), size_, 1);
         auto parts = generate_parts();
         double raises = 0;
         for (const lab::ImagePart& part : parts) raises += static_cast<double>(part.raises());
-        check_range(dearest(), size_, stages_ ? chain_of(*stages_) : raises);
+        check_range(highest_costs(), size_, stages_ ? chain_of(*stages_) : raises);
         generate_s_ = seconds_since(begin);
         lab::Trace trace;
         if (traced) trace = [this](const lab::Span& span) { spans_.push_back(span); };
         return need(timed(by_time ? "events" : "generic", [&] {
-            return by_time ? lab::simulate_events(parts, around_, queueing_, trace)
-                           : lab::simulate_generic(parts, around_, trace);
+            return by_time ? lab::simulate_events(parts, inputs_, queueing_, trace)
+                           : lab::simulate_generic(parts, inputs_, trace);
         }));
     }
 
@@ -311,6 +312,7 @@ class Simulation {
             const auto program = generate_one(question_, rank);
             if (!program) return program.failure();
             if (auto added = part.add(*program); !added) return added;
+            // The first 64 ranks show how much memory the others need.
             if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));
             if (reports && (rank & 0xfff) == 0)
                 progress_("generated", static_cast<double>(rank - first) / (last - first));
@@ -323,7 +325,7 @@ class Simulation {
         const Rank size = question_.request.size;
         const Rank threads = std::clamp(size / kRanksPerThread, 1, usable_processors());
         std::vector<lab::ImagePart> parts(static_cast<std::size_t>(threads),
-                                          lab::ImagePart(around_.model, size_, far_));
+                                          lab::ImagePart(inputs_.model, size_, far_));
         std::vector<base::Result<void>> results(parts.size());
         std::vector<std::thread> workers;
         const auto work = [&](Rank t) {
@@ -342,7 +344,7 @@ class Simulation {
 
     const SimulateArguments& arguments_;
     const ProgramQuestion& question_;
-    lab::Surroundings around_;
+    lab::Surroundings inputs_;
     lab::Queueing queueing_;
     std::optional<plan::Machine> machine_;
     std::optional<plan::FarPuts> far_;
@@ -448,7 +450,7 @@ int simulate(const SimulateArguments& arguments) {
     const SimulatedRun run = simulation.run();
     write_pictures(arguments, title_of(model.model, question, run), question.request.size,
                    simulation.spans());
-    if (!arguments.goal.empty()) write_goal(arguments.goal, question, conditions.around.model);
+    if (!arguments.goal.empty()) write_goal(arguments.goal, question, conditions.inputs.model);
     print_answer(to_json(model.model, question, run), arguments.json);
     return 0;
 }

@@ -86,9 +86,9 @@ std::string cell_of(const Column& column, const Json& row) {
     if (found->is_boolean()) return column.words.at(found->get<bool>() ? 1 : 0);
     const Json& value =
         found->is_array() ? *std::max_element(found->begin(), found->end()) : *found;
-    if (!value.is_number() || (column.digits < 0 && !column.part)) return json_text(value);
+    if (!value.is_number() || (column.digits < 0 && !column.is_fraction)) return json_text(value);
     const double number = value.get<double>() * column.scale;
-    if (!column.part) return fmt::format("{:.{}f}", number, column.digits);
+    if (!column.is_fraction) return fmt::format("{:.{}f}", number, column.digits);
     return number < 0 ? "none" : fmt::format("{:.0f} %", 100 * number);
 }
 

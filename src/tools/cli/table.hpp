@@ -15,11 +15,11 @@ namespace weft::tools {
 
 struct Column {
     std::string title;
-    std::string key;    ///< member of a row; of an array, the largest element is shown
-    int width = 10;     ///< in characters; negative: aligned to the left
-    int digits = -1;    ///< after the point of a number; -1: as in JSON
-    double scale = 1;   ///< factor of a number with `digits`
-    bool part = false;  ///< a fraction, shown in per cent; "none" if negative
+    std::string key;           ///< member of a row; of an array, the largest element is shown
+    int width = 10;            ///< in characters; negative: aligned to the left
+    int digits = -1;           ///< after the point of a number; -1: as in JSON
+    double scale = 1;          ///< factor of a number with `digits`
+    bool is_fraction = false;  ///< shown in per cent; "none" if negative
     std::array<const char*, 2> words{"no", "yes"};  ///< texts of false and true
     const char* missing = "-";                      ///< text if the member is null or missing
 };

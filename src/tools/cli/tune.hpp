@@ -58,7 +58,7 @@ struct Contender {
     std::string algorithm;
     double predicted_us = 0;       ///< 0: unknown
     std::vector<double> times_us;  ///< time per call of each batch of this job
-    bool out = false;              ///< clearly slower than another; not measured further
+    bool dropped = false;          ///< clearly slower than another; not measured further
     std::vector<double> jobs_us;   ///< median of each job that measured it; this job's is last
 
     [[nodiscard]] double median_us() const;

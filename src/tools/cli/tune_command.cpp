@@ -201,10 +201,10 @@ void add_earlier_jobs(TunedResult& result, const Json* known) {
     }
     // If a contender was not measured in every earlier job, only this job counts.
     const std::size_t most = result.contenders.front().jobs_us.size();
-    const bool all = std::ranges::all_of(result.contenders, [&](const Contender& contender) {
-        return contender.jobs_us.size() == most;
-    });
-    if (all) return;
+    const bool all_measured = std::ranges::all_of(
+        result.contenders,
+        [&](const Contender& contender) { return contender.jobs_us.size() == most; });
+    if (all_measured) return;
     for (Contender& contender : result.contenders)
         contender.jobs_us.erase(contender.jobs_us.begin(), contender.jobs_us.end() - 1);
 }
@@ -293,8 +293,8 @@ class Tuner {
                            of.collective, call.bytes, result->wrong);
             return kAnswerIsNo;
         }
-        const auto kept = on_first_rank([&] { keep(of, call, *result); });
-        if (!kept) return kept.failure();
+        const auto stored = on_first_rank([&] { store(of, call, *result); });
+        if (!stored) return stored.failure();
         return 0;
     }
 
@@ -336,7 +336,8 @@ class Tuner {
                 });
     }
 
-    void keep(const plan::TunedCase& of, const TuneCall& call, TunedResult& result) {
+    /// Prints the result of a point, and stores it in the file.
+    void store(const plan::TunedCase& of, const TuneCall& call, TunedResult& result) {
         const Json* known = arguments_.again ? nullptr : file_->find(of, call.bytes);
         add_earlier_jobs(result, known);
         const Contender& winner = result.contenders[winner_of_jobs(result.contenders)];

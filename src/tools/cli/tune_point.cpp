@@ -13,14 +13,14 @@ namespace weft::tools {
 
 namespace {
 
-constexpr double kBatchNs = 4e6;             // duration of a batch, unless one call takes longer
-constexpr std::uint64_t kWarmCalls = 12;     // enough calls for the library to remap buffers
-constexpr std::size_t kRoundsMin = 12;       // rounds before a winner is accepted
-constexpr std::size_t kRoundsStable = 7;     // rounds in which the winner must stay the same
-constexpr std::size_t kRoundsBeforeOut = 4;  // rounds before a contender is left out
-constexpr std::uint64_t kBanksMax = 512;     // banks of put targets, for calls of a few bytes
-constexpr double kEqual = 1.02;              // ratio of medians that counts as equal
-constexpr double kEqualJobs = 1.04;          // the same over several jobs, which vary more
+constexpr double kBatchNs = 4e6;              // duration of a batch, unless one call takes longer
+constexpr std::uint64_t kWarmCalls = 12;      // enough calls for the library to remap buffers
+constexpr std::size_t kRoundsMin = 12;        // rounds before a winner is accepted
+constexpr std::size_t kRoundsStable = 7;      // rounds in which the winner must stay the same
+constexpr std::size_t kRoundsBeforeDrop = 4;  // rounds before a contender is left out
+constexpr std::uint64_t kBanksMax = 512;      // banks of put targets, for calls of a few bytes
+constexpr double kEqual = 1.02;               // ratio of medians that counts as equal
+constexpr double kEqualJobs = 1.04;           // as kEqual, over several jobs, which vary more
 
 template <class Subject>
 class Tournament {
@@ -41,7 +41,7 @@ class Tournament {
             judge();
             double elapsed = static_cast<double>(Subject::now_ns() - begin) * 1e-9;
             (*subject)->largest(std::span(&elapsed, 1));
-            if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeOut)) break;
+            if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeDrop)) break;
         }
         world_.set_algorithm(name_, "");
         return std::move(result_);
@@ -86,10 +86,10 @@ class Tournament {
         const std::size_t count = result_.contenders.size();
         for (std::size_t i = 0; i < count; ++i) {
             const bool reverse = result_.rounds % 2 == 1;
-            const std::size_t place = reverse ? count - 1 - i : i;
-            const std::size_t turn = (place + static_cast<std::size_t>(result_.rounds)) % count;
+            const std::size_t position = reverse ? count - 1 - i : i;
+            const std::size_t turn = (position + static_cast<std::size_t>(result_.rounds)) % count;
             Contender& contender = result_.contenders[turn];
-            if (contender.out) continue;
+            if (contender.dropped) continue;
             world_.set_algorithm(name_, contender.algorithm);
             // Untimed calls bring the put targets into the caches again: each bank is used again
             // only after kBanksMax calls. Without them, equal programs differed by a factor of 2.
@@ -104,26 +104,28 @@ class Tournament {
         ++result_.rounds;
     }
 
-    /// The winner is the first contender within kEqual of the best; it has the least prediction.
+    /// Drops slow contenders, and determines the winner: the first contender within kEqual of the
+    /// best. Contenders are in the order of their predicted times.
     void judge() {
         double best = std::numeric_limits<double>::infinity();
         for (const Contender& contender : result_.contenders)
-            if (!contender.out) best = std::min(best, contender.median_us());
+            if (!contender.dropped) best = std::min(best, contender.median_us());
         const auto rounds = static_cast<std::size_t>(result_.rounds);
-        if (rounds >= kRoundsBeforeOut)
+        if (rounds >= kRoundsBeforeDrop)
             for (Contender& contender : result_.contenders) {
+                // Drop a contender whose fastest batch is clearly slower than the best median.
                 const double least = *std::ranges::min_element(contender.times_us);
                 const double margin = rounds < kRoundsMin ? 1.5 : 1.1;
-                if (least > margin * best) contender.out = true;
+                if (least > margin * best) contender.dropped = true;
             }
         std::size_t winner = 0;
-        while (result_.contenders[winner].out ||
+        while (result_.contenders[winner].dropped ||
                result_.contenders[winner].median_us() > kEqual * best)
             ++winner;
         same_winner_ = winner == result_.winner ? same_winner_ + 1 : 0;
         result_.winner = winner;
-        const auto left = std::ranges::count(result_.contenders, false, &Contender::out);
-        result_.stable = rounds >= kRoundsBeforeOut && left == 1;
+        const auto left = std::ranges::count(result_.contenders, false, &Contender::dropped);
+        result_.stable = rounds >= kRoundsBeforeDrop && left == 1;
         if (rounds >= kRoundsMin && same_winner_ >= kRoundsStable) result_.stable = true;
     }
 

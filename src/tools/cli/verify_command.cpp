@@ -65,27 +65,30 @@ std::vector<plan::Program> programs_of(const VerifyArguments& arguments) {
 }
 
 /// The call to verify. The contract may refer to `counted` or `neighbors`.
-struct Goal {
+struct VerifiedCall {
     std::shared_ptr<const CountedCall> counted;  ///< nullptr: not a v-collective
     plan::Contract contract;
     std::shared_ptr<const NeighborCall> neighbors = nullptr;  ///< nullptr: no neighborhood
 };
-Goal goal_of(const VerifyArguments& arguments, Rank ranks, collectives::GenerateRequest& request) {
+VerifiedCall verified_call(const VerifyArguments& arguments, Rank ranks,
+                           collectives::GenerateRequest& request) {
     if (is_neighborhood(arguments.programs.collective)) {
         const ProgramQuestion question = read_question(arguments.programs);
         request.elements = question.request.elements;
         const auto& neighbors = question.neighbors;
-        return Goal{nullptr, collectives::neighbor_contract(neighbors->stencil, neighbors->data),
-                    neighbors};
+        return VerifiedCall{nullptr,
+                            collectives::neighbor_contract(neighbors->stencil, neighbors->data),
+                            neighbors};
     }
     auto counted = read_counted(arguments.programs, ranks);
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
-    Goal goal{std::move(counted), collectives::contract(collectives::traits_of(traits.even).name)};
-    request.elements = goal.counted != nullptr
-                           ? goal.counted->elements()
-                           : goal.contract.vector_elements(ranks, request.elements);
-    if (traits.has_pairwise_counts()) goal.contract = goal.counted->contract();
-    return goal;
+    VerifiedCall call{std::move(counted),
+                      collectives::contract(collectives::traits_of(traits.even).name)};
+    request.elements = call.counted != nullptr
+                           ? call.counted->elements()
+                           : call.contract.vector_elements(ranks, request.elements);
+    if (traits.has_pairwise_counts()) call.contract = call.counted->contract();
+    return call;
 }
 
 /// Rewrites the programs as the runtime does if local peers map each other's memory: a payload that
@@ -126,14 +129,14 @@ int verify(const VerifyArguments& arguments) {
     if (!is_neighborhood(collective)) static_cast<void>(known_collective(collective));
     auto request = read_request(arguments.programs);
     auto programs = programs_of(arguments);
-    const auto goal = goal_of(arguments, programs.front().size, request);
+    const auto call = verified_call(arguments, programs.front().size, request);
     publish_to_local_peers(programs, arguments, request);
     const plan::Verdict verdict =
         plan::verify({.programs = programs,
-                      .contract = &goal.contract,
+                      .contract = &call.contract,
                       .elements = request.elements,
                       .element_bytes = request.element_bytes,
-                      .in_place = goal.neighbors == nullptr && !programs.front().pairwise});
+                      .in_place = call.neighbors == nullptr && !programs.front().pairwise});
     print_answer(to_json(programs.front(), programs.size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }

@@ -133,8 +133,8 @@ class Simulate(unittest.TestCase):
                 ((*call, "--processors", "0"), "--processors: 0 is less than 1"),
                 ((*call, "--processors", "1", "--hosts", "3"), "--hosts: 3 is not in 1..2"),
                 ((*call, "--hosts", "1"), "needs --processors"),
-                ((*call, "--processors", "1", "--noise", "uniform:5"), "do not go with ranks that share processors"),
-                ((*call, "--processors", "1", "--engine", "generic"), "do not go with ranks that share processors"),
+                ((*call, "--processors", "1", "--noise", "uniform:5"), "are not valid with ranks that share processors"),
+                ((*call, "--processors", "1", "--engine", "generic"), "are not valid with ranks that share processors"),
                 ((*call, "--processors", "1", "--turn-ns", "5"), "--params has near_turn_ns and far_turn_ns"),
                 ((*call[:-2], *MODEL, "--processors", "1", "--copy"), "needs --params with a file of near and far puts"),
                 ((*call[:-2], *MODEL, "--turn-ns", "5"), "--turn-ns needs --processors")), "simulate")

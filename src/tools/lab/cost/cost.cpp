@@ -63,7 +63,7 @@ class CountSink {
     std::uint64_t payload_bytes_ = 0;
     std::uint64_t messages_ = 0;
     std::uint64_t bytes_ = 0;
-    std::uint64_t descriptors_ = 0;  ///< number of descriptors of the present rank
+    std::uint64_t descriptors_ = 0;  ///< number of descriptors of the current rank
 };
 
 base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& inputs) {
@@ -146,6 +146,8 @@ base::Result<plan::Predicted> simulate_call(const Programs& programs, const Vect
     if (oversubscribed && programs.size > kSharingRanksMax)
         return base::fail(Status::unsupported, "{} ranks that share processors are more than {}",
                           programs.size, kSharingRanksMax);
+    // Ranks that share processors wait and compute at different times: SharedWork combines the
+    // simulated times of waits alone (with the turns of waiting ranks) and of computation alone.
     const plan::PutModels waiting = plan::put_models(machine, true, !oversubscribed);
     const plan::PutModels working = plan::put_models(machine, false, true);
     ImagePart waits(waiting.model, size, waiting.far);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost.hpp - time, energy and descriptor memory of a call, counted from its programs.
 //
-// Idea     Time comes from the simulator. Energy is e for each message, E for each byte, and static
-//          power during the call (Hoefler and Moor, section 2). Memory is the size of the
-//          descriptors of the rank with the most puts and signals; loop bodies count once.
+// Idea     Time comes from the simulator. Energy is a constant for each message and each byte, plus
+//          static power times the duration of the call (Hoefler and Moor, section 2). Memory is the
+//          size of the descriptors of the rank with the most puts and signals; loop bodies count
+//          once.
 // Next     formulas.hpp for costs from papers; docs/selection.md.
 #pragma once
 
@@ -37,7 +38,7 @@ struct Cost {
     Time time = 0;
     std::uint64_t messages = 0;     ///< number of puts and signals of all ranks
     std::uint64_t bytes = 0;        ///< sum of all puts
-    std::uint64_t descriptors = 0;  ///< largest number of a rank
+    std::uint64_t descriptors = 0;  ///< of the rank with the most
     double dynamic_uj = 0;          ///< energy of messages and bytes
     double total_uj = 0;
     std::uint64_t descriptor_bytes = 0;

@@ -194,8 +194,9 @@ struct LogGp {
         k = segments = v.size() > 9 ? v[9] : 2;
     }
     double p, s, L, o, G, e, E, watt, d;
-    double k;         ///< tenth argument: degree of a tree, or
-    double segments;  ///< pieces of a pipeline
+    // The tenth argument is one of these:
+    double k;         ///< degree of a tree
+    double segments;  ///< number of pieces in a pipeline
 
     [[nodiscard]] double bytes_time() const { return s * G; }
     [[nodiscard]] double log() const { return std::log2(p); }

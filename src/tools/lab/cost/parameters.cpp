@@ -21,7 +21,7 @@ base::Result<double> parse_amount(std::string_view text) {
 }
 
 template <class T, class Value>
-base::Result<void> keep(const base::Result<Value>& parsed, T& field) {
+base::Result<void> store(const base::Result<Value>& parsed, T& field) {
     if (!parsed) return parsed.failure();
     field = *parsed;
     return base::Done{};
@@ -38,7 +38,7 @@ std::string_view trimmed(std::string_view text) {
 base::Result<void> set_parameter(CostParameters& parameters, std::string_view key,
                                  std::string_view value) {
     ModelParameters& wire = parameters.wire;
-    // `wire` and `machine` use the same costs of reductions, so both receive these keys.
+    // Both `measured` and `wire` have the keys of reductions, so a key may set a cost in both.
     const base::Result<bool> of_machine = parameters.measured.set(key, value);
     if (!of_machine) return of_machine.failure();
     for (const auto& [name, field] : {std::pair{"latency_ns", &wire.latency},
@@ -50,20 +50,20 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                       {"two_way_ns", &wire.two_way},
                                       {"turn_ns", &wire.turn},
                                       {"reduce_ns", &wire.reduce}})
-        if (key == name) return keep(base::parse_nanoseconds(value), *field);
-    if (key == "model") return keep(parse_wire_model(value), wire.model);
-    if (key == "ns_per_byte") return keep(base::parse_nanoseconds_per_byte(value), wire.byte_fs);
+        if (key == name) return store(base::parse_nanoseconds(value), *field);
+    if (key == "model") return store(parse_wire_model(value), wire.model);
+    if (key == "ns_per_byte") return store(base::parse_nanoseconds_per_byte(value), wire.byte_fs);
     if (key == "two_way_ns_per_byte")
-        return keep(base::parse_nanoseconds_per_byte(value), wire.two_way_byte_fs);
+        return store(base::parse_nanoseconds_per_byte(value), wire.two_way_byte_fs);
     if (key == "free_messages")
-        return keep(base::parse_count(value, {.min = 1, .max = 1'000'000}), wire.free_messages);
+        return store(base::parse_count(value, {.min = 1, .max = 1'000'000}), wire.free_messages);
     if (key == "reduce_ns_per_byte")
-        return keep(base::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
-    if (key == "message_pj") return keep(parse_amount(value), parameters.message_pj);
-    if (key == "byte_pj") return keep(parse_amount(value), parameters.byte_pj);
-    if (key == "static_w") return keep(parse_amount(value), parameters.static_w);
+        return store(base::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
+    if (key == "message_pj") return store(parse_amount(value), parameters.message_pj);
+    if (key == "byte_pj") return store(parse_amount(value), parameters.byte_pj);
+    if (key == "static_w") return store(parse_amount(value), parameters.static_w);
     if (key == "descriptor_bytes")
-        return keep(base::parse_bytes(value), parameters.descriptor_bytes);
+        return store(base::parse_bytes(value), parameters.descriptor_bytes);
     if (!*of_machine) return base::fail(Status::argument, "unknown key");
     return base::Done{};
 }

@@ -10,7 +10,7 @@ namespace weft::lab {
 namespace {
 
 /// Returns the geometric mean of two sizes, rounded down.
-std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+std::uint64_t geometric_mean(std::uint64_t low, std::uint64_t high) {
     return static_cast<std::uint64_t>(
         std::sqrt(static_cast<double>(low) * static_cast<double>(high)));
 }
@@ -32,9 +32,9 @@ std::vector<plan::TunedChoice> choices_of(std::span<const TunedPoint> points) {
             plan::TunedChoice& last = choices.back();
             const std::uint64_t last_bytes = last.to_bytes / kReach;
             if (last.to_bytes + 1 >= next.from_bytes) {
-                const std::uint64_t border = between(last_bytes, bytes);
-                last.to_bytes = border;
-                next.from_bytes = border + 1;
+                const std::uint64_t boundary = geometric_mean(last_bytes, bytes);
+                last.to_bytes = boundary;
+                next.from_bytes = boundary + 1;
                 if (last.algorithm == next.algorithm) {
                     next.from_bytes = last.from_bytes;
                     choices.pop_back();

@@ -2,7 +2,7 @@
 // tuned_points.hpp - measured choices of algorithms from measurements of single sizes.
 //
 // Idea     A point is a measurement: the fastest of the tried algorithms for one size. Choices are
-//          ranges of sizes derived from points. Neighbors with the same winner merge; the border
+//          ranges of sizes derived from points. Neighbors with the same winner merge; the boundary
 //          between different winners is the geometric mean of their sizes. A point is valid up to a
 //          factor of kReach from its size.
 // Next     plan/select/tuning.hpp for the lookup.

@@ -38,8 +38,8 @@ struct SizedUnit {
     std::uint64_t count = 0;
 };
 
-/// Returns true if `found` holds the reduction, in rank order, of the elements `range` of the
-/// inputs of first_rank .. last_rank. Ignores range.rank.
+/// Returns true if `found` is the reduction, in rank order, of the elements `range` of the inputs
+/// of first_rank .. last_rank. Ignores range.rank.
 [[nodiscard]] bool is_reduction(const Samples& samples, Op op, Rank first_rank, Rank last_rank,
                                 SampleRange range, const std::byte* found);
 

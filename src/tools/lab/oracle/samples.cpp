@@ -27,6 +27,7 @@ struct Triple {  // element of triple_samples(); toggled: exclusive or
     friend bool operator==(const Triple&, const Triple&) = default;
 };
 
+/// Types with few bits of precision.
 template <class T>
 constexpr bool kIsNarrow = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 template <class T>
@@ -57,6 +58,7 @@ T invertible(Draw draw) {
     }
 }
 
+/// Types whose samples have inverses, which keep products exact; see invertible().
 template <class T>
 constexpr bool kIsInvertible =
     std::is_floating_point_v<T> || std::is_same_v<T, std::complex<float>> ||

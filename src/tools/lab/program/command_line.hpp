@@ -42,8 +42,7 @@ class Option {
 };
 
 /// Adds an option if `name` begins with a dash, else a positional argument. The help shows the
-/// present `value` as the default. T: std::string, a number, or an std::optional, vector or pair of
-/// these, if command_line.cpp instantiates it.
+/// current `value` as the default. T: a type for which command_line.cpp instantiates the template.
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help);
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
