@@ -28,6 +28,7 @@ const char* running = "";
     X(teams_of_teams) X(destroyed_teams_free_places) X(collectives_in_teams) X(ring) X(histogram)  \
     X(transpose) X(work_queue) X(halo) X(bucket_sort) X(children_end) X(polls_own_word)            \
     X(blocks_of_types) X(blocks_of_sizes) X(blocks_of_one_element) X(signals_alone) X(scan_types)  \
+    X(ctx_puts_of_types) X(ctx_gets_of_types) X(ctx_transfers_of_sizes) X(ctx_atomics_of_types)    \
     X(scan_in_teams) X(pointers_in_teams) X(quiet_for_some_pes) X(sessions) X(starts_several_times)
 
 // Programs that fail, end the job or need settings. They only run if the command names them.

@@ -20,6 +20,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import routines  # noqa: E402
+import tested  # noqa: E402
 import walk  # noqa: E402
 
 SOURCE, BIN, COMPILER = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
@@ -77,6 +78,14 @@ class Interface(unittest.TestCase):
             ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
             self.assertEqual(ended.returncode, 0, ended.stderr[-2000:])
             self.assertEqual(subprocess.run([str(binary)], check=False).returncode, 0)
+
+    def test_a_program_calls_each_routine(self):
+        """Compares the calls of all programs with the header, and writes the table to the build folder."""
+        called = tested.programs(SOURCE, COMPILER)
+        everything = routines.names() | set(routines.OLD_NAMES)
+        self.assertEqual(tested.declared(SOURCE, COMPILER), everything)
+        self.assertEqual(sorted(everything - set(called)), [], "no program of tests/faces/shmem/programs calls these")
+        (BIN.parent / "shmem-routines.md").write_text(tested.table(SOURCE, COMPILER), encoding="utf-8")
 
     def test_the_page_lists_all_routines(self):
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
