@@ -80,6 +80,8 @@ void add_json_flag(CLI::App& command, bool& json);
 
 /// program: the program and its arguments; main() fills it before the command runs.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
+/// program: the words for the compiler.
+void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);
 void add_tune_command(CLI::App& app, int& exit_status);

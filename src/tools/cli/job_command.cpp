@@ -142,6 +142,11 @@ int run_program(const Words& words) {
     return shell_status(status);
 }
 
+void become_program(const Words& words) {
+    std::fflush(nullptr);
+    ::execvp(words.front().c_str(), pointers_to(words).data());
+}
+
 Words default_launcher(const std::string& mpi) {
     if (mpi == "mpich") return {"mpiexec.mpich"};
     Words words{"mpirun.openmpi", "--oversubscribe"};

@@ -36,6 +36,9 @@ void append(Words& words, const Words& more);
 
 /// Runs a program with the standard files of this process, and returns its exit status.
 [[nodiscard]] int run_program(const Words& words);
+/// Replaces this process by a program, which is searched in PATH. Returns after a failure, with the
+/// reason in errno.
+void become_program(const Words& words);
 
 /// Quotes a word, or all words of a command, for a shell.
 [[nodiscard]] std::string in_quotes(std::string_view word);

@@ -25,6 +25,7 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"run", "weft run -n 4 ./a.out"},
     {"run", "weft run -n 4 --nodes 2 --label ./a.out"},
     {"run", "weft run --layout 3,1 --timeout 60 -x WEFT_ALLREDUCE=a2,a2 ./a.out"},
+    {"shmem-cc", "weft shmem-cc --show program.c -o program"},
     {"bench", "weft run -n 4 weft bench allreduce --bytes 8,64K --seconds 0.05"},
     {"bench", "weft run -n 4 --nodes 2 weft bench put-latency --seconds 0.05 --json"},
     {"bench", "weft bench overlap -n 2 --nodes 2 --bytes 1M --iterations 5"},
@@ -95,12 +96,47 @@ void read_as_mpirun(std::vector<std::string>& words) {
     }
 }
 
+/// Returns the words after the program's name. The names of OpenSHMEM's compilers and launcher,
+/// which are links to this executable, stand for a command.
+std::vector<std::string> words_of_command(int argc, char** argv) {
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const std::string path = argc > 0 ? argv[0] : "";
+    const std::string name = path.substr(path.find_last_of('/') + 1);
+    if (name == "oshrun") words.insert(words.begin(), "run");
+    if (name == "oshcc") words.insert(words.begin(), "shmem-cc");
+    if (name == "oshc++" || name == "oshcxx" || name == "oshCC")
+        words.insert(words.begin(), {"shmem-cc", "--cxx"});
+    return words;
+}
+
+/// Splits the words of `weft shmem-cc` into options of the command and words for the compiler,
+/// among which the option to show the command line may be, in the spellings of other wrappers.
+void split_for_compiler(const std::vector<std::string>& words, std::vector<std::string>& arguments,
+                        std::vector<std::string>& given) {
+    for (const std::string& word : words) {
+        const bool shows =
+            word == "--show" || word == "-show" || word == "--showme" || word == "-showme";
+        const bool asks = (word == "-h" || word == "--help") && given.empty();
+        if (shows)
+            arguments.emplace_back("--show");
+        else if (asks || word == "--cxx" || arguments.empty())
+            arguments.push_back(word);
+        else
+            given.push_back(word);
+    }
+}
+
 /// Moves the words of a program, after `--`, to `program`, because the parser would search them for
 /// options. In `weft run`, the program also begins with the first word that is neither an option
 /// nor an option's value. `arguments` is in reverse order, as the parser requires.
 void split_at_program(const CLI::App& app, int argc, char** argv,
                       std::vector<std::string>& arguments, std::vector<std::string>& program) {
-    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const std::vector<std::string> words = words_of_command(argc, argv);
+    if (!words.empty() && words.front() == "shmem-cc") {
+        split_for_compiler(words, arguments, program);
+        std::ranges::reverse(arguments);
+        return;
+    }
     const auto mark = std::find(words.begin(), words.end(), "--");
     auto begin = mark == words.end() ? mark : mark + 1;
     const bool runs = !words.empty() && words.front() == "run";
@@ -131,6 +167,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
     weft::tools::add_run_command(app, program, exit_status);
+    weft::tools::add_shmem_cc_command(app, program, exit_status);
     for (auto* const add : {&weft::tools::add_bench_command, &weft::tools::add_fit_command,
                             &weft::tools::add_tune_command, &weft::tools::add_info_command,
                             &weft::tools::add_doctor_command, &weft::tools::add_list_command,
@@ -144,7 +181,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> arguments;
     split_at_program(app, argc, argv, arguments, program);
     app.parse_complete_callback([&app, &program] {
-        if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
+        if (!program.empty() && !app.got_subcommand("run") && !app.got_subcommand("shmem-cc"))
+            throw CLI::ExtrasError(program);
     });
     try {
         app.parse(arguments);

@@ -89,7 +89,7 @@ class InstallTest(unittest.TestCase):
                      "share/man/man1/weft-run.1", "share/bash-completion/completions/weft"):
             self.assertTrue((self.prefix / file).is_file(), file)
         for file in ("libweft.so", "libweft.so.0", "weft/weft_fabric.so", "pkgconfig/weft.pc",
-                     "libweft-shmem.so.0", "pkgconfig/weft-shmem.pc",
+                     "libweft-shmem.so.0", "pkgconfig/weft-shmem.pc", "weft/openshmem/bin/oshcc",
                      "cmake/weft/weftConfig.cmake"):
             self.assertTrue((self.lib / file).is_file(), file)
         dynamic = run(["readelf", "-d", self.lib / "libweft.so"])
@@ -130,6 +130,31 @@ class InstallTest(unittest.TestCase):
         for language in ("c", "cpp"):
             self.build(language, source, program, "weft-shmem")
             self.check_runs(program, "RANKS PEs")
+
+    def test_the_compilers_of_openshmem_build_programs(self):
+        names = self.lib / "weft/openshmem/bin"
+        source, program = self.scratch / "by_name.c", self.scratch / "by_name"
+        source.write_text("#include <shmem.h>\n#include <stdio.h>\nint main(void) {\n    shmem_init();\n"
+                          "    if (shmem_my_pe() == 0) printf(\"%d PEs\\n\", shmem_n_pes());\n    shmem_finalize();\n"
+                          "    return 0;\n}\n", encoding="utf-8")
+        for name, compiler in (("oshcc", "cc"), ("oshc++", "c++"), ("oshcxx", "c++"), ("oshCC", "c++")):
+            run([names / name, source, "-o", program, "-O1"], env=environment())
+            self.check_runs(program, "RANKS PEs")
+            line = run([names / name, source, "-showme"], env=environment())
+            self.assertEqual(line, f"{compiler} '-I{self.prefix}/include/openshmem' {source} '-L{self.lib}' -lweft-shmem "
+                                   f"'-Wl,-rpath,{self.lib}'\n")
+            self.assertEqual(run([names / name, "--show", "-c", "a.c"], env=environment(SHMEM_CC="ccache gcc", SHMEM_CXX="g++")),
+                             f"{'ccache gcc' if compiler == 'cc' else 'g++'} '-I{self.prefix}/include/openshmem' -c a.c\n")
+        self.assertEqual(run([names / "oshrun", "-np", 3, program], env=environment()), "3 PEs\n")
+        for words, status, text in (((names / "oshcc",), 2, "the source file is missing"),
+                                    ((names / "oshcc", "missing.c"), 1, "missing.c")):
+            done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False, env=environment())
+            self.assertEqual(done.returncode, status)
+            self.assertIn(text, done.stderr)
+        absent = subprocess.run([names / "oshcc", source], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                                env=environment(SHMEM_CC="no-such-compiler"))
+        self.assertEqual(absent.returncode, 3)
+        self.assertIn("cannot start no-such-compiler: No such file or directory; SHMEM_CC names the compiler", absent.stderr)
 
     def test_examples_of_the_guide_build_with_pkg_config(self):
         examples = list(self.examples())
