@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bad_arguments.cpp - ranks that make C++ calls which must be refused.
+// bad_arguments.cpp - invalid calls of the C++ interface must be refused.
 //
-// Idea     Each form of a call, and calls with spans, user operations and named algorithms, must
-//          throw an error with the right status and message. After each group of calls, the team
-//          must work as before. Each group runs twice: all ranks make the bad calls, then only
-//          the last rank does. refusals.c tests the C calls.
-// Holds    If a check fails, prints a line to stderr and exits with status 1.
+// Idea     Blocking, started and prepared calls, calls with spans, user operations and named
+//          algorithms must throw an error with the right status and message. After each group of
+//          calls, the team must work as before. Groups that a rank refuses without other ranks run
+//          twice: all ranks make the invalid calls, then only the last rank does. refusals.c tests
+//          the C interface.
+// Fails    with a line on stderr and status 1 if a check fails.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -41,7 +42,7 @@ class BadCalls {
     }
 
   private:
-    /// Uses registered memory as spans and elements. All ranks make these calls.
+    /// Uses registered memory as spans and elements, with valid and invalid calls of all ranks.
     void registered() {
         std::vector<std::uint64_t> mine(10 + static_cast<std::size_t>(world_.rank()));
         std::uint64_t* const name = world_.register_memory(std::span(mine));
@@ -53,19 +54,19 @@ class BadCalls {
         if (world_.g(name, next) != value) complain("registered: fetch_add() of a word");
         if (world_.registered_bytes(name, next) != words * sizeof value)
             complain("registered: registered_bytes()");
-        refused("put beyond registered memory", {"are not in the"},
+        refused("a put beyond registered memory", {"are not in the"},
                 [&] { world_.p(name + words, value, next); });
         world_.quiet();
         world_.barrier();
         if (mine.back() != static_cast<std::uint64_t>(world_.rank()) + 1)
             complain("registered: p() of the last word");
-        refused("unregister of memory", {"not the name"},
+        refused("unregistering by the memory's address", {"not the name"},
                 [&] { world_.unregister_memory(mine.data()); });
         world_.unregister_memory(name);
-        refused("put to memory that is not registered", {"not registered any more"},
+        refused("a put to unregistered memory", {"not registered any more"},
                 [&] { world_.p(name, value, next); });
         const bool last = world_.rank() == world_.size() - 1;
-        refused("registration of no memory by one rank", {"NULL", "rank"}, [&] {
+        refused("a null pointer of one rank", {"NULL", "rank"}, [&] {
             static_cast<void>(world_.register_memory(last ? nullptr : mine.data(), 8));
         });
     }
@@ -96,7 +97,7 @@ class BadCalls {
     }
 
     /// Checks that the team gives right results in short, long and started calls.
-    void check_team(const std::string& after) {
+    void check_team(const std::string& group) {
         const auto n = static_cast<double>(world_.size());
         std::vector<double> values(5000, 1.0);
         world_.allreduce(std::span<double>(values), Op::sum);
@@ -104,7 +105,7 @@ class BadCalls {
         const bool right =
             world_.allreduce(1.0, Op::sum) == n && values.front() == n && values.back() == n;
         request.wait();
-        if (!right) complain("the team gives wrong results after refused " + after);
+        if (!right) complain("the team gives wrong results after invalid " + group);
     }
 
     /// A call, and the words that its refusal must contain.
@@ -173,6 +174,7 @@ class BadCalls {
         });
     }
 
+    /// All ranks set algorithms; invalid ones are refused at once or by the next call.
     void algorithms() {
         refused("broken spec", {"character 4"}, [&] { world_.set_algorithm("allreduce", "a2,"); });
         refused("unknown collective", {"no collective", "altogether"},
@@ -189,6 +191,7 @@ class BadCalls {
         world_.set_algorithm("gatherv", "");
         check_team("specs");
         const std::string other = fmt::format("a{}", world_.size() + 1);
+        // Algorithms for another number of ranks.
         for (const std::string& spec : {other, std::string("a2,c2m2,a2,e2m2")}) {
             world_.set_algorithm("allreduce", spec);
             refused("allreduce by " + spec, {"allreduce", spec, "character"},
@@ -219,7 +222,7 @@ class BadCalls {
 
     Runtime& runtime_;
     Team world_;
-    double spare_ = 1;
+    double spare_ = 1;  ///< buffer outside the heap
     int wrong_ = 0;
 };
 

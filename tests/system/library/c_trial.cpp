@@ -33,7 +33,7 @@ weft::oracle::CallFacts facts_of(const trial_facts& facts, Rank size) {
 }
 
 weft::test::Arrangement arrangement_of(const trial_facts& facts, Rank rank) {
-    // Members may receive at different displacements, so the spacing depends on the rank.
+    // The spacing of the output depends on the rank: members may use different displacements.
     return {.in_place = facts.in_place != 0,
             .shift = facts.shift,
             .in_spacing = static_cast<weft::test::Spacing>(facts.spacing),
@@ -132,6 +132,7 @@ void sample_write(weft_type type, int rank, int unit, size_t count, void* to) {
                {.rank = rank, .unit = static_cast<std::uint32_t>(unit), .count = count});
 }
 int sample_is(weft_type type, int rank, int unit, size_t count, const void* found) {
+    // The sum over one rank is the rank's contribution.
     const bool same = weft::oracle::is_reduction(
         weft::oracle::samples_of(static_cast<weft::Type>(type)), weft::Op::sum, rank, rank,
         {.unit = static_cast<std::uint32_t>(unit), .count = count},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// c_trial.h - tests/support/trial.hpp for C programs: arguments and expected results of calls.
+// c_trial.h - C interface of tests/support/trial.hpp. A trial is one call with its arguments, its
+// buffers and the expected result.
 #ifndef WEFT_TESTS_LIBRARY_C_TRIAL_H
 #define WEFT_TESTS_LIBRARY_C_TRIAL_H
 
@@ -10,9 +11,10 @@ extern "C" {
 #endif
 
 /// Collectives are numbered in the order of weft::Collective; 0 is the barrier.
+/// kCollectives, kTypes and kOps are numbers of collectives, types and operations.
 enum { kAllreduce = 3, kCollectives = 16, kTypes = 24, kOps = 12 };
 
-/// Properties of a call.
+/// Properties of a call that the tests vary.
 struct trial_facts {
     int collective;
     weft_type type;
@@ -26,6 +28,7 @@ struct trial_facts {
     size_t shift;  ///< bytes by which buffers are unaligned
 };
 
+/// Arguments of a call; each collective uses some.
 struct trial_arguments {
     const void* in;
     void* out;
@@ -51,7 +54,8 @@ void trial_compose(const void* in, void* inout, size_t count, void* calls);
 
 struct trial;
 struct trial* trial_open(const struct trial_facts* facts, int rank, int size);
-/// Fills the inputs for call number `batch` and returns the arguments, which the trial owns.
+/// Fills the inputs with the values of call number `batch`, which depend on the number, and returns
+/// the arguments. The trial owns them.
 const struct trial_arguments* trial_prepare(struct trial* trial, int batch);
 /// Overwrites the argument arrays: the library must not read them after the call has started.
 void trial_overwrite_arguments(struct trial* trial);
@@ -61,7 +65,8 @@ const char* trial_check(struct trial* trial);
 uint64_t trial_hash(struct trial* trial);
 void trial_close(struct trial* trial);
 
-/// Writes the elements that a rank contributes in a unit. sample_is() compares with them.
+/// Writes the `count` elements that the tests use as contribution of a rank in block `unit`.
+/// sample_is() returns 1 if `found` has these elements.
 void sample_write(weft_type type, int rank, int unit, size_t count, void* to);
 int sample_is(weft_type type, int rank, int unit, size_t count, const void* found);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* callers_job.c - ranks that start up by functions of their program, and teams that only their
- * members make (weft_init_with(), weft_team_create()).
+/* callers_job.c - tests weft_init_with(), by which a program starts ranks without a launcher, and
+ * weft_team_create(), which only the members of the new team call.
  *
- * Idea     The program forks its ranks, which exchange data in shared memory. No launcher runs.
-  * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
-  *          other members or keeps its table entry, or if a team needs ranks outside of it. */
+ * Idea     The program forks its ranks. They exchange start-up data by the functions barrier_*()
+ *          and allgather() below, in shared memory.
+ * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
+ *          other members or keeps its table entry, or if a team needs ranks outside of it. */
 #define _DEFAULT_SOURCE
 #include <sched.h>
 #include <stdlib.h>
@@ -23,9 +24,10 @@ struct exchange {
 };
 static struct exchange* exchanges;
 
+/* A group as its members see it: the argument of the functions below. */
 struct group {
-    unsigned members;
-    int rank; /* of this process in the group */
+    unsigned members; /* bit set; 0 for the exchange at start-up */
+    int rank;         /* of this process in the group */
     int size;
     int barriers; /* barriers that this process has started */
 };
@@ -63,7 +65,8 @@ static int allgather(void* arg, const void* mine, void* all, size_t bytes) {
     return 0;
 }
 
-/* Makes the group of these ranks, in ascending order. Returns 1 if this process is a member. */
+/* Makes the group of these ranks and lists them in ascending order. Returns 1 if this process is a
+ * member. */
 static int make_group(unsigned members, struct group* group, int ranks[kRanks]) {
     static int barriers[kGroups]; /* barriers of earlier groups of the same ranks */
     group->members = members;
@@ -84,13 +87,14 @@ static void check_sum(weft_team* team, unsigned members) {
     CHECK(sum == members);
 }
 
-/* Makes more teams in turn than can exist at once. Members free them in different orders, with a
- * call in flight. */
+/* Makes and drops more teams than can exist at once. Members drop teams in different orders while a
+ * barrier of each team is in flight. */
 static void check_teams(void) {
     weft_team* teams[8];
     weft_request* started[8];
     for (int round = 0; round < 40; ++round) {
         int made = 0;
+        /* All groups of rank 0 and at least one other rank. */
         for (unsigned members = 3; members < kGroups; members += 2) {
             struct group group;
             int ranks[kRanks];
@@ -116,7 +120,7 @@ static void check_teams(void) {
 }
 
 static int run_rank(struct group* all) {
-    const char* const bad[] = {"WEFT_BANKS=3", NULL};
+    const char* const invalid[] = {"WEFT_BANKS=3", NULL};
     weft_bootstrap given = {.struct_bytes = sizeof given,
                             .rank = my_rank,
                             .size = kRanks,
@@ -124,8 +128,8 @@ static int run_rank(struct group* all) {
                             .allgather = allgather,
                             .barrier_start = barrier_start,
                             .barrier_test = barrier_test};
-    /* Rank 2 cannot start. The error of all ranks names it, and all ranks may try again. */
-    given.settings = my_rank == 2 ? bad : NULL;
+    /* Rank 2 cannot start with 3 banks. The error of each rank names it, and all may try again. */
+    given.settings = my_rank == 2 ? invalid : NULL;
     const weft_status refused = weft_init_with(&given, &runtime);
     CHECK(refused == (my_rank == 2 ? WEFT_ERR_ARGUMENT : WEFT_ERR_PEER));
     CHECK(my_rank == 2 || strstr(weft_last_error(), "rank 2 could not start") != NULL);
@@ -145,19 +149,20 @@ static int run_rank(struct group* all) {
     REFUSED(weft_team_create(runtime, twice, 2, allgather, all, &team), "twice");
     check_teams();
     DONE(weft_finalize(runtime));
-    return verdict("teams of members work");
+    return verdict("teams made by their members work");
 }
 
 int main(void) {
     exchanges = mmap(NULL, sizeof(struct exchange) * kGroups, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (exchanges == MAP_FAILED) return 3;
+    /* The program must not join the job of a launcher that runs the tests. */
     unsetenv("PMIX_NAMESPACE");
     unsetenv("PMIX_RANK");
     for (my_rank = 0; my_rank < kRanks; ++my_rank) {
         struct group all = {.members = 0, .rank = my_rank, .size = kRanks};
         if (fork() == 0) {
-            alarm(60);
+            alarm(60); /* seconds: ends a rank that hangs */
             return run_rank(&all);
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.c - ranks that check types, requests, teams, memory and progress of the C interface against
-// the rules of weft.h.
+// calls.c - tests types, user operations, requests, teams, memory and progress of the C interface
+// against the rules of weft.h.
 #define _POSIX_C_SOURCE 200809L
 #include <complex.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 
 #include "check.h"
 
+/// Checks weft_type_size(), and the layout of pairs of a value and an index.
 static void type_sizes(void) {
     struct {
         double value;
@@ -27,6 +28,7 @@ static void type_sizes(void) {
         int64_t value;
         int index;
     } int64_int;
+    // In the order of weft_type.
     const size_t sizes[] = {1,
                             2,
                             4,
@@ -64,14 +66,16 @@ static void type_sizes(void) {
     CHECK(longdouble_int.value == 0.5L * (size - 1) && longdouble_int.index == size + 39);
 }
 
-/// Operation that keeps the second operand, of the higher rank; counts elements in *arg.
+/// User operation: `inout`, the operand of the higher rank, is the result as it is. Adds the number
+/// of elements to *arg.
 static void keep_later(const void* in, void* inout, size_t count, void* arg) {
     (void)in;
     (void)inout;
     *(size_t*)arg += count;
 }
 
-/// Checks that an operation gets all elements, and is usable until its call ends, though freed.
+/// Checks that a user operation is applied to all elements, also if it is freed while its call is
+/// in flight.
 static void user_operations(void) {
     enum { kMany = 3000 };
     static uint64_t ranks[kMany];
@@ -88,6 +92,7 @@ static void user_operations(void) {
     CHECK(size == 1 || combined >= kMany);
 }
 
+/// Starts 200 calls and completes them in reverse order by weft_wait() or weft_test().
 static void started_calls(void) {
     enum { kCalls = 200 };
     static double values[kCalls][40];
@@ -119,6 +124,7 @@ static void started_calls(void) {
     }
 }
 
+/// Starts three persistent calls 300 times with the same requests.
 static void persistent_calls(void) {
     double in[5];
     double out[5];
@@ -152,31 +158,32 @@ static void persistent_calls(void) {
     DONE(weft_request_free(&barrier));
 }
 
+/// Checks ranks and sizes of split teams, and makes and frees more teams than can exist at once.
 static void teams(void) {
-    weft_team* odd = NULL;
+    weft_team* parity = NULL;
     weft_team* reversed = NULL;
     weft_team* node = NULL;
-    weft_team* none = world;
-    DONE(weft_team_split(world, my_rank % 2, -my_rank, &odd));
-    CHECK(weft_size(odd) == (size + (my_rank % 2 == 0)) / 2);
-    CHECK(weft_rank(odd) == weft_size(odd) - 1 - my_rank / 2);
-    DONE(weft_team_split(odd, 0, -weft_rank(odd), &reversed));
+    weft_team* of_rank_0 = world;
+    DONE(weft_team_split(world, my_rank % 2, -my_rank, &parity));
+    CHECK(weft_size(parity) == (size + (my_rank % 2 == 0)) / 2);
+    CHECK(weft_rank(parity) == weft_size(parity) - 1 - my_rank / 2);
+    DONE(weft_team_split(parity, 0, -weft_rank(parity), &reversed));
     CHECK(weft_rank(reversed) == my_rank / 2);
     int sum = my_rank;
     DONE(weft_allreduce(reversed, WEFT_IN_PLACE, &sum, 1, WEFT_INT32, WEFT_SUM));
     int expected = 0;
     for (int rank = my_rank % 2; rank < size; rank += 2) expected += rank;
     CHECK(sum == expected);
-    DONE(weft_team_split(world, my_rank == 0 ? 0 : -1, 0, &none));
-    CHECK((none != NULL) == (my_rank == 0));
-    if (none != NULL) DONE(weft_team_free(none));
+    DONE(weft_team_split(world, my_rank == 0 ? 0 : -1, 0, &of_rank_0));
+    CHECK((of_rank_0 != NULL) == (my_rank == 0));
+    if (of_rank_0 != NULL) DONE(weft_team_free(of_rank_0));
     DONE(weft_team_split_node(world, &node));
     int nodes = weft_rank(node) == 0;
     DONE(weft_allreduce(world, WEFT_IN_PLACE, &nodes, 1, WEFT_INT32, WEFT_SUM));
     const char* expected_nodes = getenv("TEST_NODES");
     CHECK(expected_nodes == NULL || nodes == atoi(expected_nodes));
     DONE(weft_team_free(node));
-    DONE(weft_team_free(odd));  // the nested team remains usable
+    DONE(weft_team_free(parity));  // the nested team remains usable
     DONE(weft_barrier(reversed));
     DONE(weft_team_free(reversed));
     for (int i = 0; i < 200; ++i) {
@@ -189,19 +196,20 @@ static void teams(void) {
     }
 }
 
-/// Checks that members with different histories of allocations get equal addresses.
+/// Allocates memory of the world after the ranks of odd number have filled parts of their heaps.
+/// Local peers then store words in each other's memory.
 static void memory(void) {
-    weft_team* odd = NULL;
+    weft_team* parity = NULL;
     weft_team* node = NULL;
     void* own[8] = {NULL};
     void* large = NULL;
     int64_t* shared = NULL;
     void* found = NULL;
-    DONE(weft_team_split(world, my_rank % 2, 0, &odd));
+    DONE(weft_team_split(world, my_rank % 2, 0, &parity));
     DONE(weft_team_split_node(world, &node));
     for (int i = 0; i < 8 && my_rank % 2; ++i)
-        DONE(weft_alloc(odd, 100 + 1000 * (size_t)i, &own[i]));
-    for (int i = 1; i < 8 && my_rank % 2; i += 2) DONE(weft_free(odd, own[i]));
+        DONE(weft_alloc(parity, 100 + 1000 * (size_t)i, &own[i]));
+    for (int i = 1; i < 8 && my_rank % 2; i += 2) DONE(weft_free(parity, own[i]));
     DONE(weft_alloc_aligned(world, (size_t)1 << 20, (size_t)3 << 20, &large));
     CHECK((uintptr_t)large % ((size_t)1 << 20) == 0);
     memset(large, my_rank, (size_t)3 << 20);
@@ -209,33 +217,34 @@ static void memory(void) {
     shared = found;
     CHECK((uintptr_t)shared % 64 == 0);
     CHECK(weft_ptr(world, shared, my_rank) == shared);
-    // Ranks write to local peers' memory by stores.
+    // Each rank stores a word at every peer whose memory is mapped.
     for (int i = 0; i < size; ++i) shared[i] = -1;
     DONE(weft_barrier(world));
     for (int peer = 0; peer < size; ++peer) {
-        int64_t* copy = weft_ptr(world, &shared[my_rank], peer);
-        if (copy != NULL) *copy = 1000 * peer + my_rank;
+        int64_t* mapped = weft_ptr(world, &shared[my_rank], peer);
+        if (mapped != NULL) *mapped = 1000 * peer + my_rank;
     }
     DONE(weft_barrier(world));
-    int peers = 0;
+    int local_ranks = 0;
     for (int peer = 0; peer < size; ++peer) {
         const int is_local = weft_ptr(world, shared, peer) != NULL;
         CHECK(shared[peer] == (is_local ? 1000 * my_rank + peer : -1));
-        peers += is_local;
+        local_ranks += is_local;
     }
-    CHECK(peers == weft_size(node));
+    CHECK(local_ranks == weft_size(node));
     DONE(weft_free(world, large));
     DONE(weft_free(world, shared));
-    DONE(weft_alloc(odd, 0, &found));
-    DONE(weft_free(odd, found));
-    for (int i = 0; i < 8 && my_rank % 2; i += 2) DONE(weft_free(odd, own[i]));
-    DONE(weft_team_free(odd));
+    DONE(weft_alloc(parity, 0, &found));
+    DONE(weft_free(parity, found));
+    for (int i = 0; i < 8 && my_rank % 2; i += 2) DONE(weft_free(parity, own[i]));
+    DONE(weft_team_free(parity));
     DONE(weft_team_free(node));
 }
 
-static int ticks;
-static int refused;
+static int ticks;    ///< calls of count_ticks()
+static int refused;  ///< barriers that were refused in count_ticks()
 
+/// Function of weft_on_progress(). It must not call collectives; weft_progress() has no effect.
 static void count_ticks(void* arg) {
     CHECK(arg == &ticks);
     ++ticks;
@@ -244,27 +253,27 @@ static void count_ticks(void* arg) {
     weft_progress(runtime);
 }
 
-/// Checks that a rank calls its function while it waits for a late rank. On a busy machine the
-/// other ranks may be later and not wait, so the test repeats.
+/// Checks that the ranks that wait for a late rank call their function, in a barrier and in an
+/// allreduce. On a busy machine a rank may enter even later and not wait, so the test repeats.
 static void external_progress(void) {
     static double many[5000];
     DONE(weft_on_progress(runtime, count_ticks, &ticks));
+    const struct timespec pause = {0, 30 * 1000 * 1000};  // 30 ms
     for (int late = 0; late < 2 && late < size; ++late) {
-        const struct timespec pause = {0, 30 * 1000 * 1000};
-        for (int form = 0; form < 2; ++form) {
-            int served = 0;
-            for (int attempt = 0; attempt < 100 && !served; ++attempt) {
+        for (int is_allreduce = 0; is_allreduce < 2; ++is_allreduce) {
+            int all_called = 0;
+            for (int attempt = 0; attempt < 100 && !all_called; ++attempt) {
                 ticks = refused = 0;
                 if (my_rank == late) nanosleep(&pause, NULL);
-                if (form == 0)
-                    DONE(weft_barrier(world));
-                else
+                if (is_allreduce)
                     DONE(weft_allreduce(world, WEFT_IN_PLACE, many, 5000, WEFT_DOUBLE, WEFT_SUM));
+                else
+                    DONE(weft_barrier(world));
                 CHECK(refused == ticks);
-                served = my_rank == late || ticks > 0;
-                DONE(weft_allreduce(world, WEFT_IN_PLACE, &served, 1, WEFT_INT32, WEFT_MIN));
+                all_called = my_rank == late || ticks > 0;
+                DONE(weft_allreduce(world, WEFT_IN_PLACE, &all_called, 1, WEFT_INT32, WEFT_MIN));
             }
-            CHECK(served);
+            CHECK(all_called);
         }
     }
     DONE(weft_on_progress(runtime, NULL, NULL));

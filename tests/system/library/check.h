@@ -10,9 +10,9 @@
 
 static int wrong = 0;  ///< failed checks
 static weft_runtime* runtime;
-static weft_team* world;
+static weft_team* world;  ///< team of all ranks
 static int my_rank = -1;
-static int size;
+static int size;  ///< ranks of the job
 
 /// Joins the job and sets the variables above. Returns 0 on failure.
 static inline int join_job(void) {
@@ -26,9 +26,9 @@ static inline int join_job(void) {
     return 1;
 }
 
-/// Returns the exit status: 0 if all checks passed. Rank 0 then prints `right`, unless it is "".
-static inline int verdict(const char* right) {
-    if (my_rank == 0 && wrong == 0 && right[0] != 0) printf("%d ranks: %s\n", size, right);
+/// Returns the exit status: 0 if all checks passed. Rank 0 then prints `success`, unless it is "".
+static inline int verdict(const char* success) {
+    if (my_rank == 0 && wrong == 0 && success[0] != 0) printf("%d ranks: %s\n", size, success);
     return wrong == 0 ? 0 : 1;
 }
 
@@ -45,19 +45,19 @@ static inline int verdict(const char* right) {
 /// Checks that a call succeeds.
 #define DONE(call) CHECK((call) == WEFT_OK)
 
-/// Returns true if a text starts with "weft_" and ends with a full stop.
-static inline int is_sentence(const char* text) {
+/// Returns true if a text looks like an error message of the C interface: it starts with "weft_",
+/// the prefix of the function's name, ends with a full stop and is not a mere word.
+static inline int is_error_message(const char* text) {
     const size_t length = strlen(text);
     return length > 20 && text[length - 1] == '.' && strstr(text, "weft_") == text;
 }
 
-/// Checks that a call is refused with this status, and that its message is a sentence that contains
-/// the word.
+/// Checks that a call is refused with this status, and that its message contains the word.
 #define REFUSED_AS(call, status, word)                                                         \
     do {                                                                                       \
         const weft_status status_ = (call);                                                    \
         const char* text_ = weft_last_error();                                                 \
-        if (status_ != (status) || strstr(text_, word) == NULL || !is_sentence(text_)) {       \
+        if (status_ != (status) || strstr(text_, word) == NULL || !is_error_message(text_)) {  \
             ++wrong;                                                                           \
             fprintf(stderr,                                                                    \
                     "rank %d: line %d: %s gave %d, expected %d; \"%s\" must contain \"%s\"\n", \
@@ -65,6 +65,7 @@ static inline int is_sentence(const char* text) {
         }                                                                                      \
     } while (0)
 
+/// Checks that a call is refused with WEFT_ERR_ARGUMENT and a message that contains the word.
 #define REFUSED(call, word) REFUSED_AS(call, WEFT_ERR_ARGUMENT, word)
 
 #endif

@@ -12,10 +12,11 @@ namespace weft::test {
 
 inline int wrong = 0;  ///< failed checks
 
+/// Counts and prints a condition that is false. `what` names the condition.
 inline void check(bool condition, std::string_view what) {
     if (condition) return;
     ++wrong;
-    fmt::print(stderr, "wrong: {}\n", what);
+    fmt::print(stderr, "failed check: {}\n", what);
 }
 
 /// Checks that a call throws an Error with this status and a message that contains the word.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collectives.c - ranks that make every collective in its blocking, started and persistent form,
-// with every type and operation, in place or not.
+// collectives.c - makes every collective in its blocking, started and persistent form, with every
+// type and operation, in place or not.
 //
-// c_trial.h supplies arguments and checks results. The arrays of counts and displacements are
-// overwritten as soon as a call has started.
+// c_trial.h supplies arguments and checks results. The program overwrites the arrays of counts and
+// displacements as soon as a call has started, because the library must have copied them.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static weft_team* team;
 
 enum form { kBlocking, kStarted, kPersistent };
 
-/// Names and arguments of all collectives except the barrier, in the order of c_trial.h.
+/// Names and arguments (in `a`) of all collectives except the barrier, in the order of c_trial.h.
 #define FOR_EACH_COLLECTIVE(CALL)                                                                 \
     CALL(broadcast, a->out, a->count, a->type, a->root)                                           \
     CALL(reduce, a->in, a->out, a->count, a->type, a->op, a->root)                                \
@@ -58,7 +58,7 @@ static const struct {
 
 // ---- One trial ----------------------------------------------------------------------------------
 
-static int batch;
+static int batch;  ///< number of calls; selects the values of the inputs
 
 static void check(struct trial* trial, const struct trial_facts* facts, const char* form) {
     const char* const complaint = trial_check(trial);
@@ -70,7 +70,8 @@ static void check(struct trial* trial, const struct trial_facts* facts, const ch
             facts->count, facts->pattern, facts->root, facts->in_place, complaint);
 }
 
-/// Checks that the bytes of results, with padding, are equal on all ranks.
+/// Checks that results are equal on all ranks, including padding: the maximum of the hashes and of
+/// their complements must be this rank's.
 static void check_bytes(struct trial* trial) {
     uint64_t hashes[2] = {trial_hash(trial), 0};
     hashes[1] = ~hashes[0];
@@ -108,28 +109,29 @@ static void try_forms(const struct trial_facts* facts) {
 
 // ---- All trials ---------------------------------------------------------------------------------
 
-static int turn;  ///< number of calls of try_shapes()
+static int variant;  ///< number of calls of try_next_variant()
 
 /// Makes a call with the next root, placement, shift, count, pattern and spacing.
-static void try_shapes(struct trial_facts facts) {
+static void try_next_variant(struct trial_facts facts) {
     static const size_t kCounts[] = {5, 70, 1, 1500};
-    ++turn;
-    facts.root = turn % size;
-    facts.in_place = turn % 2;
-    facts.shift = (size_t)(turn % 3 == 0);
-    facts.count = kCounts[turn / 2 % 4];
-    facts.pattern = turn % trial_patterns();
-    facts.spacing = turn % 3;
+    ++variant;
+    facts.root = variant % size;
+    facts.in_place = variant % 2;
+    facts.shift = (size_t)(variant % 3 == 0);
+    facts.count = kCounts[variant / 2 % 4];
+    facts.pattern = variant % trial_patterns();
+    facts.spacing = variant % 3;
     try_forms(&facts);
 }
 
+/// Makes a call for each type and, of reductions, for each operation of the type.
 static void try_types(int collective) {
     for (int type = 0; type < kTypes; ++type) {
         struct trial_facts facts = {.collective = collective, .type = (weft_type)type};
-        if (!trial_reduces(collective)) try_shapes(facts);
+        if (!trial_reduces(collective)) try_next_variant(facts);
         for (int op = 0; op < kOps && trial_reduces(collective); ++op) {
             facts.op = (weft_op)op;
-            if (trial_has_operation(facts.type, facts.op)) try_shapes(facts);
+            if (trial_has_operation(facts.type, facts.op)) try_next_variant(facts);
         }
     }
 }
@@ -156,6 +158,7 @@ static void try_arrangements(int collective, weft_op user) {
     }
 }
 
+/// Makes calls of all collectives, of all types only if `with_types`.
 static void all_calls(int with_types) {
     size_t combined = 0;
     weft_op user = WEFT_OP_NONE;
@@ -166,7 +169,7 @@ static void all_calls(int with_types) {
         try_arrangements(collective, user);
     }
     DONE(weft_allreduce(team, WEFT_IN_PLACE, &combined, 1, WEFT_UINT64, WEFT_SUM));
-    CHECK((combined > 0) == (size > 1));
+    CHECK((combined > 0) == (size > 1));  // with one rank there is nothing to reduce
     DONE(weft_op_free(&user));
 }
 

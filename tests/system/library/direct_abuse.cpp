@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_abuse.cpp - ranks that use the buffers of their calls in all ways in which programs use
-// private memory, while local peers access the buffers in place.
+// direct_abuse.cpp - local peers access the buffers of calls in place, while the program treats
+// these buffers as private memory.
 //
-// Idea     Each case treats a buffer as programs do, between calls or during a call: fork, threads
-//          that read, unmapping and mapping again, resizing, MADV_DONTNEED, stack, read-only
-//          memory. After each case, calls and memory must be right.
-// Why      Pages of such buffers may have been replaced by shared pages.
+// Idea     Between or during calls, the cases fork, read from threads, unmap and map again, resize,
+//          use MADV_DONTNEED, the stack and read-only memory. Results of calls and contents of
+//          memory must be right.
+// Why      weft may have replaced the pages of a buffer by shared pages (docs/direct-memory.md).
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,13 +42,14 @@ class Caller {
     [[nodiscard]] Rank rank() const { return team_.rank(); }
     [[nodiscard]] Rank size() const { return team_.size(); }
 
+    /// Returns word `at` of a rank's buffer in this round.
     [[nodiscard]] std::uint64_t value(Rank rank, std::size_t at) const {
         return (static_cast<std::uint64_t>(rank) + 1) * 1'000'003 + at * 7 + round_;
     }
     void fill(Words words) {
         for (std::size_t i = 0; i < words.size(); ++i) words[i] = value(rank(), i);
     }
-    /// Sums the data that fill() wrote on all ranks. The next round has other values.
+    /// Sums the data that fill() wrote on all ranks. `what` names the case in messages.
     void allreduce(Words in, Words out, std::string_view what) {
         team_.allreduce<std::uint64_t>(in, out, Op::sum);
         bool right = true;
@@ -79,7 +80,7 @@ class Caller {
 
   private:
     Team team_;
-    std::uint64_t round_ = 0;
+    std::uint64_t round_ = 0;  ///< number of calls; changes all values
 };
 
 /// Maps new private memory.
@@ -93,10 +94,11 @@ void unmap(Words words) {
     munmap(words.data(), words.size_bytes());
 }
 
-/// After each fork, parent and child write the same buffer, and must not see each other's data.
-void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
+/// Forks between calls with a buffer of `pages` pages. After each fork, parent and child write the
+/// same buffer, and must not see each other's data.
+void fork_between_calls(Caller& caller, std::size_t pages, int rounds) {
     std::vector<std::uint64_t> in(pages * kPageWords), out(in.size());
-    caller.repeat(in, out, "before fork", rounds > 1 ? 12 : 2);
+    caller.repeat(in, out, "before a fork", rounds > 1 ? 12 : 2);
     for (int round = 0; round < rounds; ++round) {
         caller.fill(in);
         const std::vector<std::uint64_t> before = in;
@@ -112,7 +114,7 @@ void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
         check(waitpid(child, &status, 0) == child && status == 0, "the child's memory is its own");
         for (std::size_t i = 17; i < in.size(); i += kPageWords) right = right && in[i] == mark;
         check(right, "the parent's memory is its own");
-        if (round + 1 < rounds) caller.repeat(in, out, "after fork");
+        if (round + 1 < rounds) caller.repeat(in, out, "after a fork");
     }
 }
 
@@ -132,7 +134,8 @@ void fork_during_calls(Caller& caller) {
                 _exit(0);
             }
             int status = 0;
-            check(waitpid(child, &status, 0) == child && status == 0, "a child of another thread");
+            check(waitpid(child, &status, 0) == child && status == 0,
+                  "a child forked by another thread ends with status 0");
         }
     });
     for (int i = 0; i < 20; ++i) {
@@ -141,7 +144,7 @@ void fork_during_calls(Caller& caller) {
     }
     stop = true;
     other.join();
-    check(forks > 0, "no fork took place");
+    check(forks > 0, "the other thread has forked");
 }
 
 /// Other threads may read a buffer that a call only reads.
@@ -150,24 +153,24 @@ void read_from_threads(Caller& caller) {
     caller.fill(in);
     const std::vector<std::uint64_t> before = in;
     std::atomic<bool> stop = false;
-    std::atomic<bool> seen_other = false;
+    std::atomic<bool> input_changed = false;
     std::thread reader([&] {
         while (!stop) {
             for (std::size_t i = 0; i < in.size(); i += 61)
-                if (in[i] != before[i]) seen_other = true;
+                if (in[i] != before[i]) input_changed = true;
             std::this_thread::yield();
         }
     });
     for (int i = 0; i < 40; ++i) {
-        Caller same = caller;  // a copy, so that `caller` stays in the round of `in`
+        Caller same = caller;  // a copy: the values in `in` stay those of the round
         same.allreduce(in, out, "while a thread reads");
     }
     stop = true;
     reader.join();
-    check(!seen_other, "a thread sees an unchanged send buffer");
+    check(!input_changed, "a thread that reads the input sees no other data");
 }
 
-/// Maps new memory at the address of an earlier buffer.
+/// Unmaps a buffer and maps new memory at its address.
 void map_again(Caller& caller) {
     for (int round = 0; round < 6; ++round) {
         Words in = map_words(kBlockWords);
@@ -185,6 +188,7 @@ void map_again(Caller& caller) {
     }
 }
 
+/// Enlarges a buffer by realloc(), which may move it.
 void resize(Caller& caller) {
     std::size_t words = kBlockWords * 2;
     auto* memory = static_cast<std::uint64_t*>(std::malloc(words * sizeof(std::uint64_t)));
@@ -203,7 +207,7 @@ void resize(Caller& caller) {
     std::free(memory);
 }
 
-/// Pages after MADV_DONTNEED read as zero.
+/// Checks that a buffer reads as zeros after MADV_DONTNEED.
 void discard_pages(Caller& caller) {
     Words in = map_words(kBlockWords);
     std::vector<std::uint64_t> out(in.size());
@@ -218,6 +222,7 @@ void discard_pages(Caller& caller) {
     unmap(in);
 }
 
+/// Uses buffers on the stack and static buffers, also in place.
 void stack_and_statics(Caller& caller) {
     static std::uint64_t fixed[kBlockWords];
     std::uint64_t local[kBlockWords];
@@ -228,7 +233,7 @@ void stack_and_statics(Caller& caller) {
     }
 }
 
-/// Read-only memory must not be written.
+/// Makes a buffer read-only, and writable again.
 void read_only(Caller& caller) {
     Words in = map_words(kBlockWords);
     std::vector<std::uint64_t> out(in.size());
@@ -237,8 +242,8 @@ void read_only(Caller& caller) {
         caller.fill(in);
         check(mprotect(in.data(), in.size_bytes(), PROT_READ) == 0, "mprotect");
         for (int i = 0; i < 12; ++i) {
-            Caller same = caller;  // `caller` stays in the round of `in`
-            same.allreduce(in, out, "of a buffer that cannot be written");
+            Caller same = caller;  // a copy: the values in `in` stay those of the round
+            same.allreduce(in, out, "of a read-only buffer");
         }
         if (round == 0) {
             check(mprotect(in.data(), in.size_bytes(), PROT_READ | PROT_WRITE) == 0, "mprotect");
@@ -248,7 +253,7 @@ void read_only(Caller& caller) {
     unmap(in);
 }
 
-/// Buffers start and end at any address; bytes before and after a buffer do not change.
+/// Uses buffers that start and end within pages; bytes before and after a buffer must not change.
 void edges(Caller& caller) {
     constexpr std::size_t kMargin = kPageWords;
     std::vector<std::uint64_t> in(kBlockWords + 3 * kPageWords), out(in.size());
@@ -297,6 +302,7 @@ void every_offset(Caller& caller) {
     }
 }
 
+/// Uses many remapped buffers at once.
 void many_buffers(Caller& caller) {
     std::vector<std::vector<std::uint64_t>> buffers(300, std::vector<std::uint64_t>(kBlockWords));
     std::vector<std::uint64_t> out(kBlockWords);
@@ -314,8 +320,8 @@ int run() {
     stack_and_statics(caller);
     edges(caller);
     every_offset(caller);
-    fork_while_in_use(caller, 960, 4);
-    fork_while_in_use(caller, 10'000, 1);
+    fork_between_calls(caller, 960, 4);     // 3.75 MiB
+    fork_between_calls(caller, 10'000, 1);  // 39 MiB
     fork_during_calls(caller);
     read_from_threads(caller);
     map_again(caller);
@@ -329,9 +335,9 @@ int run() {
     const std::vector<std::uint64_t> copy = kept;
     for (std::uint64_t& word : kept) ++word;
     for (std::size_t i = 0; i < kept.size(); ++i)
-        check(kept[i] == copy[i] + 1, "buffers are usable after the runtime");
+        check(kept[i] == copy[i] + 1, "buffers are usable after finalize()");
     if (caller.rank() == 0 && wrong == 0)
-        fmt::print("{} ranks: buffers are as private as before\n", caller.size());
+        fmt::print("{} ranks: buffers behave as private memory\n", caller.size());
     return wrong == 0 ? 0 : 1;
 }
 

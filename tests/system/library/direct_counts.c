@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_counts.c - ranks that repeat one call with the same buffers. The test reads from
-// WEFT_STATS=1 how many bytes ranks have accessed in each other's memory.
+// direct_counts.c - repeats one call with the same buffers, without checks of the result. The
+// caller, library_test.cpp, sets WEFT_STATS=1 and reads from the table how many bytes the ranks
+// have accessed in each other's memory.
 //
 // usage: weft_direct_counts COLLECTIVE DOUBLES CALLS malloc|weft_alloc
 //
-// DOUBLES is the size of a block or, for collectives without blocks, of the whole buffer.
+// DOUBLES is the number of elements of a block or, for collectives without blocks, of a buffer. The
+// last argument selects how the buffers are allocated.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@
 static double* in;
 static double* out;
 
+/// Makes the named call; any other name means alltoall.
 static weft_status call(const char* collective, size_t count) {
     const weft_type type = WEFT_DOUBLE;
     if (strcmp(collective, "broadcast") == 0) return weft_broadcast(world, in, count, type, 0);

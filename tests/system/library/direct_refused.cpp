@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_refused.cpp - between two calls, a kernel starts to refuse one rank's process_vm copies.
-// The next call must fail on all ranks, with a message that names the rank.
+// direct_refused.cpp - between two allreduces, the kernel starts to refuse process_vm_readv() and
+// process_vm_writev() to one rank. The second allreduce must fail soon on all ranks, with a message
+// that names this rank.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,11 +16,11 @@ namespace {
 
 constexpr weft::Rank kRefusedRank = 1;
 
-/// Returns the message with which the call failed, or an empty string.
-std::string failure_of_a_call(const weft::Team& team) {
+/// Makes an allreduce. Returns the message of its failure, or an empty string.
+std::string allreduce_error(weft::Team team) {
     std::vector<double> in(100'000, 1.0), out(in.size());
     try {
-        weft::Team(team).allreduce<double>(in, out, weft::Op::sum);
+        team.allreduce<double>(in, out, weft::Op::sum);
         return "";
     } catch (const weft::Error& error) {
         return error.what();
@@ -33,21 +34,21 @@ int run() {
         fmt::print(stderr, "rank {}: {}\n", world.rank(), what);
         return 1;
     };
-    if (const std::string why = failure_of_a_call(world); !why.empty()) return complain(why);
+    if (const std::string error = allreduce_error(world); !error.empty()) return complain(error);
     if (world.rank() == kRefusedRank && !weft::test::forbid("process_vm"))
-        return complain("cannot install the filter");
+        return complain("cannot install the seccomp filter");
     const auto before = std::chrono::steady_clock::now();
-    const std::string why = failure_of_a_call(world);
+    const std::string error = allreduce_error(world);
     if (std::chrono::steady_clock::now() - before > std::chrono::seconds(10))
         return complain("the call took more than 10 s");
-    const std::string text =
+    const std::string expected =
         fmt::format("rank {} cannot read or write memory of rank ", kRefusedRank);
-    if (why.find(text) == std::string::npos)
-        return complain(fmt::format("\"{}\" is not in: {}", text, why));
+    if (error.find(expected) == std::string::npos)
+        return complain(fmt::format("the error \"{}\" does not contain \"{}\"", error, expected));
     if (world.rank() == 0) fmt::print("all ranks name the refused rank\n");
     try {
         runtime.finalize();
-        return complain("finalize() succeeds after a failed call");
+        return complain("finalize() succeeded after a failed call");
     } catch (const weft::Error&) {
         return 0;
     }

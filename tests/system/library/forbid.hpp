@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forbid.hpp - makes the kernel refuse a system call, as old or hardened kernels do, for this
-// process and programs that it executes.
+// forbid.hpp - makes the kernel refuse a system call to this process, and to programs that it
+// executes, as old or hardened kernels do.
 #pragma once
 
 #include <linux/filter.h>
@@ -16,6 +16,8 @@
 
 namespace weft::test {
 
+/// Installs a seccomp filter of `count` rules. The last two numbers of a BPF_JUMP are the rules to
+/// skip if the comparison is true, and if it is false.
 inline bool install_filter(const sock_filter* rules, unsigned short count) {
     const sock_fprog program{count, const_cast<sock_filter*>(rules)};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
@@ -34,7 +36,8 @@ inline bool forbid_process_vm() {
     return install_filter(rules, 5);
 }
 
-/// Makes PROCMAP_QUERY an unknown ioctl, as before Linux 6.11.
+/// Makes PROCMAP_QUERY an unknown ioctl, as before Linux 6.11. Older headers do not define it: it
+/// is ioctl 17 of /proc/PID/maps, with a struct of 104 bytes.
 inline bool forbid_procmap_query() {
     constexpr auto kQuery = static_cast<std::uint32_t>(_IOWR('f', 17, char[104]));
     const sock_filter rules[] = {
@@ -48,7 +51,8 @@ inline bool forbid_procmap_query() {
     return install_filter(rules, 6);
 }
 
-/// Returns false if `what` is unknown or the filter cannot be installed.
+/// Forbids `what`: process_vm or procmap_query. Returns false if `what` is another word or the
+/// filter cannot be installed.
 inline bool forbid(std::string_view what) {
     if (what == "process_vm") return forbid_process_vm();
     return what == "procmap_query" && forbid_procmap_query();

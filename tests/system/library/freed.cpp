@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// freed.cpp - three ranks: puts to memory that is freed do not change its next contents.
+// freed.cpp - three ranks: a put that is in flight when its target is freed does not change the
+// next allocation at the same address.
 //
 // usage: weft_freed free|release|destructor|team|team_destructor
-//        (how the memory is freed; with WEFT_ALLREDUCE and WEFT_BARRIER set)
+//        The argument selects how the memory is freed: alone, by one of three methods, or with its
+//        team. The caller sets WEFT_ALLREDUCE and WEFT_BARRIER to algorithms that use a star.
 //
 // Idea     Rank 1 starts a long put to rank 2, and all ranks free the memory at once. They allocate
 //          again and get the same address. Rank 2 clears this memory, and checks it after all puts
-//          of rank 1 are delivered. Calls use a star around rank 0: a message from rank 1 to rank 2
-//          could be delivered only after the put, and so hide the fault.
-// Holds    Prints a line to stderr and exits with status 1 if a byte has changed, or if the second
-//          memory is at another address.
+//          of rank 1 are delivered. Collective calls use a star around rank 0, so they send no
+//          message from rank 1 to rank 2: such a message would be delivered after the put, and
+//          delay rank 2 until the put can do no harm.
+// Fails    with a line on stderr and status 1 if a byte has changed, or if the second allocation
+//          has another address.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +26,7 @@
 
 namespace {
 
-constexpr std::size_t kBytes = std::size_t{48} << 20;
+constexpr std::size_t kBytes = std::size_t{48} << 20;  ///< long: the put is still in flight
 constexpr weft::Rank kWriter = 1;
 constexpr weft::Rank kReader = 2;
 
@@ -35,20 +38,20 @@ void* put_and_free(weft::Team world, std::string_view method, const std::vector<
     };
     if (method == "free") {
         weft::Memory memory(world, kBytes);
-        void* const place = put_into(memory.data());
+        void* const address = put_into(memory.data());
         memory.free();
-        return place;
+        return address;
     }
     if (method == "release") {
-        void* const place = put_into(world.allocate(kBytes));
-        world.release(place);
-        return place;
+        void* const address = put_into(world.allocate(kBytes));
+        world.release(address);
+        return address;
     }
     if (method == "destructor") return put_into(weft::Memory(world, kBytes).data());
     weft::OwnedTeam team(*world.split(0, world.rank()));
-    void* const place = put_into(team.allocate(kBytes));
+    void* const address = put_into(team.allocate(kBytes));
     if (method == "team") team.free();
-    return place;
+    return address;
 }
 
 int run(std::string_view method) {
@@ -60,12 +63,14 @@ int run(std::string_view method) {
     const std::vector<char> source(kBytes, 'x');
     world.barrier();
 
-    void* const before = put_and_free(world, method, source);
-    if (method == "team_destructor") (void)world.split(-1, 0);  // frees released objects
+    void* const first_address = put_and_free(world, method, source);
+    if (method == "team_destructor")
+        (void)world.split(-1, 0);  // team calls free objects of destroyed handles
     const weft::Memory memory(world, kBytes);
     int wrong = 0;
-    if (memory.data() != before) {
-        fmt::print(stderr, "rank {}: the new memory has another address, so nothing was tested\n",
+    if (memory.data() != first_address) {
+        fmt::print(stderr,
+                   "rank {}: the second allocation has another address: nothing was tested\n",
                    world.rank());
         wrong = 1;
     }

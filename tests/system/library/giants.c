@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// giants.c - ranks that make a broadcast and an alltoallv of very large blocks. Counts,
-// displacements and offsets beyond 32 bits fail where the code stores them in too few bits.
+// giants.c - makes a broadcast and an alltoallv of very large blocks: counts, displacements and
+// offsets beyond 32 bits fail if the library stores them in too few bits.
 //
 // usage: weft_giants BROADCAST_BYTES BLOCK_BYTES
 //
-// Every byte is compared with samples (c_trial.h). Only the buffers of the call are as large as the
-// data.
+// Every byte is compared with the samples of c_trial.h, which need no memory: each rank needs only
+// the buffers of its call.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "c_trial.h"
 #include "check.h"
 
+/// Returns memory that is resident, so that a lack of memory fails here.
 static unsigned char* allocate(size_t bytes) {
     unsigned char* const memory = malloc(bytes);
     if (memory == NULL) {
@@ -33,8 +34,9 @@ static void broadcast(size_t bytes) {
     free(buffer);
 }
 
-/// Rank 0 sends a large block to the last rank; all other blocks are small. The receiver places
-/// blocks in reverse order, so that most of them start after the large one.
+/// Rank 0 sends a large block to the last rank; all other blocks are small. The output has the
+/// block of rank 0 first and then the others in descending order, so all small blocks of the last
+/// rank have large displacements.
 static void alltoallv(size_t bytes) {
     enum { kRanksMax = 16, kSmall = 5 };
     size_t in_counts[kRanksMax];
@@ -49,8 +51,8 @@ static void alltoallv(size_t bytes) {
         in_bytes += in_counts[rank];
     }
     out_displacements[0] = 0;
-    for (int turn = 0; turn < size; ++turn) {
-        const int rank = turn == 0 ? 0 : size - turn;
+    for (int i = 0; i < size; ++i) {
+        const int rank = i == 0 ? 0 : size - i;
         out_displacements[rank] = out_bytes;
         out_bytes += out_counts[rank];
     }

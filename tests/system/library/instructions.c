@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* instructions.c - repeats short calls, so that a tool can count the instructions of each. */
+/* instructions.c - repeats short calls, so that callgrind can count the
+ * instructions of each (instructions_test.cpp). The job has two ranks. */
 #include <stdio.h>
 #include <weft/weft.h>
 
-enum { CALLS = 40 };
+enum { CALLS = 40 }; /* of each function; instructions_test.cpp expects this number */
 
+/* Prints the failed call and the library's last error. Returns the exit status. */
 static int fail(const char* call) {
     fprintf(stderr, "%s: %s\n", call, weft_last_error());
     return 1;
 }
 
+/* Message handler. */
 static void count(void* arg, const weft_am* message, const void* data, size_t bytes) {
     (void)message, (void)data, (void)bytes;
     ++*(int*)arg;

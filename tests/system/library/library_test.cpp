@@ -18,14 +18,15 @@ namespace {
 
 class LibraryTest : public testing::TestWithParam<Launch> {};
 
-/// Runs a program and checks that rank 0 prints `text` at its end, or nothing if `text` is empty.
-void check_program(const Launch& launch, const std::string& program, const std::string& text) {
+/// Runs a program and checks that rank 0 prints `success` at its end, or nothing if `success` is
+/// empty. The program may read the number of nodes from TEST_NODES.
+void check_program(const Launch& launch, const std::string& program, const std::string& success) {
     const Outcome outcome = run_ranks(launch.options, {rank_program(program)},
                                       {"TEST_NODES=" + std::to_string(launch.nodes)});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
     EXPECT_EQ(outcome.output,
-              text.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + text + "\n");
+              success.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + success + "\n");
 }
 
 TEST_P(LibraryTest, CTypesRequestsTeamsAndMemoryAreRight) {
@@ -69,7 +70,7 @@ TEST_P(LibraryTest, NeighborsReceiveTheirBlocks) {
     check_program(GetParam(), "neighbors_c", "all neighbors are right");
 }
 
-/// Eight ranks also form a grid of three dimensions.
+/// Eight ranks form a grid of three dimensions with more than one rank in each.
 TEST(NeighborsTest, GridsOfThreeDimensionsAreRight) {
     check_program(launch_of(8, 2), "neighbors", "all neighbors are right");
 }
@@ -79,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-/// Tests each method of transfers to registered memory.
-TEST(RegisteredTest, AllMembersReachMemoryWithEachTransferMethod) {
+/// Settings that change how transfers to registered memory are made or detected.
+TEST(RegisteredTest, AllMembersReachMemoryWithEachSetting) {
     for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
                                 "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
         SCOPED_TRACE(setting);
@@ -92,14 +93,14 @@ TEST(RegisteredTest, AllMembersReachMemoryWithEachTransferMethod) {
     }
 }
 
-/// Negative control: with the argument `plant` a put writes half of a word.
-TEST(RegisteredTest, AWrongWordIsDetected) {
+/// Negative control: with the argument `plant` a put changes half of the last word, which the
+/// program expects to be 0.
+TEST(RegisteredTest, AnUnexpectedPutIsDetected) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("registered"), "plant"});
     EXPECT_NE(outcome.status, 0);
     EXPECT_NE(outcome.errors.find("last == 0"), std::string::npos) << outcome.errors;
 }
 
-/// Makes random puts, atomic operations, signals and messages through teams and contexts.
 TEST(TrafficTest, RandomTrafficAgreesWithASerialModel) {
     const std::string operations = long_forms() ? "1000000" : "6000";
     unsigned seed = 1;
@@ -116,17 +117,17 @@ TEST(TrafficTest, RandomTrafficAgreesWithASerialModel) {
 
 /// Negative control: one value differs from the model.
 TEST(TrafficTest, AWrongValueIsDetected) {
-    for (const auto& [plant, seen] :
+    for (const auto& [plant, error] :
          {std::pair("word", ": words: differs"), std::pair("message", ": requests: differs")}) {
         const Outcome outcome =
             run_ranks({"-n", "2"}, {rank_program("traffic"), "2000", "1", plant});
         EXPECT_NE(outcome.status, 0);
-        EXPECT_NE(outcome.errors.find(seen), std::string::npos) << outcome.errors;
+        EXPECT_NE(outcome.errors.find(error), std::string::npos) << outcome.errors;
     }
 }
 
-/// Each wait is shorter than the second after which ranks compare their calls.
-TEST(ShortWaitsTest, RanksThatDisagreeAreReported) {
+/// Ranks that wait for a second compare their calls. Shorter waits of a call must add up to it.
+TEST(ShortWaitsTest, RanksWithDifferentCountsAreReported) {
     const Outcome outcome =
         run_ranks({"-n", "3", "--timeout", "20"}, {rank_program("short_waits")});
     EXPECT_EQ(outcome.status, 40) << outcome.errors;
@@ -152,7 +153,7 @@ TEST_P(DirectTest, BuffersBehaveAsPrivateMemory) {
         EXPECT_EQ(outcome.status, 0);
         EXPECT_EQ(outcome.errors, "");
         EXPECT_EQ(outcome.output,
-                  std::string(ranks) + " ranks: buffers are as private as before\n");
+                  std::string(ranks) + " ranks: buffers behave as private memory\n");
     }
 }
 
@@ -163,13 +164,14 @@ TEST_P(DirectTest, BuffersBehaveAsPrivateMemoryUnderMpirun) {
         run_under_mpirun(3, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
     if (!outcome) GTEST_SKIP() << "mpirun is not installed";
     EXPECT_EQ(outcome->status, 0) << outcome->errors;
-    EXPECT_EQ(outcome->output, "3 ranks: buffers are as private as before\n");
+    EXPECT_EQ(outcome->output, "3 ranks: buffers behave as private memory\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
+INSTANTIATE_TEST_SUITE_P(Methods, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
                          [](const auto& chosen) { return chosen.param; });
 
-/// Peers read copies of the root's buffers: if they read in place, root and peers would deadlock.
+/// The peers enter after the root has returned, so they must read copies of its buffers. If they
+/// read the buffers in place, the root would wait for them, and the job would end after 20 s.
 TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
@@ -181,10 +183,11 @@ TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
     }
 }
 
+/// A facility that the kernel refuses, and its consequences.
 struct Forbidden {
-    const char* what;      ///< facility that the kernel refuses
-    const char* log_line;  ///< names the method used instead
-    const char* reason;    ///< printed by `weft info`
+    const char* what;      ///< argument of weft_forbid
+    const char* log_line;  ///< part of the log line that names the method used instead
+    const char* reason;    ///< part of the output of `weft info`
 };
 
 class ForbiddenTest : public testing::TestWithParam<Forbidden> {};
@@ -195,7 +198,7 @@ TEST_P(ForbiddenTest, TheNextTransferMethodIsUsedAndReported) {
         run_ranks({"-n", "2"}, {rank_program("forbid"), what, rank_program("direct_abuse")},
                   {"WEFT_LOG=info", "WEFT_DIRECT=auto"});
     EXPECT_EQ(abuse.status, 0) << abuse.errors;
-    EXPECT_EQ(abuse.output, "2 ranks: buffers are as private as before\n");
+    EXPECT_EQ(abuse.output, "2 ranks: buffers behave as private memory\n");
     EXPECT_NE(abuse.errors.find(log_line), std::string::npos) << abuse.errors;
     const Outcome info =
         run_ranks({"-n", "2"}, {rank_program("forbid"), what, RANK_PROGRAMS "/weft", "info"});
@@ -235,8 +238,9 @@ std::vector<Words> rows_of_table(const Outcome& outcome) {
     return rows;
 }
 
-/// Checks that rank 0 prints on request how the ranks have used each other's memory.
-TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
+/// The table of WEFT_STATS=1 has a title, two lines of headings, a row for each rank and a row of
+/// sums. The first two words of a row are "rank" and a number or "all"; counters follow.
+TEST(StatisticsTest, TheTableHasARowForEachRankAndTheirSums) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
                                       {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
@@ -250,34 +254,37 @@ TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
     for (std::size_t at = 2; at < 2 + kColumns; ++at)
         EXPECT_EQ(std::stoull(rows[3][at]) + std::stoull(rows[4][at]), std::stoull(rows[5][at]));
     EXPECT_GT(std::stoull(rows[5][2]), 0U) << "bytes read in place";
+    // direct_abuse has 300 buffers in many_buffers(), and more in other cases.
     EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "remapped buffers";
 }
 
-/// Units of data that a call of n ranks moves in the memory of local peers. A unit is the whole
-/// buffer or one block. To reduce n buffers, each rank reads a slice of n - 1 peers' buffers.
+/// Minimum of data that n ranks must read and write in the memory of local peers, in units: blocks,
+/// or whole buffers of collectives without blocks. In an allreduce each rank reduces a slice of the
+/// buffer: all ranks together read n - 1 buffers of peers and write the result to n - 1 peers.
 struct Movement {
     const char* collective;
     std::uint64_t (*read)(std::uint64_t n);
     std::uint64_t (*written)(std::uint64_t n);
-    bool either;  ///< `read` counts reads and writes, because two ranks move half each
+    bool either;  ///< `read` is the sum of reads and writes: the two ranks of a transfer share it
 };
 
 constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };
-constexpr auto kOthers = [](std::uint64_t n) { return n - 1; };
-constexpr auto kPairs = [](std::uint64_t n) { return n * (n - 1); };
+constexpr auto kOnePerPeer = [](std::uint64_t n) { return n - 1; };
+constexpr auto kOnePerPair = [](std::uint64_t n) { return n * (n - 1); };
 
 constexpr Movement kMovements[] = {
-    {"broadcast", kOthers, kNone, true},      {"allreduce", kOthers, kOthers, false},
-    {"reduce_scatter", kPairs, kNone, false}, {"allgather", kPairs, kNone, false},
-    {"alltoall", kPairs, kNone, true},        {"scatter", kOthers, kNone, true},
-    {"gather", kOthers, kNone, true},
+    {"broadcast", kOnePerPeer, kNone, true},       {"allreduce", kOnePerPeer, kOnePerPeer, false},
+    {"reduce_scatter", kOnePerPair, kNone, false}, {"allgather", kOnePerPair, kNone, false},
+    {"alltoall", kOnePerPair, kNone, true},        {"scatter", kOnePerPeer, kNone, true},
+    {"gather", kOnePerPeer, kNone, true},
 };
 
 class MovementTest : public testing::TestWithParam<Movement> {};
 
-/// Tests the default algorithm with buffers in the segment and with remapped buffers.
+/// Compares the counters of WEFT_STATS=1 with the minimum, for the default algorithm, symmetric
+/// buffers and remapped buffers.
 TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
-    constexpr std::uint64_t kDoubles = 6 << 14;
+    constexpr std::uint64_t kDoubles = 6 << 14;  // 768 KiB; divisible by 2 and 3 ranks
     constexpr std::uint64_t kCalls = 5;
     const Movement& movement = GetParam();
     for (const char* where : {"weft_alloc", "malloc"}) {
@@ -291,6 +298,8 @@ TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
             EXPECT_EQ(outcome.status, 0) << outcome.errors;
             const std::vector<Words> rows = rows_of_table(outcome);
             ASSERT_EQ(rows.size(), 4 + ranks) << outcome.errors;
+            // Columns 0 to 5: bytes read in place, read by the kernel, written in place, written by
+            // the kernel; exposed buffers in symmetric and in remapped memory.
             const auto sum = [&](std::size_t column) {
                 return std::stoull(rows.back()[2 + column]);
             };
@@ -327,6 +336,7 @@ std::uint64_t available_bytes() {
 
 class GiantsTest : public testing::TestWithParam<Launch> {
   protected:
+    /// Checks a broadcast, and an alltoallv with one block of `block_bytes`.
     static void check(std::uint64_t broadcast_bytes, std::uint64_t block_bytes) {
         const std::string broadcast = std::to_string(broadcast_bytes);
         const std::string block = std::to_string(block_bytes);
@@ -339,26 +349,26 @@ class GiantsTest : public testing::TestWithParam<Launch> {
     }
 };
 
-TEST_P(GiantsTest, ResultsOfMebibytesAreRight) {
+TEST_P(GiantsTest, BlocksOfMebibytesAreRight) {
     check((3U << 20) + 5, (2U << 20) + 17);
 }
 
-TEST_P(GiantsTest, ResultsOfHugeBuffersAreRight) {
+TEST_P(GiantsTest, BlocksBeyondThe32BitRangeAreRight) {
     if (!long_forms()) GTEST_SKIP() << "only in the long form";
     constexpr std::uint64_t kBroadcastBytes = std::uint64_t{3} << 30;
     const std::uint64_t needed =
         static_cast<std::uint64_t>(GetParam().ranks) * kBroadcastBytes + (std::uint64_t{1} << 30);
     if (available_bytes() < needed)
-        GTEST_SKIP() << available_bytes() << " bytes of memory, " << needed << " are needed";
+        GTEST_SKIP() << available_bytes() << " bytes of memory available, " << needed << " needed";
     check(kBroadcastBytes, (std::uint64_t{1} << 31) + 17);
 }
 
-TEST(GiantsInPlaceTest, ResultsOfFourGibibytesAreRight) {
+TEST(GiantsInPlaceTest, BroadcastsOfFourGibibytesAreRight) {
     if (!long_forms()) GTEST_SKIP() << "only in the long form";
     constexpr std::uint64_t kBytes = (std::uint64_t{4} << 30) + 8193;
     constexpr std::uint64_t kNeeded = 3 * kBytes;
     if (available_bytes() < kNeeded)
-        GTEST_SKIP() << available_bytes() << " bytes of memory, " << kNeeded << " are needed";
+        GTEST_SKIP() << available_bytes() << " bytes of memory available, " << kNeeded << " needed";
     for (const char* method : {"adopt", "copy"}) {
         const Outcome outcome =
             run_ranks({"-n", "2"}, {rank_program("giants"), std::to_string(kBytes), "100000"},
@@ -372,13 +382,14 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-TEST(CallersJobTest, RanksStartWithoutALauncherOrAllGetTheReason) {
+TEST(CallersJobTest, RanksStartWithoutALauncher) {
     const Outcome outcome = run_command({rank_program("callers_job")});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
-    EXPECT_EQ(outcome.output, "4 ranks: teams of members work\n");
+    EXPECT_EQ(outcome.output, "4 ranks: teams made by their members work\n");
 }
 
+/// The parameter is the method by which freed.cpp frees the memory.
 class FreedTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(FreedTest, PutsInFlightDoNotReachTheNextAllocation) {
@@ -389,11 +400,12 @@ TEST_P(FreedTest, PutsInFlightDoNotReachTheNextAllocation) {
     EXPECT_EQ(outcome.errors, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, FreedTest,
+INSTANTIATE_TEST_SUITE_P(Methods, FreedTest,
                          testing::Values("free", "release", "destructor", "team",
                                          "team_destructor"),
                          [](const auto& chosen) { return std::string(chosen.param); });
 
+/// Runs team_trees.cpp. The minima show that the random steps reach full tables and many calls.
 void check_trees(const Launch& launch) {
     const Outcome outcome =
         run_ranks(launch.options, {rank_program("team_trees"), long_forms() ? "60" : "6", "400"});
@@ -412,7 +424,7 @@ TEST(TeamTreesTest, RandomTreesOnSeveralNodesAgreeWithASerialModel) {
     check_trees(launch_of(6, 3));
 }
 
-/// False with the address sanitizer, whose heap keeps freed memory, and which itself detects leaks.
+/// False with the address sanitizer: its heap keeps freed memory, and it detects leaks itself.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kHeapIsExact = false;
 #else
@@ -423,8 +435,8 @@ TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
     if (!kHeapIsExact) GTEST_SKIP() << "the sanitizer's heap keeps freed memory";
     const char* const rounds = long_forms() ? "10000" : "500";
     for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
-        // By default the completion ring of libfabric's ofi_rxm is made for 256 processes: 12 MiB,
-        // which become resident slowly.
+        // By default the completion ring of libfabric's ofi_rxm is made for 256 processes. Its 12
+        // MiB become resident slowly, which would look like a leak.
         const Outcome outcome =
             run_ranks(launch.options, {rank_program("team_leaks"), rounds}, {"FI_UNIVERSE_SIZE=4"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;

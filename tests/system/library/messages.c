@@ -6,19 +6,22 @@
 
 #include "check.h"
 
-// Numbers of the handlers, number of rounds, and bytes of a long message.
-enum { kPing = 3, kPong = 4, kFan = 5, kLate = 200, kRounds = 200, kLong = 2000 };
+enum { kPing = 3, kPong = 4, kFan = 5, kLate = 200 };  // numbers of message handlers
+enum { kRounds = 200, kLong = 2000 };                  // rounds of pings; bytes of a long message
 
-static uint64_t pings, pongs, fans, lates, refused;
-static uint64_t received_from[64];
+static uint64_t pings, pongs, fans, lates;  // messages handled, by handler
+static uint64_t refused;                    // calls that were refused within a handler
+static uint64_t received_from[64];          // pings, by sender
 
 /// The data with which each message starts.
 struct word {
-    int32_t from, rest;  ///< sender; for a fan, number of later generations
-    uint64_t number;     ///< index at the sender; for a fan, distance of the second receiver
+    int32_t from;     ///< sender
+    int32_t rest;     ///< fans only: number of later generations
+    uint64_t number;  ///< round of a ping; for a fan, distance to the second receiver
 };
 
-/// Answers each ping with the ping's own bytes.
+/// Replies with the ping's own bytes. Checks that the pings of a sender arrive in order, and that
+/// a handler must not wait: weft_quiet() is refused.
 static void ping(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     memcpy(&word, data, sizeof word);
@@ -39,7 +42,7 @@ static void pong(void* arg, const weft_am* message, const void* data, size_t byt
     ++pongs;
 }
 
-/// Sends two messages of the next generation, unless this is the last.
+/// Sends two messages of the next generation, unless this is the last generation.
 static void fan(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     (void)arg;
@@ -92,7 +95,8 @@ static void nested_requests(void) {
     DONE(weft_barrier(world));
 }
 
-/// Checks that messages wait until a handler is registered for their number.
+/// Checks that messages wait until a handler is registered for their number. Rank 0 sends 20 of
+/// them to itself, each other rank sends 6.
 static void late_handlers(void) {
     for (int i = 0; i < 20; ++i)
         if (i < 6 || my_rank == 0) DONE(weft_am_request(world, 0, kLate, NULL, 0));
@@ -105,6 +109,8 @@ static void late_handlers(void) {
     DONE(weft_barrier(world));
 }
 
+/// Writes and reads words of the next rank by the functions of weft_near, the view of a team's
+/// symmetric memory.
 static void local_views(void) {
     weft_near* near = NULL;
     void* found = NULL;
@@ -126,9 +132,9 @@ static void local_views(void) {
     DONE(weft_near_put(near, words + 8, bytes, sizeof bytes, next));
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
-    const int before = (my_rank + size - 1) % size;
-    CHECK(words[0] == 100 + (uint64_t)before);
-    CHECK(((int8_t*)(words + 2))[3] == (int8_t)-before);
+    const int previous = (my_rank + size - 1) % size;
+    CHECK(words[0] == 100 + (uint64_t)previous);
+    CHECK(((int8_t*)(words + 2))[3] == (int8_t)-previous);
     CHECK(my_rank != 0 || (words[3] == 100 * (uint64_t)size && (int32_t)words[4] == -50 * size));
     DONE(weft_barrier(world));
     DONE(weft_near_get_u64(near, &old, words, next));
@@ -179,6 +185,7 @@ int main(void) {
     REFUSED(weft_am_request(world, 0, -1, NULL, 0), "handler");
     REFUSED(weft_am_request(world, 0, kPing, NULL, 2049), "bytes");
     REFUSED(weft_am_request(world, 0, kPing, NULL, 8), "data");
+    // Sizes that wrap when the header of a message is added.
     for (size_t bytes = SIZE_MAX; bytes > SIZE_MAX - 9; --bytes)
         REFUSED(weft_am_request(world, 0, kPing, &world, bytes), "bytes");
     DONE(weft_barrier(world));

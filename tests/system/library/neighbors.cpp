@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.cpp - ranks that exchange short and long blocks with the neighbors of random graphs and
-// grids, in blocking and started calls; and stencils, direct and combined.
+// neighbors.cpp - exchanges short and long blocks with the neighbors of random graphs and of grids,
+// in blocking and started calls, and with stencils, each of whose methods is tested.
 #include "weft/neighbors.hpp"
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 namespace weft::test {
 namespace {
 
-/// A graph that is known to all ranks.
+/// A random directed graph, equal on all ranks; each edge exists with probability 1/2.
 struct Graph {
-    std::vector<std::vector<Rank>> to, from;
+    std::vector<std::vector<Rank>> to, from;  ///< destinations and sources, by rank
 
     Graph(Rank members, std::mt19937& random) : to(at(members)), from(at(members)) {
         for (Rank a = 0; a < members; ++a)
@@ -31,12 +31,14 @@ struct Graph {
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 };
 
+/// Returns element i of the block from `source` to `target` in call number `call`.
 std::int64_t element(Rank source, Rank target, std::size_t i, int call) {
     return ((call * 1000 + source) * 1000 + target) * 1'000'000LL + static_cast<std::int64_t>(i);
 }
 
-constexpr Rank kAnyone = 999;  // `target` of element() for a block that all neighbors receive
+constexpr Rank kAllNeighbors = 999;  // `target` of element() in an allgather
 
+/// Data of one rank in call number `call`.
 struct Exchange {
     Neighbors& neighbors;
     Rank rank = 0;
@@ -48,40 +50,43 @@ struct Exchange {
             for (std::size_t i = 0; i < count; ++i) in.push_back(element(rank, target, i, call));
         return in;
     }
+    /// Checks that `out` has the elements that the sources made for `target`.
     void check_received(const std::vector<std::int64_t>& out, std::size_t count, Rank target,
                         std::string_view what) const {
         for (std::size_t n = 0; n < neighbors.sources().size(); ++n)
             for (std::size_t i = 0; i < count; ++i)
                 if (out[n * count + i] != element(neighbors.sources()[n], target, i, call))
-                    return check(false, fmt::format("{}, block {} of {}", what, n, count));
+                    return check(false, fmt::format("{}, block {} of {} elements", what, n, count));
     }
 };
 
+/// Makes a blocking and a started alltoall and an allgather.
 void exchange(Team team, Neighbors& neighbors, std::size_t count, int call) {
-    const Exchange call_data{neighbors, team.rank(), call};
+    const Exchange data{neighbors, team.rank(), call};
     const std::size_t blocks = neighbors.sources().size();
-    const auto in = call_data.sent(count);
+    const auto in = data.sent(count);
     std::vector<std::int64_t> out(blocks * count);
     team.run(neighbors.alltoall(in.data(), out.data(), count, Type::int64));
-    call_data.check_received(out, count, team.rank(), "alltoall");
+    data.check_received(out, count, team.rank(), "alltoall");
 
     std::ranges::fill(out, 0);
     auto started = team.start(neighbors.alltoall(in.data(), out.data(), count, Type::int64));
     started.wait();
-    call_data.check_received(out, count, team.rank(), "a started alltoall");
+    data.check_received(out, count, team.rank(), "a started alltoall");
 
     std::vector<std::int64_t> own(count);
-    for (std::size_t i = 0; i < count; ++i) own[i] = element(team.rank(), kAnyone, i, call);
+    for (std::size_t i = 0; i < count; ++i) own[i] = element(team.rank(), kAllNeighbors, i, call);
     std::ranges::fill(out, 0);
     team.run(neighbors.allgather(own.data(), out.data(), count, Type::int64));
-    call_data.check_received(out, count, kAnyone, "allgather");
+    data.check_received(out, count, kAllNeighbors, "allgather");
 }
 
-/// The block from a to b has a + 2 b elements; rank b leaves a gap of one element between blocks.
+/// Makes an alltoallv. The block from a to b has a + 2 b elements, and the receiver leaves a gap of
+/// one element after each block.
 void exchange_with_counts(Team team, Neighbors& neighbors, int call) {
     const Rank own = team.rank();
     const auto count_of = [](Rank a, Rank b) { return static_cast<std::size_t>(a + 2 * b); };
-    std::vector<std::size_t> in_counts, out_counts, places;
+    std::vector<std::size_t> in_counts, out_counts, displacements;
     std::vector<std::int64_t> in;
     for (const Rank target : neighbors.destinations()) {
         in_counts.push_back(count_of(own, target));
@@ -91,40 +96,46 @@ void exchange_with_counts(Team team, Neighbors& neighbors, int call) {
     std::size_t end = 0;
     for (const Rank source : neighbors.sources()) {
         out_counts.push_back(count_of(source, own));
-        places.push_back(end);
+        displacements.push_back(end);
         end += out_counts.back() + 1;
     }
     std::vector<std::int64_t> out(end, -1);
-    team.run(neighbors.alltoallv(in.data(), {in_counts, {}}, out.data(), {out_counts, places},
-                                 Type::int64));
-    for (std::size_t n = 0; n < places.size(); ++n) {
+    team.run(neighbors.alltoallv(in.data(), {in_counts, {}}, out.data(),
+                                 {out_counts, displacements}, Type::int64));
+    for (std::size_t n = 0; n < displacements.size(); ++n) {
         for (std::size_t i = 0; i < out_counts[n]; ++i)
-            check(out[places[n] + i] == element(neighbors.sources()[n], own, i, call),
+            check(out[displacements[n] + i] == element(neighbors.sources()[n], own, i, call),
                   "alltoallv: an element");
-        check(out[places[n] + out_counts[n]] == -1, "alltoallv: gap between blocks");
+        check(out[displacements[n] + out_counts[n]] == -1,
+              "alltoallv: the gap after a block is unchanged");
     }
 }
 
-/// Returns an element of the block for neighbor `block`, or of block 0 if all get the same block.
+/// Returns element i of the block that rank `from` sends to its neighbor `block`. In an allgather
+/// all neighbors receive block 0.
 std::int64_t stencil_element(Rank from, std::size_t block, std::size_t i, int call) {
     return (call * 1000LL + from) * 1'000'000'000LL +
            static_cast<std::int64_t>(block * 100'000 + i);
 }
 
-/// Neighbors n and `blocks - 1 - n` of a box are opposite: a block for one comes from the other.
+/// Makes an alltoall and an allgather by the method `way`. Neighbors n and `blocks - 1 - n` are
+/// opposite, so neighbor n sends its block `blocks - 1 - n` to this rank. A neighbor that does not
+/// exist (-1) leaves -1 in the output.
 void exchange_by(Team team, Stencil& stencil, Stencil::Way way, std::size_t count, int call) {
     stencil.set_way(way);
     const Rank own = team.rank();
     const std::size_t blocks = stencil.neighbors().size();
-    const auto compare = [&](const std::vector<std::int64_t>& out, bool same, const char* what) {
+    const auto compare = [&](const std::vector<std::int64_t>& out, bool is_allgather,
+                             const char* what) {
         for (std::size_t n = 0; n < blocks; ++n) {
             const Rank from = stencil.neighbors()[n];
-            const std::size_t sent = same ? 0 : blocks - 1 - n;
+            const std::size_t sent = is_allgather ? 0 : blocks - 1 - n;
             for (std::size_t i = 0; i < count; ++i) {
                 const std::int64_t expected = from < 0 ? -1 : stencil_element(from, sent, i, call);
                 if (out[n * count + i] != expected)
-                    return check(false, fmt::format("{} of a stencil, way {}, block {} of {}", what,
-                                                    static_cast<int>(way), n, count));
+                    return check(false,
+                                 fmt::format("{} of a stencil, method {}, block {} of {} elements",
+                                             what, static_cast<int>(way), n, count));
             }
         }
     };
@@ -139,7 +150,8 @@ void exchange_by(Team team, Stencil& stencil, Stencil::Way way, std::size_t coun
     compare(out, true, "allgather");
 }
 
-/// Returns all grids of up to three dimensions with this number of ranks.
+/// Returns the grid of one dimension and all grids of three dimensions with this number of ranks;
+/// an extent may be 1.
 std::vector<std::vector<Rank>> grids_of(Rank ranks) {
     std::vector<std::vector<Rank>> grids;
     for (Rank a = 1; a <= ranks; ++a)
@@ -149,6 +161,7 @@ std::vector<std::vector<Rank>> grids_of(Rank ranks) {
     return grids;
 }
 
+/// Exchanges on all grids of the team; `call` is the number of the next call.
 void stencils(Team team, int& call) {
     for (const std::vector<Rank>& extents : grids_of(team.size())) {
         for (const bool all_periodic : {false, true}) {
@@ -161,7 +174,7 @@ void stencils(Team team, int& call) {
                     exchange_by(team, box, way, count, call++);
         }
     }
-    // Long blocks in one dimension.
+    // Long blocks on a line that is not periodic.
     const std::vector<Rank> line{team.size()};
     Stencil star(team, line, {false}, Stencil::Shape::star, 1);
     check(star.neighbors().size() == 2, "a line has two neighbors");
@@ -181,11 +194,12 @@ void refusals(Team team) {
     };
     refused("a rank above the last", Status::argument, "not a member", make({team.size()}));
     refused("a rank below 0", Status::argument, "not a member", make({-1}));
-    refused("a rank twice", Status::argument, "named twice", make({0, 0}));
-    Neighbors none(team.size(), {}, {});
+    refused("a source named twice", Status::argument, "named twice", make({0, 0}));
+    Neighbors no_neighbors(team.size(), {}, {});
     const std::size_t one = 1;
     refused("one block too many", Status::argument, "0 neighbors", [&] {
-        static_cast<void>(none.alltoallv(nullptr, {{&one, 1}, {}}, nullptr, {}, Type::int64));
+        static_cast<void>(
+            no_neighbors.alltoallv(nullptr, {{&one, 1}, {}}, nullptr, {}, Type::int64));
     });
 }
 
@@ -209,8 +223,8 @@ void run() {
     }
     stencils(world, call);
     refusals(world);
-    const int all = world.allreduce(wrong, Op::sum);
-    if (world.rank() == 0 && all == 0)
+    const int wrong_anywhere = world.allreduce(wrong, Op::sum);
+    if (world.rank() == 0 && wrong_anywhere == 0)
         fmt::print("{} ranks: all neighbors are right\n", world.size());
     runtime.finalize();
 }

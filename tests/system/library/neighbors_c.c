@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors_c.c - exchanges with neighbors in the C interface: along a directed ring, on a grid, in
-// the three forms, with counts; stencils, direct and combined; and refusals.
+// neighbors_c.c - exchanges with neighbors in the C interface (weft/neighbors.h): graphs, grids and
+// stencils, in blocking, started and persistent calls; and calls that must be refused.
 #include <string.h>
 #include <weft/neighbors.h>
 #include <weft/weft.h>
 
 #include "check.h"
 
+// Elements of a block, and starts of a persistent call.
 enum { kBlock = 40, kStarts = 3 };
 
+/// Returns element i of the block that rank `from` sends to rank `to`.
 static int64_t element(int from, int to, int i) {
     return ((int64_t)from * 1000 + to) * 1000 + i;
 }
 
-/// Checks the block of `count` elements that rank `from` made for rank `to`.
+/// Checks the first `count` elements of the block that rank `from` has sent to rank `to`.
 static void check_block(const int64_t* out, int from, int to, int count) {
     for (int i = 0; i < count; ++i) CHECK(out[i] == element(from, to, i));
 }
@@ -22,11 +24,12 @@ static void fill_block(int64_t* in, int to, int count) {
     for (int i = 0; i < count; ++i) in[i] = element(my_rank, to, i);
 }
 
-/// Each rank sends to itself and to the next rank. A single rank names itself once.
+/// Exchanges blocks on a ring: each rank sends to itself and to the next rank. In a job of one rank
+/// both are the same rank, which may be named only once.
 static void ring(void) {
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     const int count = size == 1 ? 1 : 2;
-    const int sources[2] = {my_rank, before}, destinations[2] = {my_rank, next};
+    const int sources[2] = {my_rank, previous}, destinations[2] = {my_rank, next};
     weft_neighbors* neighbors = NULL;
     DONE(weft_neighbors_create(world, sources, count, destinations, count, &neighbors));
     CHECK(weft_neighbors_sources(neighbors) == count);
@@ -44,12 +47,12 @@ static void ring(void) {
     DONE(weft_wait(&request));
     for (int n = 0; n < count; ++n) check_block(out + n * kBlock, sources[n], my_rank, kBlock);
 
-    const size_t counts[2] = {kBlock, kBlock - 1}, places[2] = {0, kBlock + 1};
-    const size_t equal[2] = {kBlock - 1, kBlock - 1};
+    const size_t equal_counts[2] = {kBlock - 1, kBlock - 1};
     memset(out, 0, sizeof out);
-    DONE(weft_neighbor_allgatherv(neighbors, in, equal[0], out, equal, NULL, WEFT_INT64));
+    DONE(weft_neighbor_allgatherv(neighbors, in, kBlock - 1, out, equal_counts, NULL, WEFT_INT64));
     for (int n = 0; n < count; ++n)
         check_block(out + n * (kBlock - 1), sources[n], sources[n], kBlock - 1);
+
     memset(out, 0, sizeof out);
     DONE(weft_neighbor_allgather_init(neighbors, in, out, kBlock, WEFT_INT64, &request));
     for (int start = 0; start < kStarts; ++start) {
@@ -59,18 +62,22 @@ static void ring(void) {
             check_block(out + n * kBlock, sources[n], sources[n], kBlock);
     }
     DONE(weft_request_free(&request));
+
+    // The displacements leave a gap of one element between the two blocks.
+    const size_t counts[2] = {kBlock, kBlock - 1}, displacements[2] = {0, kBlock + 1};
     memset(out, 0, sizeof out);
-    DONE(weft_neighbor_alltoallv(neighbors, in, counts, NULL, out, counts, places, WEFT_INT64));
+    DONE(weft_neighbor_alltoallv(neighbors, in, counts, NULL, out, counts, displacements,
+                                 WEFT_INT64));
     check_block(out, my_rank, my_rank, kBlock);
     if (count == 2) {
         CHECK(out[kBlock] == 0);
-        check_block(out + kBlock + 1, before, my_rank, kBlock - 1);
+        check_block(out + kBlock + 1, previous, my_rank, kBlock - 1);
     }
     DONE(weft_neighbors_free(&neighbors));
     CHECK(neighbors == NULL);
 }
 
-/// Checks that the first and the last rank of a line have one neighbor.
+/// Exchanges on a grid of one dimension that is not periodic: each end has one neighbor.
 static void line(void) {
     const int extents[1] = {size}, not_periodic[1] = {0};
     weft_neighbors* neighbors = NULL;
@@ -86,25 +93,28 @@ static void line(void) {
     DONE(weft_neighbors_free(&neighbors));
 }
 
-/// In a periodic grid of one row, the rows above and below are the same row. So the ranks before
-/// and after are neighbors three times each, and a rank is its own neighbor twice.
+/// Exchanges by a stencil on a periodic grid of one row. The rows above and below wrap to the same
+/// row, so the previous and the next rank are neighbors three times each, and a rank is its own
+/// neighbor twice.
 static void stencil(weft_way way) {
     const int extents[2] = {1, size}, periodic[2] = {1, 1}, half_periodic[2] = {1, 0};
     weft_stencil* box = NULL;
     DONE(weft_stencil_create(world, 2, extents, periodic, 0, 1, &box));
     DONE(weft_stencil_set_way(box, way));
     CHECK(weft_stencil_blocks(box) == 8);
-    const int before = (my_rank + size - 1) % size, after = (my_rank + 1) % size;
-    CHECK(weft_stencil_neighbor(box, 0) == before && weft_stencil_neighbor(box, 7) == after);
+    const int previous = (my_rank + size - 1) % size, next = (my_rank + 1) % size;
+    CHECK(weft_stencil_neighbor(box, 0) == previous && weft_stencil_neighbor(box, 7) == next);
     CHECK(weft_stencil_neighbor(box, 1) == my_rank && weft_stencil_neighbor(box, 8) == -1);
     int64_t in[8], out[8];
     for (int n = 0; n < 8; ++n) in[n] = element(my_rank, n, 0);
     DONE(weft_stencil_alltoall(box, in, out, 1, WEFT_INT64));
+    // Neighbors n and 7 - n are opposite, so neighbor n sends its block 7 - n to this rank.
     for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(box, n), 7 - n, 0));
     DONE(weft_stencil_allgather(box, in, out, 1, WEFT_INT64));
     for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(box, n), 0, 0));
     DONE(weft_stencil_free(&box));
     CHECK(box == NULL);
+    // A star has no diagonal neighbors. The second dimension ends at rank 0.
     DONE(weft_stencil_create(world, 2, extents, half_periodic, 1, 1, &box));
     CHECK(weft_stencil_blocks(box) == 4);
     CHECK(weft_stencil_neighbor(box, 2) == my_rank - 1);
@@ -117,9 +127,10 @@ static void stencil(weft_way way) {
 }
 
 static void refusals(void) {
-    const int none[1] = {-1}, twice[2] = {0, 0}, extents[1] = {size + 1}, not_periodic[1] = {0};
+    const int no_member[1] = {-1}, twice[2] = {0, 0}, extents[1] = {size + 1},
+              not_periodic[1] = {0};
     weft_neighbors* neighbors = NULL;
-    REFUSED(weft_neighbors_create(world, none, 1, NULL, 0, &neighbors),
+    REFUSED(weft_neighbors_create(world, no_member, 1, NULL, 0, &neighbors),
             "sources: -1 is not a member of the team");
     REFUSED(weft_neighbors_create(world, NULL, 0, twice, 2, &neighbors), "named twice");
     REFUSED(weft_neighbors_create(world, NULL, 1, NULL, 0, &neighbors), "sources: expected");

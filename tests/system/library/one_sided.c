@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// one_sided.c - one-sided calls of the C interface: each works as documented and
-// refuses invalid arguments.
+// one_sided.c - tests puts, gets, signals, waits and atomic operations on symmetric memory of the C
+// interface, and that they refuse invalid arguments.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,14 @@
 
 enum { kWords = 3000 };
 
+/// Symmetric memory of the tests.
 struct board {
     uint64_t signal, counter, word, flag;
     uint64_t data[kWords];
 };
 static struct board* board;
 
+/// Completes all puts, then sets the memory of all ranks to 0.
 static void clear(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
@@ -25,7 +27,7 @@ static void clear(void) {
 
 static void puts_and_gets(void) {
     static uint64_t out[kWords], in[kWords];
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     for (int i = 0; i < kWords; ++i) out[i] = 1000000 * (uint64_t)my_rank + (uint64_t)i;
     clear();
     DONE(weft_put(world, board->data, out, 100 * sizeof *out, next));
@@ -40,7 +42,7 @@ static void puts_and_gets(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
     for (int i = 0; i < kWords; ++i)
-        CHECK(board->data[i] == 1000000 * (uint64_t)before + (uint64_t)i);
+        CHECK(board->data[i] == 1000000 * (uint64_t)previous + (uint64_t)i);
     DONE(weft_get(world, in, board->data, 7 * sizeof *in, next));
     CHECK(memcmp(in, out, 7 * sizeof *in) == 0);
     DONE(weft_get_nbi(world, in, board->data, sizeof in, next));
@@ -48,9 +50,11 @@ static void puts_and_gets(void) {
     CHECK(memcmp(in, out, sizeof in) == 0);
 }
 
+/// Puts data with a signal to the next rank; odd rounds set the signal, even rounds add 1. Then
+/// puts the flag separately after a fence.
 static void signals(void) {
     static uint64_t out[kWords];
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     const size_t counts[] = {0, 1, 2, 3, 100, kWords};
     int holds = 7;
     clear();
@@ -67,7 +71,7 @@ static void signals(void) {
         CHECK(put == WEFT_OK);
         DONE(weft_wait_until(world, &board->signal, WEFT_EQ, round));
         for (size_t i = 0; i < count; ++i)
-            CHECK(board->data[i] == (round << 32 | (uint64_t)before));
+            CHECK(board->data[i] == (round << 32 | (uint64_t)previous));
         DONE(weft_test_until(world, &board->signal, WEFT_NE, round, &holds));
         CHECK(holds == 0);
         DONE(weft_test_until(world, &board->signal, WEFT_LE, round, &holds));
@@ -82,11 +86,13 @@ static void signals(void) {
         DONE(weft_fence(world));
         DONE(weft_put(world, &board->flag, &round, sizeof round, next));
         DONE(weft_wait_until(world, &board->flag, WEFT_GE, round));
-        for (int i = 0; i < kWords; ++i) CHECK(board->data[i] == (round << 40 | (uint64_t)before));
+        for (int i = 0; i < kWords; ++i)
+            CHECK(board->data[i] == (round << 40 | (uint64_t)previous));
         DONE(weft_barrier(world));
     }
 }
 
+/// Checks atomic operations of all ranks on the same words.
 static void atomics(void) {
     uint64_t old = 99;
     clear();
@@ -122,7 +128,8 @@ static void teams(void) {
     const int next = (weft_rank(half) + 1) % weft_size(half);
     DONE(weft_put(half, word, &me, sizeof me, next));
     DONE(weft_wait_until(half, word, WEFT_NE, 0));
-    // The keys order the members by descending rank in the world.
+    // The keys order the members by descending world rank: the put comes from my_rank + 2, or from
+    // the lowest member if this rank is the highest.
     const int last = my_rank % 2 == (size - 1) % 2 ? size - 1 : size - 2;
     CHECK(*word == 1 + (uint64_t)(my_rank + 2 <= last ? my_rank + 2 : my_rank % 2));
     DONE(weft_quiet(half));
@@ -139,15 +146,16 @@ static int all_are(const unsigned char* bytes, size_t count, unsigned char value
     return 1;
 }
 
-/// The heaps of two members have holes at different places. Memory of their team must be at an
-/// address that is free on both members; a hole of one member may be in use on the other.
-static void heaps_with_different_holes(void) {
+/// The heaps of ranks 1 and 2 have their free ranges at different offsets. Memory of a team of both
+/// must be at an offset that is free on both: the first free range of one may be in use on the
+/// other.
+static void heaps_with_different_free_ranges(void) {
     enum { kBytes = 4096 };
     if (size < 3) return;
-    weft_team *side = NULL, *across = NULL;
+    weft_team *side = NULL, *ranks_1_and_2 = NULL;
     void *first = NULL, *second = NULL, *found = NULL;
     DONE(weft_team_split(world, my_rank < 2 ? 0 : 1, my_rank, &side));
-    DONE(weft_team_split(world, my_rank == 1 || my_rank == 2 ? 0 : -1, my_rank, &across));
+    DONE(weft_team_split(world, my_rank == 1 || my_rank == 2 ? 0 : -1, my_rank, &ranks_1_and_2));
     DONE(weft_alloc(side, kBytes, &first));
     if (my_rank >= 2) {
         DONE(weft_alloc(side, kBytes, &second));
@@ -155,11 +163,11 @@ static void heaps_with_different_holes(void) {
     }
     unsigned char* mine = my_rank >= 2 ? second : first;
     memset(mine, 0x5a, kBytes);
-    if (across != NULL) {
-        DONE(weft_alloc(across, kBytes, &found));
+    if (ranks_1_and_2 != NULL) {
+        DONE(weft_alloc(ranks_1_and_2, kBytes, &found));
         memset(found, 0xa5, kBytes);
         CHECK(all_are(mine, kBytes, 0x5a));
-        DONE(weft_team_free(across));
+        DONE(weft_team_free(ranks_1_and_2));
     }
     DONE(weft_team_free(side));
 }
@@ -199,7 +207,7 @@ int main(void) {
     signals();
     atomics();
     teams();
-    heaps_with_different_holes();
+    heaps_with_different_free_ranges();
     refusals();
     // weft_finalize() completes the last put without a quiet.
     DONE(weft_put_nbi(world, board->data, board->data, 64, (my_rank + 1) % size));

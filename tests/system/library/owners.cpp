@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners.cpp - ranks whose destructors free objects of the C++ interface, and whose stale handles
-// are refused.
+// owners.cpp - tests the owning handles of the C++ interface: destructors free teams, memory and
+// requests, and handles of freed objects are refused.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -13,14 +13,15 @@
 namespace weft::test {
 namespace {
 
-/// Makes more teams and memory than can exist at once; destructors release them without free().
-/// Ranks release at different times: the last rank keeps the ten newest objects.
+/// Makes more teams and memory than can exist at once, one after another. Destructors free them;
+/// free() is never called. Ranks free at different times: the last rank keeps the ten newest
+/// objects.
 void release_without_free(Runtime& runtime) {
     Team world = runtime.world();
     std::vector<std::shared_ptr<OwnedTeam>> kept;
     for (int i = 0; i < 300; ++i) {
         auto team = std::make_shared<OwnedTeam>(*world.split(world.rank() % 2, -world.rank()));
-        check(team->allreduce(1, Op::sum) == team->size(), "a sum over an owned team");
+        check(team->allreduce(1, Op::sum) == team->size(), "the sum over an owned team");
         if (world.rank() == world.size() - 1) kept.push_back(team);
         if (kept.size() > 10) kept.erase(kept.begin());
     }
@@ -40,12 +41,13 @@ void leave_by_exception(Runtime& runtime) {
     try {
         const OwnedTeam team(*world.split(0, 0));
         const Memory memory(team, 1000);
-        if (world.rank() == 0) throw std::runtime_error("only here");
+        if (world.rank() == 0) throw std::runtime_error("thrown by rank 0 only");
     } catch (const std::runtime_error&) {
     }
     world.barrier();
 }
 
+/// Accesses symmetric memory of local peers by stores, and asks for addresses.
 void share_memory(Runtime& runtime) {
     Team world = runtime.world();
     Team node = world.split_by_node();
@@ -58,16 +60,14 @@ void share_memory(Runtime& runtime) {
     for (Rank peer = 0; peer < node.size(); ++peer)
         check(memory.as<std::uint64_t>()[static_cast<std::size_t>(peer)] ==
                   static_cast<std::uint64_t>(node.rank()),
-              "a store of a local peer");
-    for (Rank peer = 0; peer < world.size(); ++peer) {
-        Memory everywhere(world, 8);
-        check(everywhere.on<int>(world.rank()).data() == everywhere.data(), "own memory");
-        everywhere.free();
-    }
-    refused("a peer that is no rank", Status::argument, "peer",
+              "the store of a local peer is visible");
+    Memory of_world(world, 8);
+    check(of_world.on<int>(world.rank()).data() == of_world.data(), "the address of own memory");
+    of_world.free();
+    refused("a peer above the last rank", Status::argument, "peer",
             [&] { (void)node.ptr(memory.data(), node.size()); });
-    int here = 0;
-    check(node.ptr(&here, 0) == nullptr, "memory outside the heap has an address");
+    int on_stack = 0;
+    check(node.ptr(&on_stack, 0) == nullptr, "no address for memory outside the heap");
     memory.free();
     node.free();
 }
@@ -86,11 +86,11 @@ void persistent_calls(Runtime& runtime) {
             refused("a second start", Status::argument, "in flight", [&] { sum.start(); });
         barrier.wait();
         while (!sum.test()) continue;
-        check(value == i * static_cast<double>(world.size()), "a persistent sum");
+        check(value == i * static_cast<double>(world.size()), "the sum of a persistent allreduce");
     }
-    PersistentRequest none;
-    none.wait();
-    refused("starting an empty request", Status::argument, "prepared", [&] { none.start(); });
+    PersistentRequest empty;
+    empty.wait();
+    refused("starting an empty request", Status::argument, "prepared", [&] { empty.start(); });
     refused("a wrong root", Status::argument, "root",
             [&] { (void)world.prepare(Call::broadcast(&value, 1, Type::float64, -1)); });
     Team half = *world.split(0, 0);
@@ -99,7 +99,9 @@ void persistent_calls(Runtime& runtime) {
     refused("a call of a freed team", Status::argument, "freed", [&] { of_half.start(); });
 }
 
-void stale_handles() {
+/// Runs the cases above while other objects exist. Then finalizes and destroys the runtime: each
+/// handle that remains must be refused with the reason.
+void run() {
     auto runtime = std::make_unique<Runtime>();
     Team world = runtime->world();
     Team team = *world.split(0, 0);
@@ -115,15 +117,17 @@ void stale_handles() {
     share_memory(*runtime);
     persistent_calls(*runtime);
     runtime->finalize();
-    refused("a finalized world", Status::argument, "finalized", [&] { world.barrier(); });
-    refused("memory of a finalized job", Status::argument, "finalized",
+    refused("a world after finalize()", Status::argument, "finalized", [&] { world.barrier(); });
+    refused("an allocation after finalize()", Status::argument, "finalized",
             [&] { (void)other.allocate(8); });
-    refused("a split of a finalized world", Status::argument, "finalized",
+    refused("a split after finalize()", Status::argument, "finalized",
             [&] { (void)world.split(0, 0); });
-    request.wait();
+    request.wait();  // finalize() has completed the barrier
     runtime.reset();
-    refused("a world that is gone", Status::argument, "gone", [&] { world.barrier(); });
-    refused("a team that is gone", Status::argument, "gone", [&] { (void)other.size(); });
+    refused("a world whose runtime is destroyed", Status::argument, "gone",
+            [&] { world.barrier(); });
+    refused("a team whose runtime is destroyed", Status::argument, "gone",
+            [&] { (void)other.size(); });
 }
 
 }  // namespace
@@ -131,7 +135,7 @@ void stale_handles() {
 
 int main() {
     try {
-        weft::test::stale_handles();
+        weft::test::run();
     } catch (const std::exception& problem) {
         fmt::print(stderr, "{}\n", problem.what());
         return 1;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refusals.c - calls of the C interface that must be refused with the right status and message. The
-// team must work after them. First all ranks make the invalid calls, then only the last rank.
+// refusals.c - makes invalid calls of the C interface, which must be refused with the right status
+// and message. After each group of calls the team must work as before. First all ranks make the
+// invalid calls, then only the last rank does.
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "check.h"
 
+/// User operation for calls that are refused; no call applies it.
 static void combine(const void* in, void* inout, size_t count, void* arg) {
     (void)in, (void)inout, (void)count, (void)arg;
 }
 
+/// Checks that the team gives right results in started, short and long calls.
 static void check_team(void) {
     double sum = 1;
     double many[3000];
@@ -71,9 +74,10 @@ static void null_pointers(void) {
 static void collectives(void) {
     double a[16] = {0};
     double b[16] = {0};
-    const void* no = WEFT_IN_PLACE;
+    // WEFT_IN_PLACE as an output argument, which is not const.
+    const void* const constant = WEFT_IN_PLACE;
     void* in_place;
-    memcpy(&in_place, &no, sizeof in_place);
+    memcpy(&in_place, &constant, sizeof in_place);
     REFUSED(weft_broadcast(world, a, 4, WEFT_DOUBLE, size), "root");
     REFUSED(weft_broadcast(world, a, 4, WEFT_DOUBLE, -1), "root: -1");
     REFUSED(weft_broadcast(world, in_place, 4, WEFT_DOUBLE, 0), "WEFT_IN_PLACE");
@@ -95,20 +99,20 @@ static void collectives(void) {
 
 enum { kRanksMax = 16 };
 
-static void blocks(void) {
-    int32_t vector[2 * kRanksMax];
-    memset(vector, 0, sizeof vector);
-    REFUSED(weft_gather(world, vector, vector + kRanksMax, 1, WEFT_INT32, size), "root");
-    REFUSED(weft_allgather(world, vector, WEFT_IN_PLACE, 1, WEFT_INT32), "IN_PLACE");
-    REFUSED(weft_allgather(world, NULL, vector, 1, WEFT_INT32), "null");
-    REFUSED(weft_alltoall(world, vector, vector, SIZE_MAX / 2, WEFT_INT32), "overflow");
-    REFUSED(weft_scan(world, vector, vector, 1, WEFT_DOUBLE, WEFT_BAND), "band");
-    REFUSED(weft_scatter(world, WEFT_IN_PLACE, vector, 1, WEFT_INT32, 0), "in is WEFT_IN_PLACE");
+static void block_collectives(void) {
+    int32_t buffer[2 * kRanksMax];
+    memset(buffer, 0, sizeof buffer);
+    REFUSED(weft_gather(world, buffer, buffer + kRanksMax, 1, WEFT_INT32, size), "root");
+    REFUSED(weft_allgather(world, buffer, WEFT_IN_PLACE, 1, WEFT_INT32), "IN_PLACE");
+    REFUSED(weft_allgather(world, NULL, buffer, 1, WEFT_INT32), "null");
+    REFUSED(weft_alltoall(world, buffer, buffer, SIZE_MAX / 2, WEFT_INT32), "overflow");
+    REFUSED(weft_scan(world, buffer, buffer, 1, WEFT_DOUBLE, WEFT_BAND), "band");
+    REFUSED(weft_scatter(world, WEFT_IN_PLACE, buffer, 1, WEFT_INT32, 0), "in is WEFT_IN_PLACE");
     if (my_rank > 0) {
-        REFUSED(weft_gather(world, WEFT_IN_PLACE, vector, 1, WEFT_INT32, 0), "only the root");
-        REFUSED(weft_scatter(world, vector, WEFT_IN_PLACE, 1, WEFT_INT32, 0), "only the root");
+        REFUSED(weft_gather(world, WEFT_IN_PLACE, buffer, 1, WEFT_INT32, 0), "only the root");
+        REFUSED(weft_scatter(world, buffer, WEFT_IN_PLACE, 1, WEFT_INT32, 0), "only the root");
     }
-    if (size > 1) REFUSED(weft_alltoall(world, vector, vector + 1, 2, WEFT_INT32), "overlap");
+    if (size > 1) REFUSED(weft_alltoall(world, buffer, buffer + 1, 2, WEFT_INT32), "overlap");
 }
 
 static void operations_of_types(void) {
@@ -128,15 +132,16 @@ static void operations_of_types(void) {
     REFUSED(weft_allreduce(world, a, b, 1, WEFT_INT8, WEFT_MINLOC), rank);
 }
 
-// ---- Counts that a rank refuses by itself -------------------------------------------------------
+// ---- Counts that a rank refuses without other ranks
+// -----------------------------------------------
 
 static double source[kRanksMax];
 static double target[kRanksMax];
 static size_t one[kRanksMax];
 static size_t zero[kRanksMax];
 static size_t packed[kRanksMax];  ///< displacements of blocks of one element
-static size_t bad[kRanksMax];     ///< the last count is -3 as a signed number
-static size_t wide[kRanksMax];    ///< each count is valid, the sum of two is too large
+static size_t bad[kRanksMax];     ///< the last count is 2^64 - 3, as from -3 in a program
+static size_t wide[kRanksMax];    ///< the bytes of each count are valid, of two are too many
 
 static void counts_of_gathers(void) {
     weft_request* request = NULL;
@@ -217,6 +222,7 @@ static void counts(void) {
     for (int rank = 0; rank < size; ++rank) {
         one[rank] = 1;
         bad[rank] = packed[rank] = (size_t)rank;
+        // Just above a quarter of all addresses; half of them is the maximum.
         wide[rank] = SIZE_MAX / 2 / sizeof *source / 2 + 1;
     }
     bad[size - 1] = (size_t)-3;
@@ -245,7 +251,7 @@ static void requests(void) {
     REFUSED(weft_start(stale), "freed");
     REFUSED(weft_wait(&stale), "freed");
     REFUSED(weft_request_free(&stale), "freed");
-    // A handle of one kind is refused in place of another.
+    // Handles of another kind of object.
     REFUSED(weft_start((weft_request*)world), "weft_start");
     REFUSED(weft_barrier((weft_team*)runtime), "weft_barrier");
     REFUSED(weft_finalize((weft_runtime*)world), "runtime");
@@ -308,21 +314,23 @@ static void refused_by_all(void) {
     check_team();
 }
 
-/// The first half of the ranks fills its table of teams. Then all ranks refuse a new team.
+/// A rank can be in 32 teams. The first half of the ranks makes 30 teams beside the world and
+/// `half`. Then a split that needs a team on these ranks must be refused on all ranks.
 static void too_many_teams(void) {
     weft_team* teams[40];
     weft_team* more = NULL;
     int made = 0;
-    const int fills = my_rank < (size + 1) / 2;
+    const int in_first_half = my_rank < (size + 1) / 2;
     weft_team* half = NULL;
-    DONE(weft_team_split(world, fills, 0, &half));
-    for (int i = 0; fills && i < 30; ++i, ++made) DONE(weft_team_split(half, 0, 0, &teams[made]));
-    REFUSED_AS(weft_team_split(world, fills, 0, &more), WEFT_ERR_MEMORY, "32");
-    REFUSED_AS(weft_team_split(world, fills ? 0 : -1, 0, &more), WEFT_ERR_MEMORY, "split");
+    DONE(weft_team_split(world, in_first_half, 0, &half));
+    for (int i = 0; in_first_half && i < 30; ++i, ++made)
+        DONE(weft_team_split(half, 0, 0, &teams[made]));
+    REFUSED_AS(weft_team_split(world, in_first_half, 0, &more), WEFT_ERR_MEMORY, "32");
+    REFUSED_AS(weft_team_split(world, in_first_half ? 0 : -1, 0, &more), WEFT_ERR_MEMORY, "split");
     CHECK(more == NULL);
     check_team();
     while (made > 0) DONE(weft_team_free(teams[--made]));
-    DONE(weft_team_split(world, fills, 0, &more));
+    DONE(weft_team_split(world, in_first_half, 0, &more));
     DONE(weft_team_free(more));
     DONE(weft_team_free(half));
     check_team();
@@ -332,6 +340,7 @@ enum { kHandles = 1 << 16 };
 static weft_request* unused[kHandles];  ///< requests that use up the handles
 static int unused_count = 0;
 
+/// Makes requests until no handle is available.
 static void use_all_handles(void) {
     while (unused_count < kHandles && weft_barrier_init(world, &unused[unused_count]) == WEFT_OK)
         ++unused_count;
@@ -341,16 +350,18 @@ static void free_handles(int count) {
     for (int i = 0; i < count; ++i) DONE(weft_request_free(&unused[--unused_count]));
 }
 
-/// Teams that get no handle must leave no region in use: a rank has 31 regions, and each refused
-/// call of weft_team_split_2d has made two teams. The library keeps 64 freed handles out of use, so
-/// the handles are used up a second time after more have been freed.
+/// If weft_team_split_2d() finds no free handle, it must give back the regions of the two teams
+/// that it has made: a rank has 31 regions, and each series has 20 refused calls. The library keeps
+/// the last 64 freed handles unused. So 65 are freed first, and the one that this makes available
+/// is used up again; from then on, each freed handle makes one available. In the first series no
+/// handle is available, in the second one: the row gets it, the column gets none.
 static void too_many_handles(void) {
     weft_team* row = NULL;
     weft_team* column = NULL;
     use_all_handles();
     free_handles(65);
     use_all_handles();
-    for (int handles = 0; handles < 2; ++handles) {
+    for (int available = 0; available < 2; ++available) {
         for (int i = 0; i < 20; ++i) {
             REFUSED_AS(weft_team_split_2d(world, 2, &row, &column), WEFT_ERR_MEMORY, "the maximum");
             DONE(weft_barrier(world));
@@ -390,14 +401,15 @@ static void after_finalize(void) {
 }
 
 int main(void) {
-    CHECK(is_sentence(weft_last_error()) ||
+    CHECK(is_error_message(weft_last_error()) ||
           strcmp(weft_last_error(), "No call of this thread has failed.") == 0);
     if (!join_job()) return 1;
-    for (int all = 1; all >= 0; --all) {
-        void (*const groups[])(void) = {null_pointers, collectives, blocks,     operations_of_types,
-                                        counts,        requests,    operations, memory};
+    for (int all_ranks = 1; all_ranks >= 0; --all_ranks) {
+        void (*const groups[])(void) = {null_pointers,       collectives, block_collectives,
+                                        operations_of_types, counts,      requests,
+                                        operations,          memory};
         for (size_t group = 0; group < sizeof groups / sizeof *groups; ++group) {
-            if (all || my_rank == size - 1) groups[group]();
+            if (all_ranks || my_rank == size - 1) groups[group]();
             check_team();
         }
     }

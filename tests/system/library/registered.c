@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered.c - puts, gets and atomic operations on registered memory of each kind; and refusals.
-// With the argument `plant` half of a word is wrong, and the program must fail.
+// registered.c - puts, gets and atomic operations on memory that ranks have registered, and calls
+// that must be refused.
+//
+// Ranks register different kinds of memory: on the stack, static, of malloc(), symmetric, of
+// mmap(). Control: with the argument `plant` a put changes a word that must be 0, and the program
+// must fail.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "check.h"
 
-enum { kWords = 40000, kKinds = 5, kGuard = 8 };
+enum { kWords = 40000, kKinds = 5 };
+enum { kGuard = 8 };  // words before and after the registered memory, which must not change
 
 static uint64_t fixed[kWords + 2 * kGuard];
 static uint64_t* mine;     ///< this rank's registered words, between two guards
 static size_t my_words;    ///< number of words at `mine`
-static uint64_t* segment;  ///< name of the registered memory of all ranks
-static uint64_t* flags;    ///< symmetric words
+static uint64_t* segment;  ///< address by which calls name the registered memory of all ranks
+static uint64_t* flags;    ///< 4000 symmetric words
 
 static const uint64_t kGuardValue = 0x5a5a5a5a5a5a5a5aULL;
 
-/// Ranks register different kinds of memory, with different lengths.
+/// Returns the index of the kind of memory that a rank registers, see memory_of_kind().
 static int kind_of(int rank) {
     return rank % kKinds;
 }
+/// Returns the number of words that a rank registers.
 static size_t words_of(int rank) {
     return kWords - 100 * (size_t)rank;
 }
@@ -36,6 +42,7 @@ static void* memory_of_kind(int kind, uint64_t* on_stack) {
     return kinds[kind];
 }
 
+/// Completes all puts, then sets the registered memory of all ranks to 0.
 static void clear(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
@@ -54,7 +61,7 @@ static uint64_t value_of(int rank, size_t i) {
 static void puts_and_gets(void) {
     static uint64_t out[kWords], in[kWords];
     static char odd[8192];
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     const size_t all = words_of(next);
     clear();
     for (size_t i = 0; i < kWords; ++i) out[i] = value_of(my_rank, i);
@@ -63,7 +70,7 @@ static void puts_and_gets(void) {
     DONE(weft_put(world, segment + all - 1, out + all - 1, sizeof *out, next));
     DONE(weft_put(world, segment + all, NULL, 0, next));
     complete_puts();
-    for (size_t i = 0; i < my_words; ++i) CHECK(mine[i] == value_of(before, i));
+    for (size_t i = 0; i < my_words; ++i) CHECK(mine[i] == value_of(previous, i));
     DONE(weft_get(world, in, segment, 3 * sizeof *in, next));
     DONE(weft_get_nbi(world, in + 3, segment + 3, (all - 3) * sizeof *in, next));
     DONE(weft_quiet(world));
@@ -82,7 +89,7 @@ static void puts_and_gets(void) {
     }
     complete_puts();
     for (int from = 0; from < 2; ++from) {
-        const int peer = from == 0 ? before : my_rank;
+        const int peer = from == 0 ? previous : my_rank;
         const char* at = (const char*)mine + 1 + 16384 * from;
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
             for (size_t k = 0; k < lengths[i]; ++k)
@@ -98,17 +105,18 @@ static void puts_and_gets(void) {
     }
 }
 
+/// Puts and gets with strides of both signs.
 static void strides(void) {
     uint64_t out[64], in[64];
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     clear();
     for (size_t i = 0; i < 64; ++i) out[i] = value_of(my_rank, i);
     DONE(weft_put_strided(world, segment + 5, 24, out, 16, 8, 30, next));
     DONE(weft_put_strided(world, segment + 500, -40, out, 32, 32, 16, next));
     DONE(weft_get_strided(world, in, 8, segment + 5, 24, 8, 0, next));
     complete_puts();
-    for (size_t i = 0; i < 30; ++i) CHECK(mine[5 + 3 * i] == value_of(before, 2 * i));
-    for (size_t i = 0; i < 64; ++i) CHECK(mine[500 - 5 * (i / 4) + i % 4] == value_of(before, i));
+    for (size_t i = 0; i < 30; ++i) CHECK(mine[5 + 3 * i] == value_of(previous, 2 * i));
+    for (size_t i = 0; i < 64; ++i) CHECK(mine[500 - 5 * (i / 4) + i % 4] == value_of(previous, i));
     DONE(weft_get_strided(world, in, 8, segment + 5 + 3 * 29, -24, 8, 30, next));
     for (size_t i = 0; i < 30; ++i) CHECK(in[i] == value_of(my_rank, 2 * (29 - i)));
     const ptrdiff_t over = (ptrdiff_t)(words_of(next) * sizeof *segment);
@@ -117,11 +125,12 @@ static void strides(void) {
     DONE(weft_barrier(world));
 }
 
-/// Sends data and a flag by a put with a signal, or by two puts and a fence. Variants place the
-/// data or the flag in symmetric instead of registered memory.
+/// Sends data and a flag: variants 0 to 2 by a put with a signal, 3 to 5 by two puts and a fence.
+/// In variants 1 and 4 the data is in symmetric memory, in 2 and 5 the flag; else both are in
+/// registered memory.
 static void signals(void) {
     static uint64_t out[3000];
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     const size_t counts[] = {0, 1, 2, 3, 100, 3000};
     for (int variant = 0; variant < 6; ++variant) {
         uint64_t* const remote_data = variant % 3 == 1 ? flags + 8 : segment + 8;
@@ -143,11 +152,12 @@ static void signals(void) {
                 DONE(weft_put(world, remote_flag, &round, sizeof round, next));
             }
             DONE(weft_wait_until(world, flag, WEFT_GE, round));
-            for (size_t i = 0; i < count; ++i) CHECK(data[i] == (round << 32 | (uint64_t)before));
+            for (size_t i = 0; i < count; ++i) CHECK(data[i] == (round << 32 | (uint64_t)previous));
             complete_puts();
         }
     }
-    // One put for each of two words: the second is not visible before the first.
+    // Puts to registered and symmetric memory with a fence between them: the second is not visible
+    // before the first.
     clear();
     flags[0] = flags[1] = 0;
     DONE(weft_barrier(world));
@@ -157,7 +167,7 @@ static void signals(void) {
         DONE(weft_put(world, flags, &round, sizeof round, next));
         DONE(weft_wait_until(world, flags, WEFT_GE, round));
         CHECK(mine[round % 7] >= round);
-        DONE(weft_put(world, flags + 1, &round, sizeof round, before));
+        DONE(weft_put(world, flags + 1, &round, sizeof round, previous));
         DONE(weft_wait_until(world, flags + 1, WEFT_GE, round));
     }
     complete_puts();
@@ -200,7 +210,7 @@ static void atomics(void) {
     DONE(weft_barrier(world));
 }
 
-static void contexts_and_gets(void) {
+static void contexts(void) {
     const int next = (my_rank + 1) % size;
     weft_team* context = NULL;
     weft_request* request = NULL;
@@ -246,7 +256,8 @@ static void teams(void) {
         DONE(weft_unregister(again, round % 2 ? word : other));
         DONE(weft_unregister(again, round % 2 ? other : word));
         const int before = (weft_rank(again) + size - 1) % size;
-        CHECK(target == 1 + (uint64_t)(size - 1 - before));  // the put is complete
+        // weft_unregister() has completed the put. Ranks of the team are in reverse order.
+        CHECK(target == 1 + (uint64_t)(size - 1 - before));
     }
     DONE(weft_team_free(again));
 }
@@ -254,7 +265,7 @@ static void teams(void) {
 static void refusals(void) {
     uint64_t here = 0, old = 5;
     void* name = &here;
-    const int last = size - 1, bad = my_rank == last;
+    const int last = size - 1, is_invalid = my_rank == last;
     char rank[32];
     snprintf(rank, sizeof rank, "rank %d", last);
     REFUSED(weft_register(NULL, WEFT_KIND_HOST, &here, 8, &name), "team is NULL");
@@ -262,18 +273,21 @@ static void refusals(void) {
     REFUSED_AS(weft_register(world, (weft_memory_kind)7, &here, 8, &name), WEFT_ERR_UNSUPPORTED,
                "kind: 7");
     // The arguments of one member are invalid: the error of all members names it.
-    REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? NULL : &here, 8, &name), rank);
-    REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? NULL : &here, 8, &name), "NULL");
-    REFUSED(weft_register(world, WEFT_KIND_HOST, &here, bad ? SIZE_MAX / 2 : 8, &name), "below");
+    REFUSED(weft_register(world, WEFT_KIND_HOST, is_invalid ? NULL : &here, 8, &name), rank);
+    REFUSED(weft_register(world, WEFT_KIND_HOST, is_invalid ? NULL : &here, 8, &name), "NULL");
+    REFUSED(weft_register(world, WEFT_KIND_HOST, &here, is_invalid ? SIZE_MAX / 2 : 8, &name),
+            "below");
+    // Three pages, of which the second is not mapped.
     void* const hole = mmap(NULL, 3 * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap((char*)hole + 4096, 4096);
-    REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? hole : &here, bad ? 3 * 4096 : 8, &name),
+    REFUSED(weft_register(world, WEFT_KIND_HOST, is_invalid ? hole : &here,
+                          is_invalid ? 3 * 4096 : 8, &name),
             "not all of the memory is mapped");
     CHECK(name == &here);
     REFUSED(weft_unregister(world, &here), "not the name");
     REFUSED(weft_unregister(world, segment + 1), "not the name");
     REFUSED(weft_unregister(NULL, segment), "team is NULL");
-    // Accesses beyond the end of the peer's memory, or before its begin.
+    // Accesses after the end or before the begin of the peer's memory.
     for (int peer = 0; peer < size; ++peer) {
         uint64_t* const end = segment + words_of(peer);
         REFUSED(weft_put(world, end, &here, 8, peer), "are not in the");
@@ -291,14 +305,15 @@ static void refusals(void) {
     // weft_ptr() finds memory of this rank, but memory of other ranks only if it is in the heap.
     CHECK(weft_ptr(world, segment + 3, my_rank) == mine + 3);
     const int next = (my_rank + 1) % size;
-    CHECK(next == my_rank || kind_of(next) == 3 || weft_ptr(world, segment, next) == NULL);
+    CHECK(next == my_rank || kind_of(next) == 3 /* symmetric */ ||
+          weft_ptr(world, segment, next) == NULL);
     DONE(weft_barrier(world));
 }
 
 int main(int argc, char** argv) {
     uint64_t on_stack[kWords + 2 * kGuard];
     if (!join_job()) return 1;
-    const int plants = argc > 1 && strcmp(argv[1], "plant") == 0;
+    const int is_control = argc > 1 && strcmp(argv[1], "plant") == 0;
     void* found = NULL;
     DONE(weft_alloc(world, 4000 * sizeof *flags, &found));
     flags = memset(found, 0, 4000 * sizeof *flags);
@@ -313,12 +328,12 @@ int main(int argc, char** argv) {
     strides();
     signals();
     atomics();
-    contexts_and_gets();
+    contexts();
     teams();
     refusals();
-    if (plants) DONE(weft_put(world, segment + my_words - 1, &(uint64_t){1}, 4, my_rank));
+    if (is_control) DONE(weft_put(world, segment + my_words - 1, &(uint64_t){1}, 4, my_rank));
     const uint64_t last = mine[my_words - 1];
-    // Unregistering waits until the last put is delivered.
+    // weft_unregister() waits until the last put is delivered.
     const uint64_t value = value_of(my_rank, 1);
     DONE(weft_put_nbi(world, segment + 1, &value, sizeof value, (my_rank + 1) % size));
     DONE(weft_unregister(world, segment));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// roots_continue.cpp - ranks whose root continues before its peers enter the calls.
+// roots_continue.cpp - the root of broadcasts returns before its peers enter the calls.
 //
 // Idea     The root broadcasts from buffers that it has not used before, and overwrites them as
 //          soon as its call has returned. The other ranks make their calls only after the root's
 //          signal that its calls are complete, so a root that waited for them would deadlock.
-// Why      Peers read copies of such buffers (docs/decisions/0014-remapped-memory.md).
+// Why      Peers read copies of buffers that are used for the first time
+//          (docs/decisions/0014-remapped-memory.md).
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -20,10 +21,11 @@ namespace {
 using Words = std::span<std::uint64_t>;
 
 constexpr std::size_t kWords = 8192;  // 64 KiB
-constexpr std::size_t kAhead = 3;     // calls that the root makes before its peers
+constexpr std::size_t kCalls = 3;     // calls of a round: the root makes all before its peers
 constexpr std::uint64_t kRounds = 40;
 
-/// Memory at new addresses: the addresses of earlier objects stay reserved.
+/// Memory at addresses that no earlier object had: the destructor leaves the range mapped without
+/// access.
 class NewWords {
   public:
     explicit NewWords(std::size_t words) {
@@ -55,7 +57,8 @@ void broadcast(Team& team, std::uint64_t round, std::size_t number) {
     team.broadcast(words, 0);
     bool right = true;
     for (std::size_t i = 0; i < kWords && right; ++i) right = words[i] == value(round, number, i);
-    check(right, fmt::format("rank {}: round {}, call {}", team.rank(), round, number));
+    check(right,
+          fmt::format("the data of rank {} in round {}, call {}", team.rank(), round, number));
     std::ranges::fill(words, ~std::uint64_t{0});
 }
 
@@ -68,7 +71,7 @@ int run() {
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
         Team team = *world.split(0, world.rank());
         if (world.rank() != 0) world.wait_until(ready, Compare::ge, round);
-        for (std::size_t number = 0; number < kAhead; ++number) broadcast(team, round, number);
+        for (std::size_t number = 0; number < kCalls; ++number) broadcast(team, round, number);
         for (Rank peer = 1; world.rank() == 0 && peer < world.size(); ++peer)
             world.put_signal(nullptr, nullptr, 0, ready, round, SignalOp::set, peer);
         team.free();  // by the root, while its peers still read

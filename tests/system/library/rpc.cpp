@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpc.cpp - functions that ranks call on each other; results may be read in any order.
+// rpc.cpp - ranks call functions on each other by weft::Rpc: results may be read in any order, and
+// an exception in a called function fails the call at the caller.
 #include "weft/rpc.hpp"
 
 #include <cstdio>
@@ -12,25 +13,26 @@ struct Point {
 };
 
 int my_rank = 0;
-long reported = 0;
+long reported = 0;  // sum of the numbers that all ranks have reported to this rank
 
 int add(int a, long b) {
     return a + static_cast<int>(b);
 }
-Point mirrored(Point point, int by) {
-    return {point.y * by, point.x * by};
+Point swapped_and_scaled(Point point, int factor) {
+    return {point.y * factor, point.x * factor};
 }
 void report(long number) {
     reported += number;
 }
-int rank_here() {
+int rank_of_callee() {
     return my_rank;
 }
-int throws(int value) {
+int throw_above_three(int value) {
     if (value > 3) throw std::runtime_error("more than three");
     return value;
 }
 
+/// Prints a condition that is false; returns the condition.
 bool check(bool holds, const char* what) {
     if (!holds) std::fprintf(stderr, "rank %d: %s\n", my_rank, what);
     return holds;
@@ -48,19 +50,24 @@ int main() {
         std::vector<weft::Future<int>> sums;
         for (int i = 0; i < 300; ++i) sums.push_back(rpc.call<add>(i % world.size(), i, 1000));
         for (int i = 299; i >= 0; --i)
-            right = check(sums[static_cast<std::size_t>(i)].get() == i + 1000, "a sum") && right;
+            right =
+                check(sums[static_cast<std::size_t>(i)].get() == i + 1000, "the result of add()") &&
+                right;
         for (weft::Rank peer = 0; peer < world.size(); ++peer) {
-            auto where = rpc.call<rank_here>(peer);
-            const Point point = rpc.call<mirrored>(peer, Point{1.5, -2}, 3).get();
-            right = check(point.x == -6 && point.y == 4.5, "a point") && right;
-            while (!where.ready()) continue;
-            right = check(where.get() == peer, "a rank") && right;
+            auto callee = rpc.call<rank_of_callee>(peer);
+            const Point point = rpc.call<swapped_and_scaled>(peer, Point{1.5, -2}, 3).get();
+            right = check(point.x == -6 && point.y == 4.5, "the result of swapped_and_scaled()") &&
+                    right;
+            while (!callee.ready()) continue;
+            right = check(callee.get() == peer, "the result of rank_of_callee()") && right;
             rpc.call<report>(peer, my_rank + 1).get();
         }
-        right = check(rpc.call<throws>(0, 2).get() == 2, "no throw") && right;
+        right = check(rpc.call<throw_above_three>(0, 2).get() == 2,
+                      "a function that may throw returns a value") &&
+                right;
         try {
-            static_cast<void>(rpc.call<throws>(0, 4).get());
-            right = check(false, "an exception was lost");
+            static_cast<void>(rpc.call<throw_above_three>(0, 4).get());
+            right = check(false, "an exception in the called function is not reported");
         } catch (const weft::Error& error) {
             right = check(error.status() == weft::Status::argument, error.what()) && right;
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// short_waits.c - ranks start calls that disagree, and wait in slices of a millisecond.
+// short_waits.c - the last rank starts an allreduce with another count than the other ranks, and
+// all ranks wait for the call in slices of a millisecond.
 //
-// Holds    Exit status: 40 a wait reported unusable arguments, as expected; 41 another failure;
-//          0 the call is complete. The message is on stderr.
+// Exit status: 40 if a wait fails with WEFT_ERR_ARGUMENT, as expected; 41 after another failure; 0
+// if the call completes. The message is on stderr.
 #include <stdio.h>
 #include <weft/weft.h>
 
@@ -17,7 +18,7 @@ int main(void) {
     weft_status status =
         weft_iallreduce(world, in, out, differs ? 3 : 4, WEFT_DOUBLE, WEFT_SUM, &request);
     while (status == WEFT_OK && request != NULL) {
-        status = weft_wait_for(&request, 1000000);
+        status = weft_wait_for(&request, 1000000); /* nanoseconds */
         if (status == WEFT_ERR_TIMEOUT) status = WEFT_OK;
     }
     if (status == WEFT_OK) return 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // team_leaks.cpp - thousands of splits, calls and frees leak no memory.
 //
-// Idea     150 rounds fill the caches. Many more rounds must then not change four values: the
-//          bytes in use in the C heap, the resident memory, the table of regions and the
-//          symmetric heap.
-// Holds    A leaked object has more than a hundred bytes, and the bounds allow a tenth of one
-//          such object in each round. With `--leak` each round leaks 128 bytes, and the program
-//          must fail.
+// usage: weft_team_leaks ROUNDS [--leak]
+//
+// Idea     150 rounds fill the caches. ROUNDS more rounds must leave the table of regions and the
+//          symmetric heap unchanged. They may enlarge the C heap and the resident memory by a fixed
+//          bound and 10 bytes a round. Each object of a team has more than 100 bytes, so one leaked
+//          in each round exceeds the bounds.
+// Control  With `--leak` each round leaks 128 bytes, and the program must fail.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -23,14 +24,16 @@
 namespace weft::test {
 namespace {
 
-/// Bytes that become resident late: the 256 banks of long payloads between nodes are used one after
-/// another, and each has at least a page.
-constexpr std::int64_t kTouchedInTurn = 2 << 20;
+/// Bytes that may become resident after the first 150 rounds. The 256 banks of long payloads
+/// between nodes are used one after another: at a page each they have 1 MiB, and the bound is twice
+/// that.
+constexpr std::int64_t kLateResidentBytes = 2 << 20;
 
+/// Resources that this rank uses.
 struct InUse {
     std::int64_t heap_bytes = 0;
     std::int64_t resident_bytes = 0;
-    std::uint64_t free_regions = 0;
+    std::uint64_t free_regions = 0;  ///< bit set.
     link::HeapStatistics symmetric;
 };
 
@@ -62,7 +65,7 @@ class Rounds {
             if (why != nullptr || sum != team->size()) return failed("a sum is wrong");
             if (!runtime_.heap().allocate(*team, {1000, 64})) return failed("no memory");
         }
-        if (leak_) left_.push_back(std::make_unique<std::array<char, 128>>());
+        if (leak_) leaked_.push_back(std::make_unique<std::array<char, 128>>());
         // Frees them in either order: a nested team does not need its parent.
         const auto first = teams.release(number % 5 == 0 ? **half : **inner);
         const auto second = teams.release(number % 5 == 0 ? **inner : **half);
@@ -77,7 +80,7 @@ class Rounds {
 
     run::Runtime& runtime_;
     bool leak_;
-    std::vector<std::unique_ptr<std::array<char, 128>>> left_;
+    std::vector<std::unique_ptr<std::array<char, 128>>> leaked_;
 };
 
 int run(int rounds, bool leak) {
@@ -98,6 +101,7 @@ int run(int rounds, bool leak) {
     const InUse after = in_use(runtime);
     const std::int64_t heap_growth = after.heap_bytes - before.heap_bytes;
     const std::int64_t resident_growth = after.resident_bytes - before.resident_bytes;
+    // All regions but the world's are free.
     const bool same_regions =
         after.free_regions == before.free_regions && std::popcount(after.free_regions) == 31;
     const bool same_symmetric = after.symmetric.bytes_used == before.symmetric.bytes_used &&
@@ -106,13 +110,15 @@ int run(int rounds, bool leak) {
         fmt::print("{{\"rounds\": {}, \"heap_growth_bytes\": {}, \"resident_growth_bytes\": {}}}\n",
                    rounds, heap_growth, resident_growth);
     const bool right = same_regions && same_symmetric && heap_growth < 4096 + 10 * rounds &&
-                       resident_growth < kTouchedInTurn + 10 * rounds;
+                       resident_growth < kLateResidentBytes + 10 * rounds;
     if (!right)
-        fmt::print(stderr, "rank {}: heap grew by {}, resident by {}; regions {}, symmetric {}\n",
+        fmt::print(stderr,
+                   "rank {}: heap grew by {} bytes, resident memory by {}; all regions free: {}; "
+                   "symmetric heap unchanged: {}\n",
                    runtime.world().rank(), heap_growth, resident_growth, same_regions,
                    same_symmetric);
-    const auto left = runtime.finalize();
-    return right && left ? 0 : 1;
+    const auto finalized = runtime.finalize();
+    return right && finalized ? 0 : 1;
 }
 
 }  // namespace

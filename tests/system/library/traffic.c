@@ -2,16 +2,17 @@
 // traffic.c - random puts, gets, atomic operations, signals and messages of all ranks over teams
 // and contexts, compared with a serial model of all ranks' memory.
 //
-// usage: traffic OPERATIONS [SEED [word | message]]
+// usage: weft_traffic OPERATIONS [SEED [word | message]]
 //
-// Idea     All ranks draw the same operations. Each rank executes the operations whose origin it
-//          is, and applies all operations to its model. After each round its memory must equal the
-//          model.
+// Idea     All ranks draw the same operations from the seed. Each rank executes the operations
+//          whose origin it is, and applies all operations to its model of every rank's memory.
+//          After each round its own memory must equal the model.
 // Why      The result must not depend on the timing of the ranks. So in each round, a word is
 //          either written by one rank with fences of one handle, or changed by commutative
-//          operations, or only read. Messages between two ranks arrive in order: handlers make a
-//          digest of the messages of each sender.
-// Control  `word`, `message`: one rank puts or sends a value that differs from the model.
+//          operations, or only read. Messages between two ranks arrive in order, so a handler folds
+//          the messages of each sender into a digest that depends on their order.
+// Control  `word`, `message`: one rank puts or sends a value that differs from the model, and the
+//          program must fail.
 #include <stdlib.h>
 #include <weft/near.h>
 #include <weft/weft.h>
@@ -19,9 +20,14 @@
 #include "check.h"
 #include "tests/support/traffic_draw.h"
 
-enum { kRanksMax = 16, kCells = 48, kBlock = 96, kRound = 400, kTeamRounds = 8, kWordsMax = 256 };
-enum { kWorld, kContext, kTeam, kTeamContext, kHandles };   // indices of `handles`
-enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };  // numbers of message handlers
+enum { kRanksMax = 16, kCells = 48, kBlock = 96 };  // words and bytes of struct memory
+enum { kWordsMax = 256 };                           // words of a message
+enum { kRound = 400, kTeamRounds = 8 };             // operations of a round; rounds of a team
+enum { kWorld, kContext, kTeam, kTeamContext, kHandles };  // indices of `handles`
+// Numbers of message handlers. The receiver of kAsk replies by kReply, that of kPass sends the data
+// to a third rank by kPassed, and kMarked follows a put that must be visible. kPost has no effect
+// but its digest.
+enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };
 
 struct memory {
     uint64_t cells[kCells];
@@ -34,15 +40,22 @@ struct memory {
     uint64_t handled;                                  // number of messages
 };
 
-struct operation {  // random numbers, of which each kind of operation uses some
-    int kind, origin, target, third, handle, cell, how, from, length;
+// Random numbers, of which each kind of operation uses some.
+struct operation {
+    int kind;                   // block, message or word (do_round())
+    int origin, target, third;  // ranks; `third` receives a message that is passed on
+    int handle, cell;           // indices of a handle and of a word
+    int variant;                // function or form of the operation
+    int offset, length;         // of a block; a message uses them for its handler and length.
     uint64_t value;
 };
 
-static struct memory *mine, *model;  // model: by rank
-static uint64_t held[kRound];        // operands and results of started operations
-static int plant_word, plant_message, round_number;
-static int colors[kRanksMax], marked[kRanksMax][kRanksMax];  // marked: round of last mark, plus 1
+static struct memory *mine, *model;    // model: by rank
+static uint64_t started[kRound];       // operands and results of started operations
+static int plant_word, plant_message;  // 1 on rank 0 until the fault is planted
+static int round_number;
+static int colors[kRanksMax];             // ranks of equal color form the team handles[kTeam]
+static int marked[kRanksMax][kRanksMax];  // round of the last mark plus 1, by origin and target
 static weft_team* handles[kHandles];
 static weft_near* near_view;
 
@@ -58,8 +71,8 @@ static struct operation draw_operation(void) {
     op.third = below(size);
     op.handle = below(kHandles);
     op.cell = below(kCells);
-    op.how = below(6);
-    op.from = below(kBlock);
+    op.variant = below(6);
+    op.offset = below(kBlock);
     op.length = below(kWordsMax);
     op.value = draw();
     return op;
@@ -80,7 +93,7 @@ static int rank_in(weft_team* handle, int rank) {
     return weft_team_translate(world, rank, handle);
 }
 
-static void end_team(void) {
+static void free_team(void) {
     DONE(weft_context_free(handles[kTeamContext]));
     DONE(weft_team_free(handles[kTeam]));
 }
@@ -101,14 +114,14 @@ static void write_cell(const struct operation* op, uint64_t value, int slot) {
     weft_team* const by = handle_for(op);
     const int peer = rank_in(by, op->target);
     uint64_t* const at = &mine->cells[op->cell];
-    held[slot] = value;
+    started[slot] = value;
     DONE(weft_fence(by));  // after this rank's earlier puts to the cell
-    switch (op->how) {
+    switch (op->variant) {
         case 0:
             DONE(weft_put(by, at, &value, sizeof value, peer));
             break;
         case 1:
-            DONE(weft_put_nbi(by, at, &held[slot], sizeof value, peer));
+            DONE(weft_put_nbi(by, at, &started[slot], sizeof value, peer));
             break;
         case 2:
             DONE(weft_put_strided(by, at, 4, &value, 4, 4, 2, peer));
@@ -137,21 +150,21 @@ static void change_cell(int use, const struct operation* op, uint64_t value, int
     uint64_t* const at = &mine->cells[op->cell];
     const int32_t half = (int32_t)value;
     uint64_t old = 0;
-    if (use == kAdded && op->how == 0) {
+    if (use == kAdded && op->variant == 0) {
         DONE(weft_fetch_add(by, at, value, peer, &old));
-    } else if (use == kAdded && op->how == 1) {
+    } else if (use == kAdded && op->variant == 1) {
         DONE(weft_near_add_u64(near_view, at, value, op->target));
-    } else if (use == kAdded && op->how == 2) {
-        DONE(
-            weft_atomic_nbi(by, WEFT_ATOMIC_ADD, WEFT_UINT64, at, &value, NULL, &held[slot], peer));
+    } else if (use == kAdded && op->variant == 2) {
+        DONE(weft_atomic_nbi(by, WEFT_ATOMIC_ADD, WEFT_UINT64, at, &value, NULL, &started[slot],
+                             peer));
     } else if (use == kAdded) {
         DONE(weft_fetch_add(by, at, value, peer, NULL));
     } else if (use == kMixed) {
         DONE(weft_atomic(by, WEFT_ATOMIC_XOR, WEFT_UINT64, at, &value, NULL,
-                         op->how < 2 ? &old : NULL, peer));
+                         op->variant < 2 ? &old : NULL, peer));
     } else if (use == kHalves) {
-        DONE(weft_atomic(by, WEFT_ATOMIC_ADD, WEFT_INT32, (int32_t*)at + op->how % 2, &half, NULL,
-                         NULL, peer));
+        DONE(weft_atomic(by, WEFT_ATOMIC_ADD, WEFT_INT32, (int32_t*)at + op->variant % 2, &half,
+                         NULL, NULL, peer));
     } else {
         swap_cell(by, at, value, peer);
     }
@@ -163,13 +176,13 @@ static void read_cell(const struct operation* op) {
     const uint64_t* const at = &mine->cells[op->cell];
     uint64_t got = 0;
     weft_request* request = NULL;
-    if (op->how == 0) {
+    if (op->variant == 0) {
         DONE(weft_iget(by, &got, at, sizeof got, peer, &request));
         DONE(weft_wait(&request));
-    } else if (op->how == 1) {
+    } else if (op->variant == 1) {
         DONE(weft_get_nbi(by, &got, at, sizeof got, peer));
         DONE(weft_quiet(by));
-    } else if (op->how == 2) {
+    } else if (op->variant == 2) {
         DONE(weft_near_get_u64(near_view, &got, at, op->target));
     } else {
         DONE(weft_get(by, &got, at, sizeof got, peer));
@@ -177,6 +190,7 @@ static void read_cell(const struct operation* op) {
     CHECK(got == model[op->target].cells[op->cell]);
 }
 
+/// Executes an operation on a word. `slot` is the operation's number in the round.
 static void do_cell(struct operation* op, int slot) {
     const uint64_t role = role_of(op);
     const int use = (int)(role % kUses);
@@ -186,12 +200,13 @@ static void do_cell(struct operation* op, int slot) {
         return;
     }
     if (use == kWritten) {
+        // The same rank makes all writes of this word in this round, by the same handle.
         op->origin = (int)((role >> 8) % (unsigned)size);
         op->handle = (int)((role >> 20) % kHandles);
         *modeled = op->value;
-        if (op->how > 3) model[op->target].signal += 3;
+        if (op->variant > 3) model[op->target].signal += 3;  // write_cell() puts with a signal
     } else {
-        model_change(use, op->how, modeled, op->value);
+        model_change(use, op->variant, modeled, op->value);
     }
     if (op->origin != my_rank) return;
     uint64_t value = op->value;
@@ -202,17 +217,18 @@ static void do_cell(struct operation* op, int slot) {
     use == kWritten ? write_cell(op, value, slot) : change_cell(use, op, value, slot);
 }
 
+/// Puts bytes into the origin's block at the target, or every third byte of it.
 static void do_block(const struct operation* op) {
-    const int strided = op->how % 2, room = kBlock - op->from;
+    const int strided = op->variant % 2, bytes_left = kBlock - op->offset;
     const int step = strided ? 3 : 1;
-    const int length = 1 + op->length % (strided ? (room + 2) / 3 : room);
+    const int length = 1 + op->length % (strided ? (bytes_left + 2) / 3 : bytes_left);
     unsigned char bytes[kBlock];
     for (int i = 0; i < length; ++i) {
         bytes[i] = (unsigned char)(op->value >> i % 8 * 8);
-        model[op->target].blocks[op->origin][op->from + i * step] = bytes[i];
+        model[op->target].blocks[op->origin][op->offset + i * step] = bytes[i];
     }
     if (op->origin != my_rank) return;
-    unsigned char* const at = &mine->blocks[my_rank][op->from];
+    unsigned char* const at = &mine->blocks[my_rank][op->offset];
     DONE(weft_fence(world));
     if (strided)
         DONE(weft_put_strided(world, at, step, bytes, 1, 1, (size_t)length, op->target));
@@ -290,8 +306,9 @@ static void model_message(int handler, const struct operation* op, uint64_t dige
     }
 }
 
-/// Puts a mark, which must be delivered before the message about it. A pair of ranks has at most
-/// one mark in a round, so the mark keeps its value until the comparison.
+/// Puts a mark that must be delivered before the message about it. Returns 0 if the pair of ranks
+/// has had its mark of this round: a second one could change the first before its message is
+/// handled.
 static int put_mark(struct operation* op) {
     int* const last = &marked[op->origin][op->target];
     if (*last == round_number + 1) return 0;
@@ -307,10 +324,11 @@ static int put_mark(struct operation* op) {
 
 static void do_message(struct operation* op) {
     uint64_t words[kWordsMax];
-    const int most = op->how == 0 ? kWordsMax : 6;  // 6 words fit into a cell
-    const size_t count = 1 + (size_t)(op->length % most);
-    int handler = kPost + op->from % 4;
+    const int words_max = op->variant == 0 ? kWordsMax : 6;  // 6 words fit into a message's cell
+    const size_t count = 1 + (size_t)(op->length % words_max);
+    int handler = kPost + op->offset % 4;
     if (handler == kMarked && !put_mark(op)) handler = kPost;
+    // on_pass() computes the third rank from words[0] modulo the number of ranks.
     words[0] = op->value - op->value % (unsigned)size + (unsigned)op->third;
     for (size_t i = 1; i < count; ++i) words[i] = op->value * (i + 1);
     model_message(handler, op, digest_of(words, count));
@@ -325,6 +343,7 @@ static void do_message(struct operation* op) {
 
 // --- rounds --------------------------------------------------------------------------------------
 
+/// Counts a difference, and prints the first five.
 static void compare_memory(const char* what, const void* have, const void* expected, size_t bytes) {
     if (memcmp(have, expected, bytes) == 0 || wrong++ > 4) return;
     fprintf(stderr, "rank %d: seed %llu, round %d: %s: differs from the model\n", my_rank,
@@ -347,15 +366,15 @@ static void check_round(void) {
     DONE(weft_barrier(world));
 }
 
-/// Runs a round of operations while two collective calls are in progress.
+/// Executes a round of operations while two collective calls are in progress.
 static void do_round(void) {
     const uint64_t one = (uint64_t)round_number + 1;
-    uint64_t sum = 0, text[40];
-    weft_request *adding = NULL, *sending = NULL;
+    uint64_t sum = 0, numbers[40];
+    weft_request *reduction = NULL, *broadcast = NULL;
     const int root = round_number % size;
-    for (uint64_t i = 0; i < 40; ++i) text[i] = my_rank == root ? one + i : 0;
-    DONE(weft_iallreduce(handles[kTeam], &one, &sum, 1, WEFT_UINT64, WEFT_SUM, &adding));
-    DONE(weft_ibroadcast(world, text, 40, WEFT_UINT64, root, &sending));
+    for (uint64_t i = 0; i < 40; ++i) numbers[i] = my_rank == root ? one + i : 0;
+    DONE(weft_iallreduce(handles[kTeam], &one, &sum, 1, WEFT_UINT64, WEFT_SUM, &reduction));
+    DONE(weft_ibroadcast(world, numbers, 40, WEFT_UINT64, root, &broadcast));
     for (int slot = 0; slot < kRound; ++slot) {
         struct operation op = draw_operation();
         if (op.kind == 0)
@@ -365,10 +384,10 @@ static void do_round(void) {
         else
             do_cell(&op, slot);
     }
-    DONE(weft_wait(&adding));
-    DONE(weft_wait(&sending));
+    DONE(weft_wait(&reduction));
+    DONE(weft_wait(&broadcast));
     CHECK(sum == one * (uint64_t)weft_size(handles[kTeam]));
-    CHECK(text[39] == one + 39);
+    CHECK(numbers[39] == one + 39);
     check_round();
 }
 
@@ -394,15 +413,15 @@ int main(int argc, char** argv) {
     state = seed;
     for (long done = 0; done < operations; done += kRound, ++round_number) {
         if (round_number % kTeamRounds == 0) {
-            if (round_number != 0) end_team();
+            if (round_number != 0) free_team();
             make_team();
         }
         do_round();
     }
-    int all = 0;
-    DONE(weft_allreduce(world, &wrong, &all, 1, WEFT_INT32, WEFT_SUM));
+    int wrong_anywhere = 0;
+    DONE(weft_allreduce(world, &wrong, &wrong_anywhere, 1, WEFT_INT32, WEFT_SUM));
     free(model);
     DONE(weft_finalize(runtime));
-    wrong += all;
+    wrong += wrong_anywhere;
     return verdict("all memory agrees with the model");
 }

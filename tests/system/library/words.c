@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// words.c - atomic operations, strided puts, requests, waits, contexts, locks, split teams,
-// symmetric memory, strided collectives: all work as documented and refuse invalid arguments.
+// words.c - tests calls of the C interface that work on words: atomic operations of each type,
+// strided puts, gets with requests, waits for several words, locks. Also contexts, split teams,
+// symmetric memory and collectives with strides; and that all refuse invalid arguments.
+//
+// usage: weft_words [STATUS]
+//
+// With an argument, the last rank aborts the job with this status.
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
 
 #include "check.h"
 
-enum { kCells = 96, kRows = 20, kRanksMax = 64 };
+enum { kCells = 96, kRows = 20, kRanksMax = 64 };  // kRows: elements of a strided put
 
 /// Symmetric memory of the tests.
 struct board {
@@ -25,7 +30,7 @@ static struct board* board;
 static int next_rank(void) {
     return (my_rank + 1) % size;
 }
-static int rank_before(void) {
+static int previous_rank(void) {
     return (my_rank + size - 1) % size;
 }
 
@@ -33,16 +38,18 @@ static void complete_puts(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
 }
+/// Completes all puts, then sets the memory of all ranks to 0.
 static void clear(void) {
     complete_puts();
     memset(board, 0, sizeof *board);
     DONE(weft_barrier(world));
 }
 
+/// Adds to a word of rank 0 from all ranks, then applies each operation to words of the last rank.
 static void integers(void) {
     const int32_t two = 2, minus = -5;
     const uint32_t bytes = 0xff00ff00U, nibbles = 0x0f0f0f0fU;
-    const int64_t big = INT64_C(1) << 40, expected = INT64_C(1) << 40, other = -7;
+    const int64_t big = INT64_C(1) << 40, other = -7;
     int32_t old = 99;
     uint32_t before = 99;
     int64_t was = 99;
@@ -77,8 +84,8 @@ static void integers(void) {
         DONE(weft_atomic(world, WEFT_ATOMIC_COMPARE_SWAP, WEFT_INT64, &board->wide, &other, &other,
                          &was, last));
         CHECK(was == big);
-        DONE(weft_atomic(world, WEFT_ATOMIC_COMPARE_SWAP, WEFT_INT64, &board->wide, &other,
-                         &expected, &was, last));
+        DONE(weft_atomic(world, WEFT_ATOMIC_COMPARE_SWAP, WEFT_INT64, &board->wide, &other, &big,
+                         &was, last));
         CHECK(was == big);
         DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_INT64, &board->wide, NULL, NULL, &was,
                          last));
@@ -99,7 +106,7 @@ static void floats(void) {
                      next_rank()));
     CHECK(was == 0);
     complete_puts();
-    CHECK(board->single == 1.5F * (float)(rank_before() + 1));
+    CHECK(board->single == 1.5F * (float)(previous_rank() + 1));
     DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_FLOAT, &board->single, NULL, NULL, &old,
                      next_rank()));
     DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_DOUBLE, &board->real, NULL, NULL, &was,
@@ -120,7 +127,7 @@ static void strides(void) {
     DONE(weft_put_strided(world, board->cells + kCells - 2, -4 * (ptrdiff_t)sizeof(int32_t), source,
                           2 * sizeof(int32_t), 2 * sizeof(int32_t), 5, next_rank()));
     complete_puts();
-    const int from = 1000 * rank_before();
+    const int from = 1000 * previous_rank();
     for (int i = 0; i < kRows; ++i) CHECK(board->cells[3 * i] == from + 1 + 2 * i);
     for (int i = 0; i < 5; ++i) {
         CHECK(board->cells[kCells - 2 - 4 * i] == from + 2 * i);
@@ -159,7 +166,8 @@ static void gets_with_requests(void) {
     complete_puts();
 }
 
-/// Each rank waits for words that all other ranks set.
+/// Each rank waits for words of which each rank sets one. `words` waits for the values, `skipped`
+/// leaves out the words that `skip` marks.
 static void waits(void) {
     const int32_t minus = -3, zero = 0;
     const uint64_t one = 1;
@@ -189,14 +197,14 @@ static void waits(void) {
     for (int peer = 0; peer < size; ++peer)
         DONE(weft_signal(world, &board->signals[my_rank], 10 + (uint64_t)my_rank, 0, peer));
     int returned[kRanksMax] = {0};
-    for (size_t rest = ranks; rest > 0;) {
+    for (size_t remaining = ranks; remaining > 0;) {
         memcpy(skip, returned, sizeof skip);
         DONE(weft_wait_some(world, &skipped, WEFT_FOREVER, indices, &found));
         CHECK(found > 0);
         for (size_t i = 0; i < found; ++i) {
             CHECK(!returned[indices[i]] && board->signals[indices[i]] == values[indices[i]]);
             returned[indices[i]] = 1;
-            --rest;
+            --remaining;
         }
     }
     DONE(weft_wait_all(world, &words, WEFT_FOREVER));
@@ -241,6 +249,7 @@ static void time_limits(void) {
     complete_puts();
 }
 
+/// Puts by two contexts: a fence or quiet of one is enough for its own puts.
 static void contexts(void) {
     weft_team *first = NULL, *second = NULL, *half = NULL, *stale = NULL;
     int32_t values[kCells];
@@ -256,10 +265,10 @@ static void contexts(void) {
     DONE(weft_fence(first));
     DONE(weft_signal(first, &board->signals[0], 5, 0, next_rank()));
     DONE(weft_wait_until(first, &board->signals[0], WEFT_EQ, 5));
-    for (int i = 0; i < kCells / 2; ++i) CHECK(board->cells[i] == rank_before() + i);
+    for (int i = 0; i < kCells / 2; ++i) CHECK(board->cells[i] == previous_rank() + i);
     DONE(weft_quiet(second));
     DONE(weft_barrier(second));
-    for (int i = 0; i < kCells; ++i) CHECK(board->cells[i] == rank_before() + i);
+    for (int i = 0; i < kCells; ++i) CHECK(board->cells[i] == previous_rank() + i);
     DONE(weft_context_free(second));
     REFUSED(weft_put(second, board->cells, values, 4, 0), "freed");
     REFUSED(weft_context_free(world), "team");
@@ -272,7 +281,8 @@ static void contexts(void) {
     complete_puts();
 }
 
-/// Each rank increments a count by a get and a put while it has the lock; no increment is lost.
+/// Each rank increments a count by a get and a put while it has the lock, 30 times after
+/// weft_lock_set() and 5 times after weft_lock_test(). No increment may be lost.
 static void locks(void) {
     int got = 7;
     clear();
@@ -354,6 +364,7 @@ static void memory(void) {
     REFUSED(weft_alloc_hinted(world, 48, 64, 0, &aligned), "alignment");
 }
 
+/// An alltoall with strides, and weft_collect() of blocks whose sizes only the senders know.
 static void strided_collectives(void) {
     int32_t in[3 * kRanksMax * 2], out[3 * kRanksMax * 3];
     size_t counts[kRanksMax];
@@ -395,7 +406,6 @@ static void refusals(void) {
     complete_puts();
 }
 
-/// With an argument, the last rank aborts the job with this status.
 int main(int argc, char** argv) {
     if (!join_job()) return 1;
     if (argc > 1 && my_rank == size - 1) weft_abort(runtime, atoi(argv[1]));

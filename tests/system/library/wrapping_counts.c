@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wrapping_counts.c - calls in which count times size, stride or members wraps in 64 bits. All
-// ranks refuse them, no buffer changes, and the team works after them.
+// wrapping_counts.c - calls in which the product of a count and an element size, a stride or a
+// number of members exceeds 64 bits. All ranks must refuse them, no buffer may change, and the team
+// must work after them.
 //
-// In commit 9d518da, weft_alltoall_strided, the exchanges of a stencil, and strided puts and gets
-// used the wrapped product.
+// In commit 9d518da, which lacks the fix, weft_alltoall_strided(), the exchanges of a stencil, and
+// strided puts and gets use the wrapped product.
 #include <limits.h>
 #include <stdint.h>
 
@@ -16,12 +17,8 @@ static double out[kWords];
 static size_t counts[kWords];
 static weft_request* request;
 
-/// Returns a count of doubles: 0 - its bytes wrap to the size of a double, 1 - its bytes exceed
-/// 2^63, 2 - the largest count.
-static size_t wrapping(int which) {
-    static const size_t kCounts[] = {((size_t)1 << 61) + 1, ((size_t)1 << 60) + 1, SIZE_MAX};
-    return kCounts[which];
-}
+/// Counts of doubles: the bytes wrap to 8, exceed 2^63, and the largest count.
+static const size_t kInvalidCounts[] = {((size_t)1 << 61) + 1, ((size_t)1 << 60) + 1, SIZE_MAX};
 
 static void collectives(size_t n) {
     REFUSED(weft_broadcast(world, out, n, WEFT_DOUBLE, 0), "count");
@@ -51,9 +48,10 @@ static void collectives(size_t n) {
     REFUSED(weft_alltoall_strided(world, in, n, out, 1, 1, WEFT_DOUBLE), "count");
     REFUSED(weft_alltoall_strided(world, in, 1, out, n, 1, WEFT_DOUBLE), "count");
     if (size > 1) {
-        const size_t shared = ((size_t)1 << 61) / (size_t)size + 1;
-        REFUSED(weft_alltoall(world, in, out, shared, WEFT_DOUBLE), "count");
-        REFUSED(weft_alltoall_strided(world, in, 1, out, 1, shared, WEFT_DOUBLE), "count");
+        // One block is valid; the bytes of all blocks wrap.
+        const size_t block = ((size_t)1 << 61) / (size_t)size + 1;
+        REFUSED(weft_alltoall(world, in, out, block, WEFT_DOUBLE), "count");
+        REFUSED(weft_alltoall_strided(world, in, 1, out, 1, block, WEFT_DOUBLE), "count");
     }
 }
 
@@ -82,14 +80,14 @@ static void memory(size_t n) {
     CHECK(block == NULL);
 }
 
-static void remote(size_t n) {
+static void one_sided(size_t n) {
     const int peer = (my_rank + 1) % size;
     void* block = NULL;
     DONE(weft_alloc(world, 4096, &block));
     char* const symmetric = block;
     memset(symmetric, 1, 4096);
     DONE(weft_barrier(world));
-    const size_t past = SIZE_MAX - 7;  // the end of the range wraps to an address before its begin
+    const size_t past = SIZE_MAX - 7;  // bytes: the end of the range wraps to below its begin
     REFUSED(weft_put(world, symmetric + 16, in, past, peer), "dst");
     REFUSED(weft_put_nbi(world, symmetric + 16, in, past, peer), "dst");
     REFUSED(weft_get(world, in, symmetric + 16, past, peer), "src");
@@ -97,7 +95,7 @@ static void remote(size_t n) {
     REFUSED(weft_iget(world, in, symmetric + 16, past, peer, &request), "src");
     REFUSED(weft_put_signal(world, symmetric + 16, in, past, block, 1, 0, peer), "dst");
     REFUSED(weft_put_signal_nbi(world, symmetric + 16, in, past, block, 1, 0, peer), "dst");
-    const ptrdiff_t wide = PTRDIFF_MIN / 8;
+    const ptrdiff_t wide = PTRDIFF_MIN / 8;  // stride: 16 strides wrap to 0
     REFUSED(weft_put_strided(world, symmetric, wide, in, 8, 8, 17, peer), "dst");
     REFUSED(weft_put_strided(world, symmetric, 0, in, 0, 8, n, peer), "dst");
     REFUSED(weft_put_strided(world, symmetric, 0, in, wide, 8, 17, peer), "src");
@@ -116,12 +114,12 @@ static void remote(size_t n) {
 
 int main(void) {
     if (!join_job()) return 3;
-    for (int which = 0; which < 3; ++which) {
-        collectives(wrapping(which));
-        neighbors(wrapping(which));
+    for (int i = 0; i < 3; ++i) {
+        collectives(kInvalidCounts[i]);
+        neighbors(kInvalidCounts[i]);
     }
-    memory(((size_t)1 << 61) + 1);
-    remote(((size_t)1 << 61) + 1);
+    memory(kInvalidCounts[0]);
+    one_sided(kInvalidCounts[0]);
     for (int i = 0; i < kWords; ++i) CHECK(in[i] == 0 && out[i] == 0);
     double sum = 1;
     DONE(weft_allreduce(world, WEFT_IN_PLACE, &sum, 1, WEFT_DOUBLE, WEFT_SUM));
