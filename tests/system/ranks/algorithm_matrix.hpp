@@ -2,11 +2,12 @@
 // algorithm_matrix.hpp - runs each collective by each algorithm that has programs for a team, and
 // each element type with each of its operations.
 //
-// Idea     The table of collectives and the registry define the algorithms and the values of
-//          parameters to test. Each collective gets counts from zero to more than one bank, in
-//          place or not, and several roots. Algorithms that keep rank order get operations that do
-//          not commute; other algorithms must refuse them. Blocks of calls with counts follow
-//          patterns, with gaps and reversed.
+// Idea     The table of collectives and the registry of algorithms define which algorithms and
+//          which values of their parameters are tested. Each collective gets counts from zero to
+//          more than fits a bank, in place or not, and several roots. Algorithms that keep rank
+//          order get operations that do not commute; other algorithms must refuse them. In calls
+//          with counts, block sizes follow patterns, and blocks are packed, have gaps or are
+//          reversed.
 // Next     matrix_caller.hpp makes a call and checks its result; collective_matrix.cpp has the
 //          other tests.
 #pragma once
@@ -25,7 +26,7 @@ namespace weft::test {
 class AlgorithmMatrix {
   public:
     /// Each algorithm of the barrier makes `barriers` calls. Without `every_shape`, each count,
-    /// root and algorithm gets one of the three shapes, which alternate, to save time.
+    /// root and algorithm gets only one of the three shapes of call_with_root(), in rotation.
     AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
         : caller_(caller),
           world_(caller.world()),
@@ -33,9 +34,10 @@ class AlgorithmMatrix {
           every_shape_(every_shape),
           layout_(layout_of(world_)),
           direct_(buffers_are_reachable(world_)) {
-        caller_.covered["ways"]["direct"] += direct_ ? 1 : 0;
+        caller_.covered["access"]["direct"] += direct_ ? 1 : 0;
     }
 
+    /// Runs each collective by its default algorithm and by each algorithm to test.
     void run() {
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             call(traits, "", true);
@@ -45,7 +47,9 @@ class AlgorithmMatrix {
         }
     }
 
-    /// Runs each type with each of its operations, with few and with more elements than fit a cell.
+    /// Runs each type with each of its operations. The default algorithm reduces 1, 3 and 70
+    /// elements, of which 70 do not fit a cell; without `all_counts` each operation gets one of
+    /// these counts.
     void run_types(bool all_counts) {
         for (int type = 0; type < kBuiltinTypes; ++type) {
             const oracle::Samples& samples = oracle::samples_of(static_cast<Type>(type));
@@ -67,16 +71,17 @@ class AlgorithmMatrix {
     using Traits = collectives::CollectiveTraits;
     using Contribution = collectives::Contribution;
 
-    /// Gathers the node of each rank from the ranks of each node.
+    /// Returns the layout of the job. The lowest rank of a node identifies the node.
     static plan::Layout layout_of(Team& world) {
-        std::int32_t first = world.rank();
+        std::int32_t lowest = world.rank();
         OwnedTeam node(world.split_by_node());
-        node.broadcast(&first, 1, Type::int32, 0);
+        node.broadcast(&lowest, 1, Type::int32, 0);
         std::vector<Rank> nodes(static_cast<std::size_t>(world.size()));
-        world.allgather(&first, nodes.data(), 1, Type::int32);
+        world.allgather(&lowest, nodes.data(), 1, Type::int32);
         return plan::Layout::of(nodes);
     }
 
+    /// Returns the request for the programs of this rank.
     [[nodiscard]] collectives::GenerateRequest request_of() const {
         return {.rank = world_.rank(),
                 .size = world_.size(),
@@ -123,7 +128,7 @@ class AlgorithmMatrix {
         const bool direct =
             (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
         if (direct && !direct_) return;
-        // The parameter `near` exposes blocks to all local peers; there are flags for kExposersMax.
+        // The parameter `near` exposes blocks to all local peers.
         if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
@@ -149,6 +154,8 @@ class AlgorithmMatrix {
         }
     }
 
+    /// Makes calls in three shapes: a sum of doubles in separate buffers, a maximum of unaligned
+    /// integers in place, and an operation that does not commute if the algorithm permits it.
     void call_with_root(const Traits& traits, const std::string& spec, bool ordered, Rank root) {
         for (const std::size_t count : counts_of(traits)) {
             ++turn_;
@@ -161,20 +168,20 @@ class AlgorithmMatrix {
                     static_cast<Spacing>((turn_ + world_.rank()) % 3);  // members may differ
             }
             // Calls with pairwise counts use one shape at a time, like those without `every_shape`.
-            const bool all = every_shape_ && !traits.has_pairwise_counts();
+            const bool all_shapes = every_shape_ && !traits.has_pairwise_counts();
             const bool has_two_buffers = traits.collective != Collective::broadcast;
-            if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(matrix_call, spec);
+            if ((all_shapes && has_two_buffers) || shape_ % 3 == 0) caller_.make(matrix_call, spec);
             matrix_call.samples = &oracle::samples_of(Type::int32);
             matrix_call.op = Op::max;
             matrix_call.arrangement.in_place = true;
             matrix_call.arrangement.shift = 1;
-            if (all || shape_ % 3 == 1) caller_.make(matrix_call, spec);
+            if (all_shapes || shape_ % 3 == 1) caller_.make(matrix_call, spec);
             if (!ordered || (!traits.has_pairwise_counts() && !traits.reduces())) continue;
             matrix_call.samples = &oracle::affine_samples();
             matrix_call.op = Op::user;
             matrix_call.count = count % 1000;
             matrix_call.arrangement.in_place = turn_ % 2 == 0;
-            if (all || shape_ % 3 == 2) caller_.make(matrix_call, spec);
+            if (all_shapes || shape_ % 3 == 2) caller_.make(matrix_call, spec);
         }
     }
 
@@ -191,6 +198,7 @@ class AlgorithmMatrix {
         return {0, 1, 3, 100, 6007};
     }
 
+    /// Makes each reducing collective with one count by the default algorithm.
     void reduce_all(const oracle::Samples& samples, Op op, bool all_counts) {
         constexpr std::size_t kCounts[] = {1, 3, 70};
         for (std::size_t i = 0; i < std::size(kCounts); ++i) {
@@ -210,6 +218,7 @@ class AlgorithmMatrix {
         }
     }
 
+    /// Number of local peers to which a program can expose blocks.
     static constexpr Rank kExposersMax = 8;
 
     MatrixCaller& caller_;
@@ -218,9 +227,8 @@ class AlgorithmMatrix {
     bool every_shape_;
     plan::Layout layout_;
     bool direct_;    ///< ranks can access buffers of local peers
-    Rank turn_ = 0;  ///< number of calls; varies roots, spacings and arguments
-    /// Selects the shape. Independent of the count, so that each count gets all shapes.
-    int shape_ = 0;
+    Rank turn_ = 0;  ///< counts calls; selects roots, spacings and arguments
+    int shape_ = 0;  ///< counts call_with_root(); selects the shape if only one is made
 };
 
 }  // namespace weft::test

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // allocation_counter.hpp - counts the allocations of this process in all threads.
 //
-// Idea     The executable defines malloc and similar functions. The C library and operator new
-//          call them; they count the call and call the C library's function.
-// Holds    Does not work with a sanitizer that has its own allocator.
+// Idea     The executable defines malloc() and similar functions, which the C library and operator
+//          new use. Each counts its call and calls the C library's function.
+// Limits   Cannot count with a sanitizer that has its own allocator, or with another C library than
+//          GNU's.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::test {
 
-/// Returns false with a sanitizer or another C library.
+/// Returns false if this build cannot count.
 [[nodiscard]] bool can_count_allocations();
 /// Returns the number of allocations since the start of the process, by all threads.
 [[nodiscard]] std::uint64_t allocations();

@@ -46,7 +46,6 @@ std::vector<std::string> names_in(const Json& object) {
     return names;
 }
 
-/// Returns the number of occurrences of `part` in a text.
 int occurrences(const std::string& text, const std::string& part) {
     int found = 0;
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
@@ -54,13 +53,14 @@ int occurrences(const std::string& text, const std::string& part) {
     return found;
 }
 
-Words with(Words words, const Words& more) {
+Words joined(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
-const Words kTimes{"algorithm", "bytes",       "iterations",  "min_us",
-                   "median_us", "p99_us",      "max_us",      "stddev_us",
-                   "checked",   "rank_min_us", "rank_avg_us", "rank_max_us"};
+/// Fields of each result.
+const Words kResultFields{"algorithm", "bytes",       "iterations",  "min_us",
+                          "median_us", "p99_us",      "max_us",      "stddev_us",
+                          "checked",   "rank_min_us", "rank_avg_us", "rank_max_us"};
 
 class BenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
@@ -84,9 +84,9 @@ TEST_P(BenchTest, OneObjectWithTheDocumentedFieldsIsPrinted) {
     ASSERT_EQ(results.size(), collective == "barrier" ? 1U : 2U);
     for (const Json& row : results) {
         ASSERT_EQ(names_in(row), collective == "barrier"
-                                     ? kTimes
-                                     : with(kTimes, {"algorithm_bandwidth_bytes_per_s",
-                                                     "bus_bandwidth_bytes_per_s"}));
+                                     ? kResultFields
+                                     : joined(kResultFields, {"algorithm_bandwidth_bytes_per_s",
+                                                              "bus_bandwidth_bytes_per_s"}));
         EXPECT_NE(row["algorithm"], "");
         EXPECT_EQ(row["iterations"], 40);
         EXPECT_GT(row["min_us"], 0);
@@ -144,10 +144,10 @@ INSTANTIATE_TEST_SUITE_P(Calls, PutBenchTest,
                                                 std::get<1>(chosen.param).nodes);
                          });
 
-/// Returns the object of a bench with few calls, for tests that do not depend on times.
+/// Returns the object of a bench with two calls, for tests that do not depend on times.
 Json quick_object_of(const Words& ranks, const Words& words) {
     const Outcome outcome =
-        run_bench(ranks, with(words, {"--iterations", "2", "--warmup", "0", "--json"}));
+        run_bench(ranks, joined(words, {"--iterations", "2", "--warmup", "0", "--json"}));
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     return lab::read_json(outcome.output);
 }
@@ -167,14 +167,15 @@ TEST(PutBenchTest, PutsOfAllPairsAreCounted) {
     for (const std::string bench : {"put-rate", "put-bandwidth-both"}) {
         const Words words{bench, "--bytes", "64"};
         const Json one = quick_object_of({"-n", "4"}, words);
-        const Json two = quick_object_of({"-n", "4"}, with(words, {"--pairs", "2"}));
+        const Json two = quick_object_of({"-n", "4"}, joined(words, {"--pairs", "2"}));
         EXPECT_EQ(two["results"][0]["checked"], true);
         EXPECT_EQ(two["results"][0]["iterations"].get<int>(),
                   2 * one["results"][0]["iterations"].get<int>());
     }
 }
 
-TEST(BenchSweepTest, TheDefaultSweepCoversEightBytesToFourMebibytes) {
+/// The default sweep starts at 8 bytes; here it starts at the 16 bytes of an element.
+TEST(BenchSweepTest, TheDefaultSweepCoversOneElementToFourMebibytes) {
     const Json object = quick_object_of({"-n", "2"}, {"broadcast", "--type", "double_int"});
     ASSERT_EQ(object["results"].size(), 19U);
     EXPECT_EQ(object["results"].front()["bytes"], 16);
@@ -204,7 +205,7 @@ TEST(BenchSweepTest, BenchOutsideAJobStartsItsRanks) {
     EXPECT_EQ(one.status, 0) << one.errors;
     EXPECT_EQ(lab::read_json(one.output)["ranks"], 1);
     EXPECT_NE(one.errors.find("1 rank; for more: weft bench ... -n N"), std::string::npos);
-    const Outcome three = run_command(with(bench, {"-n", "3", "--nodes", "2"}));
+    const Outcome three = run_command(joined(bench, {"-n", "3", "--nodes", "2"}));
     EXPECT_EQ(three.status, 0) << three.errors;
     EXPECT_EQ(three.errors, "");
     const Json object = lab::read_json(three.output);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// choice.cpp - ranks that print which algorithms their calls use.
-//
-// Idea     Each rank prints one JSON object: its rank, the provider, and the algorithm for each
-//          collective and size. It also makes the calls, so that the library reports a difference
-//          between ranks.
+// choice.cpp - each rank prints which algorithms its calls use: one JSON object with the rank, the
+// provider, and the algorithm for each collective and number of bytes. The ranks also make the
+// calls, so that the library reports a difference between ranks.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -21,10 +19,10 @@ int main() {
         world.barrier();
         report["barrier"]["0"] = world.algorithm_of("barrier", 0, weft::Type::float64);
         for (const std::size_t count : {1U, 3U, 512U, 8192U, 131072U}) {
-            std::vector<double> vector(count, 1.0);
-            world.broadcast<double>(vector, 0);
-            world.allreduce<double>(vector, weft::Op::sum);
-            if (vector.back() != world.size()) return 1;
+            std::vector<double> values(count, 1.0);
+            world.broadcast<double>(values, 0);
+            world.allreduce<double>(values, weft::Op::sum);
+            if (values.back() != world.size()) return 1;
             for (const char* collective : {"broadcast", "allreduce"})
                 report[collective][std::to_string(8 * count)] =
                     world.algorithm_of(collective, count, weft::Type::float64);

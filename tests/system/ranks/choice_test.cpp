@@ -16,6 +16,7 @@ namespace {
 
 using lab::Json;
 
+/// Returns the reports of all ranks of choice.cpp.
 std::vector<Json> reports(int ranks, int nodes, const Words& settings) {
     const Outcome outcome =
         run_ranks({"-n", std::to_string(ranks), "--nodes", std::to_string(nodes)},
@@ -28,6 +29,7 @@ std::vector<Json> reports(int ranks, int nodes, const Words& settings) {
     return all;
 }
 
+/// Returns the algorithm that `weft explain` prints.
 std::string explained(const std::string& collective, const std::string& bytes, int ranks, int nodes,
                       const std::string& provider, const Words& more = {}) {
     Words command{std::string(RANK_PROGRAMS) + "/weft",

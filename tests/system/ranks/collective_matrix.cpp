@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective_matrix.cpp - ranks that call collectives in many shapes and check each result.
+// collective_matrix.cpp - calls collectives in many shapes and checks each result.
 //
-// Idea     There is one launch for each layout. The program varies schedules, types, operations,
-//          sizes, alignment and in-place calls. With --notify a,b,c it starts a runtime for each
-//          strategy of notification. With --sample it runs each schedule with a few shapes only;
-//          all schedules together cover all pairs of shapes. Floating-point sums that round have no
+// usage: weft_collective_matrix [--sample | --full] [--notify STRATEGY,...]
+//
+// Idea     matrix_test.cpp launches one job for each layout. The program varies schedules, types,
+//          operations, sizes, alignment and in-place calls. With --notify it starts a runtime for
+//          each notify strategy. With --sample it runs each schedule with a few shapes only; all
+//          schedules together cover all pairs of shapes. Floating-point sums that round have no
 //          exact reference, so for them all ranks must get the same bits. Rank 0 prints the number
 //          of calls of each kind as a JSON object for each runtime; the test detects missing calls.
-// Holds    All ranks make the same calls in the same order. Exits with status 1 and a line on
-//          stderr if a result is wrong.
+// Fails    with status 1 and a line on stderr if a result is wrong.
 // Next     algorithm_matrix.hpp has the named algorithms; matrix_caller.hpp makes a call and checks
 //          its result.
 #include <fmt/format.h>
@@ -61,6 +62,7 @@ class CollectiveMatrix {
           depth_(depth),
           full_(depth == Depth::full) {}
 
+    /// Makes all calls. Returns the exit status.
     int run() {
         std::string last_kind;
         for (const Candidate& candidate : candidates()) {
@@ -100,7 +102,7 @@ class CollectiveMatrix {
     std::vector<Candidate> candidates() {
         using collectives::ScheduleFamily;
         const Rank n = world_.size();
-        const std::size_t most = full_ ? 24 : depth_ == Depth::sample ? 2 : 4;
+        const std::size_t each_max = full_ ? 24 : depth_ == Depth::sample ? 2 : 4;
         std::vector<Candidate> found{{"default", ""}, {"doubling", "recursive-doubling"}};
         const auto add = [&](const std::string& kind, const std::vector<std::string>& specs) {
             for (const std::string& spec : specs) {
@@ -115,10 +117,10 @@ class CollectiveMatrix {
                 if (fits) found.push_back({kind, spec});
             }
         };
-        if (n > 1) add("factored", evenly(schedules_of(n, ScheduleFamily::factored), most));
-        add("split", evenly(schedules_of(n, ScheduleFamily::split), most));
-        add("merged", evenly(schedules_of(n, ScheduleFamily::merged), most));
-        add("nested", nested_specs(n, (most + 1) / 2));
+        if (n > 1) add("factored", evenly(schedules_of(n, ScheduleFamily::factored), each_max));
+        add("split", evenly(schedules_of(n, ScheduleFamily::split), each_max));
+        add("merged", evenly(schedules_of(n, ScheduleFamily::merged), each_max));
+        add("nested", nested_specs(n, (each_max + 1) / 2));
         return found;
     }
 
@@ -129,46 +131,50 @@ class CollectiveMatrix {
                       .arrangement = {.in_place = shape.in_place, .shift = shape.shift}},
                      schedule);
     }
-    static const oracle::Samples& of(Type type) { return oracle::samples_of(type); }
+    static const oracle::Samples& samples_of(Type type) { return oracle::samples_of(type); }
 
+    /// Makes calls of few elements.
     void small_calls(const std::string& schedule) {
+        // A cell has room for 6 elements of 8 bytes.
         constexpr std::array<std::size_t, 7> kCounts{0, 1, 2, 5, 6, 7, 13};
         ++turn_;
         for (std::size_t i = 0; i < kCounts.size(); ++i) {
             if (depth_ == Depth::sample && i % 3 != turn_ % 3) continue;
             const std::size_t count = kCounts[i];
-            for (const Shape& shape : {Shape{of(Type::float64), Op::sum, count},
-                                       Shape{of(Type::int32), Op::max, count, true},
-                                       Shape{of(Type::uint8), Op::bxor, count, false, 1},
+            for (const Shape& shape : {Shape{samples_of(Type::float64), Op::sum, count},
+                                       Shape{samples_of(Type::int32), Op::max, count, true},
+                                       Shape{samples_of(Type::uint8), Op::bxor, count, false, 1},
                                        Shape{oracle::affine_samples(), Op::user, count}})
                 call(schedule, shape);
         }
         const auto count_at = [&](std::size_t step) { return kCounts[(turn_ + step) % 7]; };
-        for (const Shape& shape :
-             {Shape{of(Type::float32), Op::prod, 3, true, 2}, Shape{of(Type::int64), Op::min, 6},
-              Shape{of(Type::int16), Op::lor, 9},
-              Shape{of(Type::int8), Op::band, count_at(0), true},
-              Shape{of(Type::uint32), Op::bor, count_at(3), false, 3},
-              Shape{of(Type::uint64), Op::sum, count_at(5), false, 8}})
+        for (const Shape& shape : {Shape{samples_of(Type::float32), Op::prod, 3, true, 2},
+                                   Shape{samples_of(Type::int64), Op::min, 6},
+                                   Shape{samples_of(Type::int16), Op::lor, 9},
+                                   Shape{samples_of(Type::int8), Op::band, count_at(0), true},
+                                   Shape{samples_of(Type::uint32), Op::bor, count_at(3), false, 3},
+                                   Shape{samples_of(Type::uint64), Op::sum, count_at(5), false, 8}})
             call(schedule, shape);
         same_bits<double>(schedule, 6);
         same_bits<float>(schedule, 100);
     }
 
+    /// Makes calls of thousands of elements.
     void large_calls(const std::string& schedule) {
-        for (const Shape& shape :
-             {Shape{oracle::affine_samples(), Op::user, 300, true},
-              Shape{of(Type::float64), Op::sum, 4097, false, 4},
-              Shape{of(Type::uint16), Op::sum, 100'003, true, 1},
-              Shape{of(Type::int8), Op::lxor, 5000}, Shape{of(Type::uint32), Op::max, 3001, true},
-              Shape{of(Type::uint64), Op::prod, 2049}})
+        for (const Shape& shape : {Shape{oracle::affine_samples(), Op::user, 300, true},
+                                   Shape{samples_of(Type::float64), Op::sum, 4097, false, 4},
+                                   Shape{samples_of(Type::uint16), Op::sum, 100'003, true, 1},
+                                   Shape{samples_of(Type::int8), Op::lxor, 5000},
+                                   Shape{samples_of(Type::uint32), Op::max, 3001, true},
+                                   Shape{samples_of(Type::uint64), Op::prod, 2049}})
             call(schedule, shape);
         same_bits<double>(schedule, 8192);
     }
 
+    /// Makes calls of 4 MiB.
     void largest_calls(const std::string& schedule) {
         const oracle::Samples& affine = oracle::affine_samples();
-        call(schedule, {of(Type::float64), Op::max, kLargestBytes / sizeof(double)});
+        call(schedule, {samples_of(Type::float64), Op::max, kLargestBytes / sizeof(double)});
         call(schedule, {affine, Op::user, kLargestBytes / affine.bytes, true});
     }
 
@@ -196,7 +202,7 @@ class CollectiveMatrix {
             auto halves = world_.split(me % 2, -me);
             auto third = world_.split(me % 3 == 0 ? 7 : -1, me);
             caller_.check(halves.has_value() && third.has_value() == (me % 3 == 0),
-                          "split gave no team");
+                          "a split gives the teams of this rank");
             std::vector<Request> requests;
             std::int64_t in_half = me;
             std::int64_t in_third = 1;
@@ -216,10 +222,12 @@ class CollectiveMatrix {
             std::int64_t expected = 0;
             for (Rank r = me % 2; r < world_.size(); r += 2) expected += r;
             caller_.check(in_half == expected && in_world == world_.size(),
-                          "sums over split teams");
-            caller_.check(!third || in_third == (world_.size() + 2) / 3, "sum over the thirds");
+                          "sums over a split team and the world");
+            caller_.check(!third || in_third == (world_.size() + 2) / 3,
+                          "the sum over each third rank");
             // Reversed keys reverse the order of ranks.
-            caller_.check(halves->rank() == halves->size() - 1 - me / 2, "rank order by key");
+            caller_.check(halves->rank() == halves->size() - 1 - me / 2,
+                          "the order of ranks by keys");
             halves->free();
             if (third) third->free();
         }
@@ -240,8 +248,8 @@ class CollectiveMatrix {
         lab::print_json(report);
     }
 
-    /// Makes teams that reuse the region of an earlier team. One member of the earlier team is not
-    /// in the new one, and may still be in free().
+    /// Makes teams that reuse the region of the earlier team `pair`. Rank 1 is a member of `pair`
+    /// only, and may still be in its free().
     void teams_with_reused_regions() {
         if (world_.size() < 3) return;
         const Rank me = world_.rank();
@@ -258,7 +266,8 @@ class CollectiveMatrix {
         if (rest) rest->free();
     }
 
-    /// Uses operations that are destroyed after a call; the next one may be at the same address.
+    /// Uses user operations that are destroyed after one call. The next one may have the same
+    /// address, but is another operation.
     void short_lived_operations() {
         for (int repeat = 0; repeat < 8; ++repeat) {
             const bool ordered = repeat % 2 == 0;
@@ -283,7 +292,7 @@ class CollectiveMatrix {
     Team world_;
     Depth depth_;
     bool full_;
-    std::size_t turn_ = 0;
+    std::size_t turn_ = 0;  ///< counts small_calls(); selects counts
 };
 
 }  // namespace

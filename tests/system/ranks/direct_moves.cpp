@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_moves.cpp - ranks that repeat a collective with buffers in the heap or in memory of the
-// program. Their log (WEFT_LOG=info) has the number of bytes moved between buffers of local peers.
+// direct_moves.cpp - repeats a collective with buffers in the symmetric heap or in memory of the
+// program. direct_test.cpp reads from the log (WEFT_LOG=info) how many bytes the ranks have moved
+// between buffers of local peers.
 //
-// Arguments: broadcast, allgather, scatter or allreduce; number of doubles in the buffer or a
-// block; number of calls; `heap` or `own`.
+// usage: weft_direct_moves broadcast|allgather|scatter|allreduce DOUBLES CALLS heap|own
+//
+// DOUBLES is the size of a block or, for collectives without blocks, of the buffer.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,15 +24,15 @@ void call(Team world, const std::string& collective, double* in, double* out, st
     world.allreduce(in, out, count, Type::float64, Op::sum);
 }
 
-int run(const std::string& collective, std::size_t count, int calls, bool heap) {
+int run(const std::string& collective, std::size_t count, int calls, bool in_heap) {
     Runtime runtime;
     Team world = runtime.world();
-    const std::size_t room = count * static_cast<std::size_t>(world.size());
-    Memory symmetric(world, 2 * room * sizeof(double));
-    std::vector<double> own(2 * room, 1.0);
-    double* const in = heap ? symmetric.as<double>().data() : own.data();
-    std::memset(in, 0, 2 * room * sizeof(double));
-    for (int i = 0; i < calls; ++i) call(world, collective, in, in + room, count);
+    const std::size_t elements = count * static_cast<std::size_t>(world.size());
+    Memory symmetric(world, 2 * elements * sizeof(double));
+    std::vector<double> own(2 * elements, 1.0);
+    double* const in = in_heap ? symmetric.as<double>().data() : own.data();
+    std::memset(in, 0, 2 * elements * sizeof(double));
+    for (int i = 0; i < calls; ++i) call(world, collective, in, in + elements, count);
     runtime.finalize();
     return 0;
 }

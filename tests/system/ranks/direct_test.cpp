@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: collectives move each necessary byte between buffers of local peers once, by each method of
-// access. Put targets are used if buffers are unreachable. Method: the logs of the ranks have the
-// numbers of bytes read and written; the tests sum them over the ranks.
+// access. If buffers are unreachable, put targets are used. Method: run direct_moves.cpp. The log
+// of each rank has the numbers of bytes that it has read and written; the tests sum them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -57,6 +57,8 @@ class Logs {
         std::filesystem::temp_directory_path() / ("weft_direct_" + std::to_string(getpid()));
 };
 
+/// Runs a job with its log in files. Returns the bytes that it moved. `memory` is `heap` or `own`,
+/// `method` the value of WEFT_DIRECT.
 Moved moved_by(const std::string& collective, const std::vector<std::string>& ranks,
                const std::string& algorithm, std::uint64_t calls, const char* memory,
                const char* method) {
@@ -73,14 +75,15 @@ Moved moved_by(const std::string& collective, const std::vector<std::string>& ra
     return logs.sum();
 }
 
-/// Returns the bytes that calls moved, without those of the start-up.
+/// Returns the bytes that kCalls calls moved, without the bytes of start-up.
 Moved moved_by_calls(const std::string& collective, const std::vector<std::string>& ranks,
                      const std::string& algorithm, const char* memory, const char* method) {
     const Moved all = moved_by(collective, ranks, algorithm, kCalls, memory, method);
-    const Moved start = moved_by(collective, ranks, algorithm, 0, memory, method);
-    return {all.read_in_place - start.read_in_place, all.read_by_kernel - start.read_by_kernel,
-            all.written_in_place - start.written_in_place,
-            all.written_by_kernel - start.written_by_kernel};
+    const Moved start_up = moved_by(collective, ranks, algorithm, 0, memory, method);
+    return {all.read_in_place - start_up.read_in_place,
+            all.read_by_kernel - start_up.read_by_kernel,
+            all.written_in_place - start_up.written_in_place,
+            all.written_by_kernel - start_up.written_by_kernel};
 }
 
 TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
@@ -98,6 +101,7 @@ TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
             const Moved allreduce = moved("allreduce");
             const Moved allgather = moved("allgather");
             const bool copied = std::string(method) == "copy";
+            // Returns the sum; one of the two must be 0, depending on the method.
             const auto both = [&](std::uint64_t in_place, std::uint64_t by_kernel) {
                 EXPECT_EQ(copied ? in_place : by_kernel, 0U);
                 return in_place + by_kernel;
@@ -115,15 +119,17 @@ TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
 }
 
 /// On two virtual nodes of three ranks, each rank copies the blocks of its local peers once, from
-/// their buffers. Ranks that send between nodes reduce their parts directly from the inputs.
+/// their buffers. In an allgather, each of the 6 ranks copies 2 blocks of local peers and 2 blocks
+/// that these have received: 24. In an allreduce, each rank reduces a third of the buffer from 2
+/// inputs, and copies the other two thirds of the result: 8 buffers.
 TEST(DirectMovesTest, RanksOnSeveralNodesReadEachLocalBlockOnce) {
     struct Expected {
         const char* collective;
         const char* algorithm;
-        std::uint64_t blocks;  ///< read by all ranks together
+        std::uint64_t blocks;  ///< blocks or buffers that all ranks together read in place
     };
     const std::vector<std::string> ranks{"-n", "6", "--layout", "3,3"};
-    const Moved start = moved_by("scatter", ranks, "multi-object", 0, "own", "adopt");
+    const Moved start_up = moved_by("scatter", ranks, "multi-object", 0, "own", "adopt");
     for (const Expected& call :
          {Expected{"scatter", "multi-object", 4}, Expected{"allgather", "multi-object-ring", 24},
           Expected{"allgather", "multi-object-bruck", 24},
@@ -132,11 +138,11 @@ TEST(DirectMovesTest, RanksOnSeveralNodesReadEachLocalBlockOnce) {
         SCOPED_TRACE(std::string(call.collective) + " " + call.algorithm);
         const Moved moved =
             moved_by(call.collective, ranks, call.algorithm, kCalls, "own", "adopt");
-        EXPECT_EQ(moved.read_in_place - start.read_in_place,
+        EXPECT_EQ(moved.read_in_place - start_up.read_in_place,
                   call.blocks * kCount * sizeof(double) * kCalls);
-        EXPECT_EQ(moved.written_in_place - start.written_in_place, 0U);
-        EXPECT_EQ(moved.read_by_kernel - start.read_by_kernel, 0U);
-        EXPECT_EQ(moved.written_by_kernel - start.written_by_kernel, 0U);
+        EXPECT_EQ(moved.written_in_place - start_up.written_in_place, 0U);
+        EXPECT_EQ(moved.read_by_kernel - start_up.read_by_kernel, 0U);
+        EXPECT_EQ(moved.written_by_kernel - start_up.written_by_kernel, 0U);
     }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// disagree.cpp - ranks that make the same call, except the last rank, which makes another one.
+// disagree.cpp - all ranks make equal calls, except the last rank, which makes another one.
 //
-// Holds    Exit status: 40 a rank got an Error about its arguments, as expected; 41 another kind of
-//          Error; 0 no Error. The text of the Error is on stderr.
+// usage: weft_disagree CASE   (a name in call() below)
+//
+// Exit status: 40 if a rank gets an Error about its arguments, as expected; 41 after another kind
+// of Error; 0 without an Error. The text of the Error is on stderr.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -14,6 +16,7 @@
 namespace weft::test {
 namespace {
 
+/// Makes the call of the case `what`. On the last rank, `differs` is true.
 void call(Team& world, std::string_view what, bool differs) {
     std::vector<double> in(64, 1.0);
     std::vector<double> out(64);
@@ -36,7 +39,8 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "root-continues") {
-        // The root waits for no rank: it is in the barrier when the others request its last call.
+        // The root does not wait in a broadcast. When the other ranks ask for its call, it is
+        // already in the barrier.
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {
@@ -70,14 +74,14 @@ void call(Team& world, std::string_view what, bool differs) {
         for (int i = 0; i < 700; ++i) world.broadcast(in.data(), 1, Type::float64, 0);
         world.allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum);
     } else {
-        throw Error(Status::unsupported, "no such case");
+        throw Error(Status::unsupported, "unknown case");
     }
 }
 
 int run(std::string_view what) {
     Runtime runtime;
     Team world = runtime.world();
-    // The tested call must not be the first one.
+    // The call that differs must not be the first one.
     for (int i = 0; i < 10; ++i) world.barrier();
     try {
         call(world, what, world.rank() == world.size() - 1);

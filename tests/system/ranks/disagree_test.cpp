@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: ranks that disagree about a call do not hang, but soon get an error that names two ranks
-// and their calls. It names the calls of the program (alloc, not the reductions inside) and has
-// their number. Method: run disagree.cpp, in which the last rank makes another call.
+// and the call of each, with its number. These are calls of the program, such as alloc, not the
+// reductions inside them. Method: run disagree.cpp, in which the last rank makes another call.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -11,59 +11,59 @@
 namespace weft::test {
 namespace {
 
-constexpr int kCaught = 40;
+constexpr int kCaught = 40;  ///< status of disagree.cpp after an error about arguments
 
+/// A case of disagree.cpp, and the calls that the error must name.
 struct Disagreement {
-    std::string what;
-    std::string one;            ///< call of the last rank
-    std::string other;          ///< call of the other ranks
-    std::string number = "10";  ///< index of the call, as a pattern; ten barriers are before it
+    std::string name;           ///< argument of disagree.cpp
+    std::string of_last;        ///< begin of the last rank's call
+    std::string of_others;      ///< begin of the other ranks' call
+    std::string number = "10";  ///< index of the call: disagree.cpp makes ten barriers before it
 };
 
 class DisagreeTest : public testing::TestWithParam<std::tuple<Disagreement, Words>> {};
 
 TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
     const auto& [disagreement, options] = GetParam();
-    const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.what});
+    const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.name});
     EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
-    // Ranks compare calls after a second and have two seconds to end; the rest is for slow
+    // Ranks compare calls after a second and have two seconds to end. The rest is for slow
     // machines.
     EXPECT_LT(outcome.seconds, 10);
-    const std::regex sentence("caught: (?:\\w+: )?ranks disagree about call " +
-                              disagreement.number +
-                              " of team 0: "
-                              "rank ([0-9]+) called (.*); rank ([0-9]+) called (.*)");
+    const std::regex message("caught: (?:\\w+: )?ranks disagree about call " + disagreement.number +
+                             " of team 0: "
+                             "rank ([0-9]+) called (.*); rank ([0-9]+) called (.*)");
     std::smatch found;
-    ASSERT_TRUE(std::regex_search(outcome.errors, found, sentence)) << outcome.errors;
-    const bool last_first = found[1] == "3";
+    ASSERT_TRUE(std::regex_search(outcome.errors, found, message)) << outcome.errors;
+    const bool last_first = found[1] == "3";  // the last rank is named first
     EXPECT_NE(found[1], found[3]);
     EXPECT_TRUE(last_first || found[3] == "3") << found[0];
     const std::string of_last = found[last_first ? 2 : 4];
     const std::string of_others = found[last_first ? 4 : 2];
-    EXPECT_TRUE(of_last.starts_with(disagreement.one)) << of_last;
-    EXPECT_TRUE(of_others.starts_with(disagreement.other)) << of_others;
+    EXPECT_TRUE(of_last.starts_with(disagreement.of_last)) << of_last;
+    EXPECT_TRUE(of_others.starts_with(disagreement.of_others)) << of_others;
 }
 
 std::vector<Disagreement> disagreements() {
-    const std::string right = "allreduce of 4 double with sum by";
-    return {{"count", "allreduce of 3 double with sum by", right},
+    const std::string usual = "allreduce of 4 double with sum by";
+    return {{"count", "allreduce of 3 double with sum by", usual},
             {"large-count", "allreduce of 99999 double", "allreduce of 100000 double"},
-            {"operation", "allreduce of 4 double with max by", right},
-            {"type", "allreduce of 4 int64 with sum by", right},
+            {"operation", "allreduce of 4 double with max by", usual},
+            {"type", "allreduce of 4 int64 with sum by", usual},
             {"root", "broadcast of 4 double from root 1", "broadcast of 4 double from root 0"},
-            {"collective", "barrier by", right},
+            {"collective", "barrier by", usual},
             {"root-continues", "broadcast of 5 double from root 3",
              "broadcast of 4 double from root 3"},
-            {"started", "allreduce of 3 double with sum by", right},
+            {"started", "allreduce of 3 double with sum by", usual},
             {"stencil", "neighbor_alltoall of 3 double by direct on a grid of 4 ",
              "neighbor_alltoall of 4 double by direct on a grid of 4 "},
             {"stencil-way", "neighbor_allgather of 4 double by combined on",
              "neighbor_allgather of 4 double by direct on"},
             {"stencil-grid", "neighbor_alltoall of 4 double by direct on a grid of 2x2 ",
              "neighbor_alltoall of 4 double by direct on a grid of 1x4 "},
-            {"alloc", "alloc", right},
-            {"finalize", "finalize", right},
-            {"after-broadcasts", "allreduce of 3 double with sum by", right, "710"}};
+            {"alloc", "alloc", usual},
+            {"finalize", "finalize", usual},
+            {"after-broadcasts", "allreduce of 3 double with sum by", usual, "710"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, DisagreeTest,
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, DisagreeTest,
                                           testing::Values(Words{"-n", "4"},
                                                           Words{"-n", "4", "--nodes", "2"})),
                          [](const auto& chosen) {
-                             return as_name(std::get<0>(chosen.param).what) +
+                             return as_name(std::get<0>(chosen.param).name) +
                                     (std::get<1>(chosen.param).size() > 2 ? "_on_two_nodes"
                                                                           : "_on_one_node");
                          });

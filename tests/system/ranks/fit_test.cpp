@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: `weft fit` measures puts between local and remote peers, and writes a file that `weft
 // explain` and jobs read. `weft tune` measures algorithms, and writes a file that jobs read.
-// Method: few ranks, few repetitions.
+// Method: run both commands with few ranks and few repetitions, and other commands with their
+// files.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -17,12 +18,13 @@
 namespace weft::test {
 namespace {
 
-/// Checks that there are three passes, and that the parameters are those of the pass marked
-/// `taken`: they must predict the time that a put of 16 KiB took in this pass.
+/// Checks the passes (repeated measurements) of `weft fit`: there are three, and the parameters
+/// come from the pass that is marked `taken`. They must predict the time that a put of 16 KiB took
+/// in it.
 void expect_passes(const lab::Json& object, const std::string& log) {
     ASSERT_EQ(object["passes"].size(), 3U) << object;
     EXPECT_NE(log.find("pass 3 of 3"), std::string::npos) << log;
-    const bool flags = !object["passes"][0]["flag_ns"].empty();
+    const bool has_flags = !object["passes"][0]["flag_ns"].empty();
     for (const char* kind : {"near", "far"}) {
         const auto key = [&](const char* name) {
             return object["parameters"][std::string(kind) + name].get<double>();
@@ -31,16 +33,17 @@ void expect_passes(const lab::Json& object, const std::string& log) {
                             16384 * key("_ns_per_byte");
         int taken = 0;
         for (const lab::Json& pass : object["passes"]) {
-            EXPECT_EQ(flags, !pass["flag_ns"].empty());
+            EXPECT_EQ(has_flags, !pass["flag_ns"].empty());
             const double measured = pass[std::string(kind) + "_ns"].get<double>();
             EXPECT_GT(measured, 0);
             const auto& kinds = pass["taken"];
             if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
             ++taken;
-            // On a busy machine a difference of times may be negative, and is then replaced by 0.
-            const bool whole =
+            // A parameter is a difference of times. On a busy machine this may be negative, is then
+            // replaced by 0, and the prediction is not exact.
+            const bool is_exact =
                 std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
-            EXPECT_NEAR(cost, measured, whole ? 0.02 * measured + 1 : cost + measured)
+            EXPECT_NEAR(cost, measured, is_exact ? 0.02 * measured + 1 : cost + measured)
                 << kind << object["passes"];
         }
         EXPECT_EQ(taken, 1) << kind << object["passes"];
@@ -88,6 +91,7 @@ TEST(FitTest, ParametersAreWrittenForOtherCommands) {
         EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
     for (const char* key : {"near_issue_ns", "far_issue_ns", "call_ns", "mapped_ns_per_byte"})
         EXPECT_GT(object["parameters"][key].get<double>(), 0) << key;
+    // A put to a remote peer takes longer than one to a local peer.
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),
               object["parameters"]["near_issue_ns"].get<double>());
@@ -108,7 +112,7 @@ TEST(FitTest, ParametersAreWrittenForOtherCommands) {
     std::remove(path.c_str());
 }
 
-/// Binds each rank to a processor, as some launchers do.
+/// Binds each rank to a processor, as some launchers do. The parameter then has its built-in value.
 TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
     cpu_set_t usable;
     ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
@@ -128,7 +132,7 @@ TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
     EXPECT_NE(fitted.output.find("near turns: not measured"), std::string::npos) << fitted.output;
     std::ifstream file(path);
     const lab::Json object = lab::read_json({std::istreambuf_iterator<char>(file), {}});
-    EXPECT_EQ(object["parameters"]["near_turn_ns"], 900) << "not the built-in value";
+    EXPECT_EQ(object["parameters"]["near_turn_ns"], 900);
     EXPECT_EQ(object["turns"][0]["bound"], true);
     std::remove(path.c_str());
 }
@@ -142,7 +146,8 @@ void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
 }
 
-/// Returns the log of a job of two ranks, with its choice for allreduce.
+/// Runs two ranks with a file of measured choices. Returns the log, which has the choice for
+/// allreduce.
 std::string log_with(const std::string& path) {
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
     const Outcome bench =
@@ -166,7 +171,7 @@ TEST(TuneTest, AFileGrowsAndJobsPreferItsChoices) {
     EXPECT_NE(tune({"allreduce", "--bytes", "64", "--ranks", "2"}).find("allreduce"),
               std::string::npos);
     EXPECT_EQ(tune({"allreduce", "--bytes", "64", "--ranks", "2"}), "")
-        << "a known case is measured again";
+        << "a case in the file is measured again";
     tune({"barrier", "--layout", "1,2"});
     lab::Json object = lab::read_json(text_of(path));
     ASSERT_EQ(object["points"].size(), 2U) << object;
@@ -198,15 +203,16 @@ TEST(TuneTest, TheFastestAlgorithmOverAllJobsIsChosen) {
     };
     lab::Json object = tune("2");
     ASSERT_EQ(object["points"][0]["jobs"], 2) << object;
-    // Changes the file: in one job the last candidate is a thousand times faster than the others.
+    // Change the file: in the first job the last candidate was a thousand times faster than the
+    // others.
     lab::Json& tried = object["points"][0]["tried"];
     ASSERT_GT(tried.size(), 1U);
     for (lab::Json& entry : tried) entry["jobs_us"][0] = &entry == &tried.back() ? 0.001 : 1.0;
-    const lab::Json last = tried.back()["algorithm"];
+    const lab::Json fastest = tried.back()["algorithm"];
     write(path, object.dump());
     object = tune("3");
     EXPECT_EQ(object["points"][0]["jobs"], 3);
-    EXPECT_EQ(object["points"][0]["algorithm"], last) << object;
+    EXPECT_EQ(object["points"][0]["algorithm"], fastest) << object;
     write(path, R"({"schema": "weft-tuning-1", "choices": [], "points": [{"collective": "barrier",
         "layout": "2", "provider": "none", "algorithm": "a2", "bytes": 0, "median_us": 1,
         "tried": [{"algorithm": "a2", "jobs_us": ["quick"]}]}]})");
@@ -219,6 +225,7 @@ TEST(TuneTest, TheFastestAlgorithmOverAllJobsIsChosen) {
 TEST(TuneTest, RanksWithDifferentFilesAreRefused) {
     const std::string folder = testing::TempDir();
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    // The files differ by a space. In the script $0 is 1 or 2: the number of different files.
     write(folder + "weft_tune_0.json", R"({"schema": "weft-tuning-1", "choices": []})");
     write(folder + "weft_tune_1.json", R"({"schema": "weft-tuning-1",  "choices": []})");
     const std::string script = "WEFT_TUNING=" + folder +
@@ -226,12 +233,13 @@ TEST(TuneTest, RanksWithDifferentFilesAreRefused) {
                                " bench barrier --iterations 5";
     const Outcome same = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "1"});
     EXPECT_EQ(same.status, 0) << same.errors;
-    const Outcome other = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "2"});
-    EXPECT_NE(other.status, 0);
-    EXPECT_NE(other.errors.find("42 bytes with digest"), std::string::npos) << other.errors;
-    const Outcome none = run_ranks({"-n", "2"}, {weft, "bench", "barrier"}, {"WEFT_TUNING=/gone"});
-    EXPECT_NE(none.errors.find("WEFT_TUNING: /gone cannot be read"), std::string::npos)
-        << none.errors;
+    const Outcome different = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "2"});
+    EXPECT_NE(different.status, 0);
+    EXPECT_NE(different.errors.find("42 bytes with digest"), std::string::npos) << different.errors;
+    const Outcome missing =
+        run_ranks({"-n", "2"}, {weft, "bench", "barrier"}, {"WEFT_TUNING=/gone"});
+    EXPECT_NE(missing.errors.find("WEFT_TUNING: /gone cannot be read"), std::string::npos)
+        << missing.errors;
     std::remove((folder + "weft_tune_0.json").c_str());
     std::remove((folder + "weft_tune_1.json").c_str());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kill_test.cpp - kill -9 of one of eight ranks, at any time.
 //
-// Goal: the job ends within seconds with the status of the killed rank. The launcher names this
+// Goal: the job ends within 5 s with the status of the killed rank. The launcher names this
 // rank, each other rank reports its state or is listed as not in the job yet, and the job leaves no
 // files. Method: kill a random rank at a random time, right after its process starts, at start-up
 // or in calls, on one node and on four virtual nodes. The long form makes 200 kills;
@@ -24,8 +24,9 @@ namespace weft::test {
 namespace {
 
 constexpr int kRanks = 8;
-constexpr double kEnd_s = 5;  ///< maximum time from the kill to the end of the job
+constexpr double kEndMax_s = 5;  ///< maximum time from the kill to the end of the job
 
+/// A kill to make, and the layout of the job.
 struct Kill {
     bool on_four_nodes = false;  ///< virtual nodes; false: one node
     int rank = 0;
@@ -75,6 +76,8 @@ bool is_listed(const std::string& errors, int rank) {
     return false;
 }
 
+/// Checks that the launcher names the killed rank once, and that each other rank has one report or
+/// is listed.
 void expect_final_reports(const std::string& errors, const Kill& kill) {
     EXPECT_EQ(
         lines_like(errors, fmt::format("weft run: rank {} was killed by signal 9 .*", kill.rank))
@@ -96,7 +99,7 @@ void expect_final_reports(const std::string& errors, const Kill& kill) {
     }
 }
 
-/// Returns the seconds from the kill to the end of the job.
+/// Starts a job and kills the rank. Returns the seconds from the kill to the end of the job.
 double run_and_kill(const Kill& kill) {
     const std::set<std::string> shared_before = shared_files();
     Words options{"-n", std::to_string(kRanks)};
@@ -113,7 +116,7 @@ double run_and_kill(const Kill& kill) {
     EXPECT_TRUE(job.files().empty());
     EXPECT_EQ(new_shared_files(shared_before), std::set<std::string>{});
     EXPECT_EQ(outcome.status, 128 + SIGKILL);
-    EXPECT_LT(took_s, kEnd_s);
+    EXPECT_LT(took_s, kEndMax_s);
     EXPECT_EQ(outcome.output, "");
     expect_final_reports(outcome.errors, kill);
     if (testing::Test::HasFailure()) ADD_FAILURE() << "the job printed:\n" << outcome.errors;
@@ -139,7 +142,7 @@ TEST(KillTest, AKilledRankIsNamedAndAllOthersReportTheirWaits) {
         sum_s += took_s;
         ++made;
     }
-    fmt::print("{} kills: a job ended {:.2f} s after the kill at most, {:.2f} s on average\n", made,
+    fmt::print("{} kills: jobs ended at most {:.2f} s after the kill, {:.2f} s on average\n", made,
                longest_s, sum_s / std::max(made, 1));
 }
 

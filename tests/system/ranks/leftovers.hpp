@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// leftovers.hpp - files that jobs may leave outside their temporary folders, and lines of reports.
+// leftovers.hpp - finds files that a job has left in shared memory, and lines in the output of a
+// job.
 #pragma once
 
 #include <poll.h>
@@ -13,7 +14,7 @@
 
 namespace weft::test {
 
-/// Returns the files of shared memory.
+/// Returns the files in /dev/shm.
 inline std::set<std::string> shared_files() {
     std::set<std::string> names;
     std::error_code error;
@@ -22,8 +23,8 @@ inline std::set<std::string> shared_files() {
     return names;
 }
 
-/// Returns files that are not in `before` and still exist after 30 s, when jobs of other tests have
-/// removed theirs. Files made during this wait are not included.
+/// Returns the present files that are not in `before` and still exist after 30 s: within this time,
+/// jobs of other tests remove theirs. Returns early if no such file is left.
 inline std::set<std::string> new_shared_files(const std::set<std::string>& before) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::set<std::string> added = shared_files();
@@ -36,7 +37,7 @@ inline std::set<std::string> new_shared_files(const std::set<std::string>& befor
     return added;
 }
 
-/// Returns the lines that match the whole pattern.
+/// Returns the different lines that match the pattern as a whole.
 inline std::set<std::string> lines_like(const std::string& text, const std::string& pattern) {
     std::set<std::string> found;
     const std::regex wanted(pattern);

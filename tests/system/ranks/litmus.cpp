@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// litmus.cpp - ranks that test the order of one-sided calls, a pair of calls in each test.
+// litmus.cpp - tests the order of one-sided calls, a pair of calls in each test.
+//
+// usage: weft_litmus [--rounds N] [--storm PUTS] [--distance N] [--stuck 1]
 //
 // Idea     In each test a rank reads values that another rank has put, and compares them with the
 //          values that must be visible then. Each rank is writer and reader: rank r writes to rank
 //          r + distance and reads the values of rank r - distance. Rank 0 prints the number of
-//          comparisons of each test.
-//          Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck 1]
-// Holds    If a value is wrong, prints it and exits with status 1. The program has no deadline; the
-//          test that starts the program has one.
+//          comparisons of each test. With --stuck rank 0 waits for a value that no rank writes.
+// Fails    If a value is wrong, prints the value and exits with status 1. The program has no
+//          deadline; litmus_test.cpp has one.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -30,22 +31,23 @@ using weft::Rank;
 using weft::SignalOp;
 using weft::Team;
 
-constexpr std::size_t kWords = 40'000;  ///< words of the data area; one transfer carries fewer
+constexpr std::size_t kWords = 40'000;  ///< words of the data; a transfer carries fewer
 
+/// Thrown for a wrong value.
 struct Wrong {
     std::string text;
 };
 
-/// Symmetric memory of the tests. Each member has its own cache lines.
+/// Symmetric memory of the tests. Each field has its own cache lines.
 struct Area {
     alignas(64) std::uint64_t flag;
-    alignas(64) std::uint64_t credit;
+    alignas(64) std::uint64_t credit;  ///< last round whose data the next rank has read
     alignas(64) std::uint64_t counter;
     alignas(64) std::int32_t narrow;
     alignas(64) std::uint64_t lock;
-    alignas(64) std::uint64_t guarded[2];
+    alignas(64) std::uint64_t guarded[2];  ///< changed by the holder of the lock
     alignas(64) std::uint64_t data[kWords];
-    alignas(64) std::uint64_t more[kWords];
+    alignas(64) std::uint64_t second_data[kWords];
 };
 
 class Litmus {
@@ -56,7 +58,7 @@ class Litmus {
           rounds_(static_cast<std::uint64_t>(rounds)),
           storm_(static_cast<std::uint64_t>(storm)),
           next_((world_.rank() + distance) % world_.size()),
-          before_((world_.rank() + world_.size() - distance % world_.size()) % world_.size()),
+          previous_((world_.rank() + world_.size() - distance % world_.size()) % world_.size()),
           source_(kWords) {}
 
     void run() {
@@ -81,6 +83,7 @@ class Litmus {
     [[nodiscard]] const std::map<std::string, std::uint64_t>& checked() const { return checked_; }
 
   private:
+    /// Runs a test with cleared memory, and counts its comparisons.
     template <class Body>
     void test(const std::string& name, Body body) {
         name_ = name;
@@ -100,6 +103,7 @@ class Litmus {
             throw Wrong{fmt::format("{}: rank {}: {} (index {}) is {:#x}, expected {:#x}", name_,
                                     world_.rank(), what, index, have, want)};
     }
+    /// Returns the word that a rank puts in a round.
     [[nodiscard]] static std::uint64_t value(Rank rank, std::uint64_t round, std::size_t word) {
         return static_cast<std::uint64_t>(rank) << 48 | round << 24 | (word & 0xffffff);
     }
@@ -108,13 +112,14 @@ class Litmus {
     }
     void expect_data(std::uint64_t round, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i)
-            expect(area_.data[i], value(before_, round, i), "word", i);
+            expect(area_.data[i], value(previous_, round, i), "word", i);
     }
     /// Notifies the previous rank that its data of this round has been read.
     void send_credit(std::uint64_t round) {
-        world_.put(&area_.credit, &round, sizeof round, before_);
+        world_.put(&area_.credit, &round, sizeof round, previous_);
     }
     void await_credit(std::uint64_t round) { world_.wait_until(&area_.credit, Compare::ge, round); }
+    /// Returns the number of words that a round transfers.
     [[nodiscard]] static std::size_t count_of(std::uint64_t round) {
         constexpr std::size_t kCounts[] = {1, 2, 3, 7, 64, 1000, kWords};
         return kCounts[round % 7];
@@ -131,6 +136,7 @@ class Litmus {
         }
     }
 
+    /// Puts data and then a flag; order() must make the data visible before the flag.
     template <class Order>
     void data_then_flag(Order order) {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
@@ -153,6 +159,7 @@ class Litmus {
         data_then_flag([&] { world_.quiet(); });
     }
 
+    /// Puts data with a signal.
     void put_signal() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             const std::size_t count = count_of(round);
@@ -167,6 +174,7 @@ class Litmus {
         }
     }
 
+    /// Adds to a signal: no addition is lost.
     void signals_add_up() {
         for (std::uint64_t round = 1; round <= rounds_; ++round)
             world_.put_signal_nbi(nullptr, nullptr, 0, &area_.flag, round, SignalOp::add, next_);
@@ -175,6 +183,7 @@ class Litmus {
         expect(area_.flag, sum, "sum of signals");
     }
 
+    /// A get after a quiet reads the data of an earlier put, by get() or by get_nbi().
     void get_after_put() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             const std::size_t count = count_of(round);
@@ -185,9 +194,9 @@ class Litmus {
             if (round % 2 == 0) {
                 world_.get(back.data(), area_.data, count * sizeof(std::uint64_t), next_);
             } else {  // by get_nbi() to symmetric memory
-                world_.get_nbi(area_.more, area_.data, count * sizeof(std::uint64_t), next_);
+                world_.get_nbi(area_.second_data, area_.data, count * sizeof(std::uint64_t), next_);
                 world_.quiet();
-                std::memcpy(back.data(), area_.more, count * sizeof(std::uint64_t));
+                std::memcpy(back.data(), area_.second_data, count * sizeof(std::uint64_t));
             }
             for (std::size_t i = 0; i < count; ++i)
                 expect(back[i], value(world_.rank(), round, i), "got word", i);
@@ -200,11 +209,12 @@ class Litmus {
         std::vector<std::uint64_t> got(kWords);
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             const std::size_t count = count_of(round);
-            for (std::size_t i = 0; i < count; ++i) area_.more[i] = value(world_.rank(), round, i);
+            for (std::size_t i = 0; i < count; ++i)
+                area_.second_data[i] = value(world_.rank(), round, i);
             world_.fence();
-            world_.put(&area_.counter, &round, sizeof round, before_);
+            world_.put(&area_.counter, &round, sizeof round, previous_);
             world_.wait_until(&area_.counter, Compare::ge, round);
-            world_.get(got.data(), area_.more, count * sizeof(std::uint64_t), next_);
+            world_.get(got.data(), area_.second_data, count * sizeof(std::uint64_t), next_);
             world_.put(&area_.flag, &round, sizeof round, next_);
             world_.wait_until(&area_.flag, Compare::ge, round);
             for (std::size_t i = 0; i < count; ++i)
@@ -237,8 +247,8 @@ class Litmus {
     /// A lock by compare_swap and swap on rank 0 protects two of its words, which must stay equal.
     void lock() {
         const auto me = static_cast<std::uint64_t>(world_.rank()) + 1;
-        const std::uint64_t turns = rounds_ / 4 + 1;
-        for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        const std::uint64_t acquisitions = rounds_ / 4 + 1;
+        for (std::uint64_t i = 0; i < acquisitions; ++i) {
             while (world_.compare_swap(&area_.lock, 0, me, 0) != 0) continue;
             std::uint64_t both[2];
             world_.get(both, area_.guarded, sizeof both, 0);
@@ -252,7 +262,7 @@ class Litmus {
         }
         world_.barrier();
         if (world_.rank() == 0)
-            expect(area_.guarded[0], turns * static_cast<std::uint64_t>(world_.size()),
+            expect(area_.guarded[0], acquisitions * static_cast<std::uint64_t>(world_.size()),
                    "guarded word");
     }
 
@@ -291,12 +301,13 @@ class Litmus {
         expect_data(1, wrapped ? kWords : at);
     }
 
-    /// A reader never sees a half of a new word: both halves are always equal.
+    /// A reader never sees half of a new word, whose halves are equal.
     void words() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             const std::uint64_t both = round << 32 | round;
             world_.put_nbi(&area_.flag, &both, sizeof both, next_);
-            world_.put_nbi(area_.more, source_.data(), 3 + round % 61, next_);  // of odd sizes
+            world_.put_nbi(area_.second_data, source_.data(), 3 + round % 61,
+                           next_);  // of odd sizes
             if (world_.test_until(&area_.flag, Compare::ne, 0))
                 expect(area_.flag >> 32, area_.flag & 0xffffffff, "upper half of the word");
             if (round % 16 == 0) world_.quiet();
@@ -311,7 +322,7 @@ class Litmus {
     std::uint64_t rounds_;
     std::uint64_t storm_;
     Rank next_;
-    Rank before_;
+    Rank previous_;
     std::vector<std::uint64_t> source_;
     std::string name_;
     std::uint64_t compared_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: one-sided calls keep their order on a node, between nodes, and mixed, with each available
-// provider and each strategy of notification. Method: run litmus.cpp; in its report each test must
-// have made comparisons. Tests with fences that do nothing run on the virtual fabric
-// (tests/virtual/engine/onesided_test.cpp), because a real fabric may keep the order without them.
+// Goal: one-sided calls keep the promised order within a node, between nodes and in a mixed layout,
+// with each available provider and each notify strategy. Method: run litmus.cpp; its report must
+// have comparisons of each test. The negative control, fences without effect, is in
+// tests/virtual/engine/onesided_test.cpp: a real fabric may keep the order without fences.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,12 +13,13 @@
 namespace weft::test {
 namespace {
 
+/// A job of litmus.cpp.
 struct LitmusRun {
     std::string name;
     Words options;
     Words program;              ///< options of litmus
     Words settings;             ///< environment variables
-    bool ordinary = false;      ///< also run in the short form
+    bool is_short = false;      ///< also run in the short form
     std::string provider = {};  ///< the test is skipped if this provider is not available
 };
 
@@ -37,7 +38,7 @@ std::vector<LitmusRun> runs() {
          true},
         {"storm", {"-n", "2", "--nodes", "2"}, {"--rounds", "7", "--storm", "100000"}, {}, false},
     };
-    // Each strategy of notification, also if it is not the default.
+    // Each notify strategy, also if it is not the provider's default.
     for (const char* notify : {"immediate", "ordered", "delivery", "cells"}) {
         all.push_back({std::string("notify_") + notify,
                        {"-n", "2", "--nodes", "2"},
@@ -48,14 +49,14 @@ std::vector<LitmusRun> runs() {
     }
     for (const char* provider : {"tcp;ofi_rxm", "net", "tcp", "shm", "udp;ofi_rxd", "sockets"}) {
         const bool slow = std::string_view(provider) == "sockets";
-        const bool ordinary = std::string_view(provider) == "shm";
+        const bool is_short = std::string_view(provider) == "shm";
         const std::string storm = slow ? "100" : long_forms() ? "100000" : "2000";
         const Words program{"--rounds", slow ? "7" : "20", "--storm", storm};
         all.push_back({"provider_" + as_name(provider),
                        {"-n", "2", "--nodes", "2"},
                        program,
                        {},
-                       ordinary,
+                       is_short,
                        provider});
         all.push_back(
             {"mixed_" + as_name(provider), {"--layout", "2,1"}, program, {}, false, provider});
@@ -67,7 +68,7 @@ class LitmusTest : public testing::TestWithParam<LitmusRun> {};
 
 TEST_P(LitmusTest, EveryReadReturnsAnAllowedValue) {
     const LitmusRun& launch = GetParam();
-    if (!launch.ordinary && !long_forms()) GTEST_SKIP() << "only in the long form";
+    if (!launch.is_short && !long_forms()) GTEST_SKIP() << "only in the long form";
     Words program{rank_program("litmus")};
     program.insert(program.end(), launch.program.begin(), launch.program.end());
     Words settings = launch.settings;

@@ -23,6 +23,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+/// Returns the number of lines that contain `part`.
 std::ptrdiff_t count(const std::vector<std::string>& lines, const std::string& part) {
     return std::ranges::count_if(
         lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
@@ -61,17 +62,19 @@ TEST(LogTest, InfoGivesReasonsForNetworkAndForcedAlgorithm) {
         EXPECT_EQ(count(lines, part), 1) << part;
 }
 
+/// weft sets FI_ variables before it loads libfabric. If the program has loaded libfabric earlier,
+/// it may have read its variables already; the log names the variables that weft has set too late.
 TEST(LogTest, SettingsThatLibfabricMayHaveMissedAreNamed) {
     const Words settings{"WEFT_LOG=info", "WEFT_PROVIDER=tcp;ofi_rxm"};
     const Words options{"-n", "2", "--nodes", "2"};
     const std::string size = "FI_OFI_RXM_BUFFER_SIZE=256 ";
     const std::string late = "FI_OFI_RXM_USE_SRX=1 FI_UNIVERSE_SIZE=1024 may have come too late";
     EXPECT_EQ(count(logged(options, settings), late), 0);
-    Words before = settings;
-    before.emplace_back("LD_PRELOAD=libfabric.so.1");
-    EXPECT_EQ(count(logged(options, before), size + late), 1);
-    before.emplace_back("FI_OFI_RXM_BUFFER_SIZE=512");
-    const auto lines = logged(options, before);
+    Words preloaded = settings;
+    preloaded.emplace_back("LD_PRELOAD=libfabric.so.1");
+    EXPECT_EQ(count(logged(options, preloaded), size + late), 1);
+    preloaded.emplace_back("FI_OFI_RXM_BUFFER_SIZE=512");
+    const auto lines = logged(options, preloaded);
     EXPECT_EQ(count(lines, late), 1);
     EXPECT_EQ(count(lines, size), 0);
 }

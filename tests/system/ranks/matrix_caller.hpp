@@ -18,9 +18,10 @@
 
 namespace weft::test {
 
-/// Number of calls by group and name.
+/// Number of calls by group (such as a collective) and name (such as an algorithm).
 using Covered = std::map<std::string, std::map<std::string, int>>;
 
+/// A call to make.
 struct MatrixCall {
     Collective collective = Collective::allreduce;
     const oracle::Samples* samples = &oracle::samples_of(Type::float64);
@@ -43,6 +44,7 @@ class MatrixCaller {
     void check(bool right, const std::string& what);
 
     [[nodiscard]] Team& world() { return world_; }
+    /// Returns the number of a new call, which selects its values.
     [[nodiscard]] std::uint64_t next_batch() { return ++batch_; }
     [[nodiscard]] const UserOp& affine() const { return affine_; }
     /// Returns true if all ranks have the same bytes.
@@ -55,15 +57,18 @@ class MatrixCaller {
     int wrong = 0;    ///< number of failed checks
 
   private:
+    /// Makes the trial's call in blocking, started or persistent form.
     void run(Trial& trial, const MatrixCall& matrix_call);
+    /// Counts the call by type, placement and size.
     void count_shape(const MatrixCall& matrix_call);
     [[nodiscard]] oracle::CallFacts facts_of(const MatrixCall& matrix_call) const;
+    /// Adds the user operation if the samples need one.
     void add_operation(Call& call, const oracle::Samples& samples) const;
 
     Team world_;
-    UserOp affine_;
-    UserOp triple_;
-    std::uint64_t batch_ = 0;
+    UserOp affine_;            ///< does not commute
+    UserOp triple_;            ///< commutes
+    std::uint64_t batch_ = 0;  ///< number of calls; selects form and values
 };
 
 }  // namespace weft::test

@@ -34,12 +34,13 @@ std::vector<Launch> launches() {
 
 class MatrixTest : public testing::TestWithParam<Launch> {};
 
-/// Checks that the report has each family of schedules that exists. Smallest numbers of ranks: 3
-/// for a split (2 ranks, and 1 whose data they carry), 5 for a merge (2*2 ranks and 1 remainder), 4
-/// for a nested schedule (a split inside the level of a split).
+/// Checks that the report has calls of each algorithm, type and family of schedules. A family
+/// exists from a smallest number of ranks on: 3 for a split (2 ranks, and 1 whose data they carry),
+/// 4 for a nested schedule (a split inside the level of a split), 5 for a merge (2*2 ranks and 1
+/// remainder).
 void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
-    const auto number = [&](const char* group, const char* what) {
-        return report.at(group).value(what, 0);
+    const auto calls_of = [&](const char* group, const char* name) {
+        return report.at(group).value(name, 0);
     };
     for (const auto& [kind, ranks_min] : {std::pair{"default", 1},
                                           {"doubling", 1},
@@ -47,27 +48,27 @@ void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
                                           {"split", 3},
                                           {"nested", 4},
                                           {"merged", 5}}) {
-        EXPECT_EQ(number("schedules", kind) > 0, ranks >= ranks_min) << kind;
+        EXPECT_EQ(calls_of("schedules", kind) > 0, ranks >= ranks_min) << kind;
     }
     for (const std::string_view collective : collectives::collectives()) {
         for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
             if (algorithm.collective != collective || algorithm.properties.notation) continue;
-            if (algorithm.properties.direct && number("ways", "direct") == 0) continue;
+            if (algorithm.properties.direct && calls_of("access", "direct") == 0) continue;
             const bool expected = (!algorithm.properties.power_of_two ||
                                    std::has_single_bit(static_cast<unsigned>(ranks))) &&
                                   (!algorithm.properties.even_nodes || even_nodes);
             if (collective == "barrier" && algorithm.name == "multiplying" && ranks == 1)
                 continue;  // it has no stage
-            EXPECT_EQ(number(collective.data(), algorithm.name.data()) > 0, expected)
+            EXPECT_EQ(calls_of(collective.data(), algorithm.name.data()) > 0, expected)
                 << collective << ' ' << algorithm.name;
         }
     }
     for (int type = 0; type < kBuiltinTypes; ++type) {
         const std::string name(base::name_of(static_cast<Type>(type)));
-        EXPECT_GT(number("calls", name.c_str()), 0) << name;
+        EXPECT_GT(calls_of("calls", name.c_str()), 0) << name;
     }
     for (const char* what : {"user", "commutative user", "in_place", "separate", "unaligned"})
-        EXPECT_GT(number("calls", what), 0) << what;
+        EXPECT_GT(calls_of("calls", what), 0) << what;
     EXPECT_EQ(report.at("bytes_min"), 0);
     EXPECT_EQ(report.at("bytes_max"), 4 << 20);
     EXPECT_GT(report.at("checked"), 400);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nested_specs.hpp - schedules of recursive multiplying with nested levels.
+// nested_specs.hpp - schedules of recursive multiplying with nested levels, in the notation of
+// collectives/notation/schedule.hpp.
 //
-// Idea     A level must be the first part of the level around it, and mRgGaB executes a factor when
-//          it opens. So only cTmB can contain another level. Inside cTmB n' ranks remain, for which
-//          each split or merged schedule is possible.
+// Idea     The levels cTmB...eTmB (split) and mRgGaB...nRgGaB (merged) contain the schedule of
+//          fewer ranks. A nested level must come first in the level around it. mRgGaB starts with a
+//          factor of its own, so only cTmB can contain another level. For the ranks that remain
+//          inside cTmB, each split or merged schedule is possible.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +17,15 @@
 
 namespace weft::test {
 
-/// Returns up to `most` elements, evenly spread, including the first one.
-inline std::vector<std::string> evenly(const std::vector<std::string>& all, std::size_t most) {
-    std::vector<std::string> some;
-    const std::size_t count = std::min(most, all.size());
-    for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
-    return some;
+/// Returns up to `count_max` elements of a list at equal distances, starting with the first one.
+inline std::vector<std::string> evenly(const std::vector<std::string>& all, std::size_t count_max) {
+    std::vector<std::string> chosen;
+    const std::size_t count = std::min(count_max, all.size());
+    for (std::size_t i = 0; i < count; ++i) chosen.push_back(all[i * all.size() / count]);
+    return chosen;
 }
 
+/// Returns all schedules of a family for `size` ranks.
 inline std::vector<std::string> schedules_of(Rank size, collectives::ScheduleFamily family) {
     std::vector<std::string> all;
     collectives::for_each_schedule(size, family, [&](const collectives::Schedule& schedule) {
@@ -32,7 +35,8 @@ inline std::vector<std::string> schedules_of(Rank size, collectives::ScheduleFam
     return all;
 }
 
-/// Returns all c levels of `size` ranks, around each spec that inside(n') returns.
+/// Returns all schedules cTmB,INNER,eTmB for `size` ranks; inside(n) returns each INNER for the n
+/// ranks that remain inside.
 template <class Inside>
 std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     std::vector<std::string> all;
@@ -49,9 +53,9 @@ std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     return all;
 }
 
-/// Returns c around split schedules, c around merged ones, and c around c; up to `most` of each.
-/// Needs 4 ranks or more.
-inline std::vector<std::string> nested_specs(Rank size, std::size_t most) {
+/// Returns schedules of three kinds: cTmB around split schedules, around merged ones, and around
+/// another cTmB; up to `each_max` of each kind, none below 4 ranks.
+inline std::vector<std::string> nested_specs(Rank size, std::size_t each_max) {
     using collectives::ScheduleFamily;
     const auto split = [](Rank n) { return schedules_of(n, ScheduleFamily::split); };
     const auto merged = [](Rank n) { return schedules_of(n, ScheduleFamily::merged); };
@@ -64,7 +68,7 @@ inline std::vector<std::string> nested_specs(Rank size, std::size_t most) {
     std::vector<std::string> specs;
     for (const auto& all :
          {in_c_levels(size, split), in_c_levels(size, merged), in_c_levels(size, two_levels)}) {
-        for (std::string& spec : evenly(all, most)) specs.push_back(std::move(spec));
+        for (std::string& spec : evenly(all, each_max)) specs.push_back(std::move(spec));
     }
     return specs;
 }

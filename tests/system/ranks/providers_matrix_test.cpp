@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each strategy of notification that a provider promises gives right results of collectives,
-// and each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
-// with each available provider; a job runs all strategies. The table has the expected
-// promises. The short form samples pairs of schedules and shapes; WEFT_TESTS_FULL=1 runs all of
-// them with all layouts.
+// Goal: with each notify strategy that a provider promises, collectives give right results, and
+// each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
+// with each available provider; a job runs all promised strategies. The table kProviders has the
+// expected promises. The short form samples pairs of schedules and shapes; WEFT_TESTS_FULL=1 runs
+// all of them with all layouts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +19,7 @@
 namespace weft::test {
 namespace {
 
+/// A provider and the notify strategies that it promises.
 struct ProviderCase {
     std::string provider;
     Words promised;
@@ -69,7 +70,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
         if (!is_available(GetParam().provider))
             GTEST_SKIP() << "libfabric has no provider " << GetParam().provider;
     }
-    /// Runs the matrix with a layout.
+    /// Runs the matrix with a layout. `depth` is --sample or empty.
     void run(const Launch& launch, const char* depth) {
         const ProviderCase& tested = GetParam();
         Words program{rank_program("collective_matrix"), "--notify", joined(tested.promised)};
@@ -88,7 +89,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
             EXPECT_EQ(report.at("nodes"), launch.nodes);
             EXPECT_EQ(report.at("wrong"), 0);
             EXPECT_GT(report.at("checked"), 100);
-            EXPECT_GT(report.at("writes"), 1000);
+            EXPECT_GT(report.at("writes"), 1000);  // puts over the network
             if (reports < tested.promised.size()) {
                 EXPECT_EQ(notify.rfind(tested.promised[reports], 0), 0U) << notify;
             }
@@ -100,7 +101,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
     }
 };
 
-TEST_P(ProviderMatrix, EveryPromisedNotificationAgreesWithASerialFold) {
+TEST_P(ProviderMatrix, EveryPromisedNotifyStrategyGivesRightResults) {
     const ProviderCase& tested = GetParam();
     run(tested.launch, "--sample");
     if (!long_forms() || tested.provider == "sockets") return;  // sockets is too slow for more
@@ -116,7 +117,7 @@ const link::Promise& promise_of(const link::Profile& profile, const std::string&
                                    : profile.ordered;
 }
 
-TEST_P(ProviderMatrix, AnUnpromisedNotificationIsRefusedWithItsReason) {
+TEST_P(ProviderMatrix, AnUnpromisedNotifyStrategyIsRefusedWithItsReason) {
     const ProviderCase& tested = GetParam();
     for (const std::string& notify : tested.refused) {
         const Outcome outcome =

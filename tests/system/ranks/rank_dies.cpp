@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_dies.cpp - ranks of which the last kills itself between calls.
+// rank_dies.cpp - the last rank kills itself after 1000 calls; the other ranks make calls until one
+// fails.
 #include <fmt/format.h>
 
 #include <csignal>

@@ -15,6 +15,7 @@
 namespace weft::test {
 namespace {
 
+/// Size of a job.
 struct Size {
     int ranks = 0;
     int nodes = 0;  ///< 0: one node
@@ -45,8 +46,9 @@ TEST(ScaleTest, ManyRanksCompleteACallAndEnd) {
     }
 }
 
-TEST(ScaleTest, AllOfManyRanksReportTheirWaitsBeforeTheyAreKilled) {
+TEST(ScaleTest, EachOfManyRanksReportsItsWaitBeforeItIsKilled) {
     for (const Size& size : sizes()) {
+        // Rank 2 sleeps, so all others wait for it, directly or not.
         RunningProgram job(weft_run(options_for(size), {rank_program("stuck"), "sleep", "2"}), {},
                            launch_deadline_s());
         ASSERT_TRUE(job.wait_for_output("stuck"));

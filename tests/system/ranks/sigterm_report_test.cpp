@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report_test.cpp - tests of the handler of SIGTERM without a job.
 //
-// Goal: each runtime of a process reports its state, the last report ends the process by the
-// signal, and other handlers are kept. Method: death tests that call the functions that a runtime
-// calls.
+// Goal: on SIGTERM each runtime of a process reports its state, and the last report ends the
+// process by the signal. Handlers of the application are kept. Method: death tests make
+// SigtermReport objects and call the functions that a runtime calls.
 #include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -26,13 +26,14 @@ namespace {
 
 using run::SigtermReport;
 
+/// Returns the present action for SIGTERM.
 struct sigaction disposition() {
     struct sigaction found = {};
     ::sigaction(SIGTERM, nullptr, &found);
     return found;
 }
 
-/// Polls for a request to report, as an engine does.
+/// Waits until the handler requests a report, as an engine in a call does.
 void wait_for_request(SigtermReport& report) {
     while (!report.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
@@ -88,7 +89,7 @@ TEST(SigtermReportDeathTest, ACallReportsAndThenTheProcessDies) {
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: report of the engine\n$");
 }
 
-// The file gets only the lines of the handler and of the engine.
+// The file gets the line of the handler, or of the engine if the process is in a call.
 TEST(SigtermReportDeathTest, TheLogFileGetsTheReport) {
     const std::string name = testing::TempDir() + "final_report." + std::to_string(::getpid());
     const auto die = [&](bool in_call) {
@@ -120,7 +121,8 @@ TEST(SigtermReportDeathTest, TheEndOfTheOuterCallReturnsTheRequest) {
         report.status_request().enter();
         report.status_request().enter();
         ::raise(SIGTERM);
-        if (report.status_request().leave()) ::_exit(1);  // still in the outer call
+        // leave() returns true if a report is requested and no outer call is left.
+        if (report.status_request().leave()) ::_exit(1);
         if (!report.status_request().leave()) ::_exit(2);
         report.answer("left");
     };
@@ -147,6 +149,7 @@ TEST(SigtermReportDeathTest, AllWaitingRuntimesReport) {
                 "^weft: rank 1: in a stage\nsecond\nthird\n$");
 }
 
+// Within a second, a repeated signal has no effect.
 TEST(SigtermReportDeathTest, ARepeatedSignalKillsAfterASecond) {
     const auto die = [] {
         SigtermReport report;
@@ -210,6 +213,7 @@ TEST(SigtermReport, AHandlerOfTheApplicationIsKept) {
     ::signal(SIGTERM, SIG_DFL);
 }
 
+// The handler has entries for 16 runtimes.
 TEST(SigtermReport, MoreRuntimesThanEntriesAreHarmless) {
     std::vector<std::unique_ptr<SigtermReport>> many;
     for (int i = 0; i < 40; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// steady_state.cpp - ranks that count the allocations and system calls of their calls.
+// steady_state.cpp - counts the allocations and system calls of short and long collective calls.
 //
 // Idea     Each rank reads the counters before and after blocks of calls. The counts are summed
 //          over the ranks, and rank 0 prints one JSON object. As a control, the counters first
@@ -42,7 +42,7 @@ class Measurement {
   public:
     explicit Measurement(Team world) : world_(world) {}
 
-    /// Returns why a rank cannot count, or an empty text on all ranks if all can.
+    /// Returns why a rank cannot count, or an empty text if all ranks can.
     std::string reason() {
         const std::string own =
             can_count_allocations()
@@ -68,6 +68,7 @@ class Measurement {
                 {"answer_is_right", parent == ::getppid()}};
     }
 
+    /// Makes blocks of calls after a warm-up. Returns their counts over all ranks.
     template <class Call>
     lab::Json measure(int calls, Call call) {
         for (int i = 0; i < 2 * calls; ++i) call();
@@ -90,6 +91,7 @@ class Measurement {
     }
 
   private:
+    /// Sums the counts of each block, and of each system call, over the ranks.
     lab::Json summary(int calls, std::vector<std::int64_t> calls_made,
                       std::vector<std::int64_t> allocated, std::vector<std::int64_t> numbers) {
         world_.allreduce<std::int64_t>(calls_made, Op::sum);

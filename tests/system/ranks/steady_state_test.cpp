@@ -15,14 +15,15 @@
 namespace weft::test {
 namespace {
 
-constexpr int kAttempts = 5;
-constexpr int kLongCalls = 50;  ///< long calls of a block
+constexpr int kAttempts = 5;    ///< jobs, until one is undisturbed
+constexpr int kLongCalls = 50;  ///< long calls of a block, as in steady_state.cpp
 
-/// Numbers of the system calls of a rank that waits for a peer without a processor.
+/// Numbers of the system calls that a rank makes if its peer has no processor for long.
 const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_string(SYS_nanosleep),
                                      std::to_string(SYS_clock_nanosleep)};
 
-/// Returns true if most blocks of calls made no system call; the scheduler may disturb some blocks.
+/// Returns true if at least half of the blocks made no system call; the scheduler may disturb some.
+/// `calls` is the number of calls of a block, `allocations` the maximum of all blocks.
 bool mostly_clean(const lab::Json& measured, int calls = 1000, int allocations = 0) {
     EXPECT_EQ(measured.at("blocks"), 100);
     EXPECT_EQ(measured.at("calls_per_block"), calls);
@@ -48,13 +49,13 @@ TEST_P(SteadyStateTest, NoCallMakesASystemCallAndShortOnesAllocateNothing) {
         const auto report = lab::read_json(last);
         EXPECT_TRUE(report.at("right").get<bool>());
         if (report.contains("skipped")) GTEST_SKIP() << report["skipped"];
-        // The control: one allocation and one call of getppid, with its answer.
+        // The control: one allocation and one call of getppid(), which must return its result.
         EXPECT_EQ(report.at("control").at("allocations"), 1);
         EXPECT_EQ(report.at("control").at("system_calls"), 1);
         EXPECT_TRUE(report.at("control").at("answer_is_right").get<bool>());
         const bool allreduce = mostly_clean(report.at("allreduce"));
         const bool barrier = mostly_clean(report.at("barrier"));
-        // The queue of started calls allocates once for 64 calls of each of the two ranks.
+        // On each of the two ranks, the queue of started calls allocates once for 64 long calls.
         constexpr int kQueueBlocks = 2 * (100 * kLongCalls / 64 + 1);
         const bool long_allreduce =
             mostly_clean(report.at("long_allreduce"), kLongCalls, kQueueBlocks);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck.cpp - a job in which one rank gets stuck. The mode selects how:
+// stuck.cpp - a job in which one rank gets stuck between two series of calls. Each rank prints when
+// it gets stuck and when it has finalized.
+//
+// usage: weft_stuck [MODE [RANK [SECONDS]]]
 //
 //   (none)               no rank gets stuck
 //   loop                 all ranks make calls forever
@@ -30,7 +33,7 @@ void print_line(const std::string& line) {
 
 void sleep_for(double seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    std::this_thread::sleep_until(end);  // signals of the library do not end it early
+    std::this_thread::sleep_until(end);  // continues after a signal, unlike sleep()
 }
 
 void stop_for(double seconds) {
@@ -43,7 +46,7 @@ void stop_for(double seconds) {
     std::raise(SIGSTOP);
 }
 
-/// Makes a few calls. Returns false if a sum is wrong.
+/// Makes five allreduces and a barrier. Returns false if a sum is wrong.
 bool make_calls(weft::Team& world) {
     const double size = world.size();
     for (int i = 0; i < 5; ++i) {
@@ -55,7 +58,7 @@ bool make_calls(weft::Team& world) {
 }
 
 void get_stuck(const std::string& mode, double seconds) {
-    if (mode != "stop") sleep_for(0.3);  // until the other ranks wait
+    if (mode != "stop") sleep_for(0.3);  // until the other ranks are waiting
     print_line("stuck");
     if (mode == "stop") {
         stop_for(seconds);
@@ -74,10 +77,10 @@ int run(const std::string& mode, int rank, double seconds) {
     if (!make_calls(world)) return kWrongResult;
     if (mode != "finalized" && world.rank() == rank) get_stuck(mode, seconds);
     if (!make_calls(world)) return kWrongResult;
-    const int own = world.rank();
+    const int my_rank = world.rank();
     runtime.finalize();
-    if (mode == "finalized" && own == rank) get_stuck(mode, seconds);
-    print_line(fmt::format("rank {} has ended", own));
+    if (mode == "finalized" && my_rank == rank) get_stuck(mode, seconds);
+    print_line(fmt::format("rank {} has ended", my_rank));
     return 0;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck_test.cpp - ranks that get SIGTERM, and ranks for which others wait too long.
+// stuck_test.cpp - reports of ranks that get SIGTERM or wait too long, and jobs whose ranks have
+// different settings.
 //
 // Goal: a rank that gets SIGTERM reports the peer for which it waits. A wait that takes too long is
-// reported, and ends the job only on request. A handler of the application is kept. Method: run
-// stuck.cpp, in which one of four ranks gets stuck; the reports must name it.
+// reported, and ends the job only on request. A handler of the application is kept. Ranks with
+// different settings stop the job. Method: run stuck.cpp, in which one of four ranks gets stuck;
+// the reports must name this rank.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -22,6 +24,7 @@ namespace {
 
 constexpr const char* kInApplication = "weft: rank 2: in the application, outside any weft call";
 
+/// Returns the command of stuck.cpp with these arguments.
 Words stuck(const Words& words) {
     Words program{rank_program("stuck")};
     program.insert(program.end(), words.begin(), words.end());
@@ -40,6 +43,7 @@ void expect_reports(const std::string& errors) {
     EXPECT_EQ(count_lines(errors, kInApplication), 1U) << errors;
 }
 
+/// The parameter has the options of the layout.
 class StuckTest : public testing::TestWithParam<Words> {
   protected:
     [[nodiscard]] static Words options(const Words& more) {
@@ -56,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StuckTest,
                          });
 
 TEST_P(StuckTest, ATimeoutRequestsReportsBeforeItKills) {
-    const double limit_s = GetParam().size() > 2 ? 4 : 2;
+    const double limit_s = GetParam().size() > 2 ? 4 : 2;  // four nodes start more slowly
     const Outcome outcome =
         run_ranks(options({"--timeout", fmt::format("{}", limit_s)}), stuck({"sleep", "2", "60"}));
     EXPECT_EQ(outcome.status, 124);
@@ -141,16 +145,16 @@ TEST(EndingTest, ASecondInterruptKillsAtOnce) {
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGINT);
     const double interrupted_s = 1e-9 * static_cast<double>(base::monotonic_ns());
-    ::poll(nullptr, 0, 100);  // signals of one kind that are pending are merged
+    ::poll(nullptr, 0, 100);  // a second signal while the first is pending would be lost
     running.send(SIGINT);
     EXPECT_EQ(running.wait().status, 128 + SIGINT);
     EXPECT_LT(1e-9 * static_cast<double>(base::monotonic_ns()) - interrupted_s, 1.9)
         << "a single signal gives ranks two seconds";
 }
 
-// After its SIGTERM, mpirun sends SIGKILL when the first rank has ended, so a rank without a
-// processor then reports nothing. Therefore the test collects the lines of several launches. Open
-// MPI 5 also drops the output of the ranks; the lines are in the log files.
+// After its SIGTERM, mpirun sends SIGKILL as soon as the first rank has ended. A rank that has had
+// no processor by then reports nothing, so the test collects the lines of several launches. Open
+// MPI 5 also drops the output of the ranks, so the test reads the lines from log files.
 TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
     if (std::system("command -v mpirun.openmpi >/dev/null") != 0)
         GTEST_SKIP() << "Open MPI's mpirun is not installed";
@@ -181,10 +185,11 @@ TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
     EXPECT_TRUE(has_all()) << reported;
 }
 
+/// A setting that differs between ranks.
 struct Difference {
     std::string name;
     std::string setting;  ///< variable that only the last of three ranks has
-    std::string message;
+    std::string message;  ///< pattern of the end of the message
 };
 
 class DifferentSettingsTest : public testing::TestWithParam<Difference> {};
@@ -197,12 +202,12 @@ TEST_P(DifferentSettingsTest, TheJobStopsAndNamesBothRanksAndValues) {
         const Outcome outcome = run_ranks(options, {"sh", "-c", script});
         EXPECT_EQ(outcome.status, 3) << outcome.errors;
         EXPECT_LT(outcome.seconds, 10);
-        const std::regex sentence(
+        const std::regex message(
             "settings differ between rank ([0-2]) \\(here\\) and rank "
             "([0-2]) \\(there\\): " +
             GetParam().message);
         std::smatch found;
-        ASSERT_TRUE(std::regex_search(outcome.errors, found, sentence)) << outcome.errors;
+        ASSERT_TRUE(std::regex_search(outcome.errors, found, message)) << outcome.errors;
         EXPECT_NE(found[1] == "2", found[2] == "2") << found[0];
     }
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});

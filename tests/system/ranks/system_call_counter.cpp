@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handler makes two system calls: the counted one, and the one that returns from the handler.
-// Both are in a range of code that the kernel exempts.
+// The signal handler makes two system calls: the counted one, and rt_sigreturn, which returns from
+// the handler. The instructions of both are in a range of code that the kernel exempts from the
+// dispatch.
 #include "tests/system/ranks/system_call_counter.hpp"
 
 #include <numeric>
@@ -27,6 +28,8 @@ extern const char weft_test_exempt_end[];
 long weft_test_system_call(long number, long a, long b, long c, long d, long e, long f);
 void weft_test_return_from_signal();
 }
+// weft_test_system_call() moves its arguments to the registers of a system
+// call. 15 is the number of rt_sigreturn.
 asm(R"(
     .text
     .globl weft_test_exempt_begin
@@ -69,7 +72,8 @@ void count_and_call(int, siginfo_t*, void* context) {
                                          reg[REG_R10], reg[REG_R8], reg[REG_R9]);
 }
 
-/// The kernel's sigaction. With the C library's, the handler would return by non-exempt code.
+/// The structure of the kernel's rt_sigaction. After the C library's sigaction(), the handler would
+/// return by code that is not exempt.
 struct KernelSigaction {
     void (*handler)(int, siginfo_t*, void*);
     unsigned long flags;

@@ -4,8 +4,8 @@
 // Idea     While a byte in memory has a certain value, the kernel sends a signal instead of each
 //          system call of a thread (system call user dispatch, Linux 5.11). The handler counts the
 //          call and then makes it, from code that is exempt.
-// Holds    Between start() and stop() the thread is only slower. Calls that do not enter the kernel
-//          (such as reading the clock) are not counted.
+// Limits   Between start() and stop() the thread is slower. Calls that do not enter the kernel,
+//          such as reading the clock, are not counted.
 #pragma once
 
 #include <array>
@@ -27,8 +27,9 @@ class SystemCallCounter {
     SystemCallCounter(const SystemCallCounter&) = delete;
     SystemCallCounter& operator=(const SystemCallCounter&) = delete;
 
+    /// Returns why system calls cannot be counted, or an empty text.
     [[nodiscard]] const std::string& reason() const { return reason_; }
-    void start();
+    void start();  ///< starts to count
     void stop();
     [[nodiscard]] const Counts& counts() const;
     [[nodiscard]] std::uint64_t total() const;

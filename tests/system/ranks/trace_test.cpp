@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: WEFT_TRACE writes the steps of the ranks in the published trace-event format, which
-// Perfetto reads. WEFT_STATS prints sums of the same data, and `weft simulate --trace` writes the
-// same format. Method: read the files of jobs of 8 ranks, and check each event by the rules of the
-// format. Clocks of one host must be equal within the reported error.
+// Goal: WEFT_TRACE writes the steps of the ranks in the trace-event format, which Perfetto reads.
+// WEFT_STATS prints sums of the same data, and `weft simulate --trace` writes the same format.
+// Method: read the files of jobs of 8 ranks, and check each event by the rules of the format. A
+// process of the trace is a rank. Clocks of ranks on one host must be equal within the reported
+// error.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,23 +50,27 @@ class Folder {
     fs::path path_;
 };
 
-using TrackId = std::pair<int, int>;
+using TrackId = std::pair<int, int>;  ///< process and thread of the trace
+
+/// Tolerance for times in microseconds with three decimals, of which two are compared.
+constexpr double kRounding_us = 0.0015;
 
 /// Contents of a trace whose events are all valid.
 struct Contents {
-    std::map<std::string, int> phases;
-    std::map<std::string, int> slices;  ///< by first word of the name
+    std::map<std::string, int> phases;  ///< number of events by phase
+    std::map<std::string, int> slices;  ///< number by first word of the name, such as "wait"
     std::set<int> processes;            ///< processes with slices
     std::set<int> named;                ///< processes with names
     int arrows_between_processes = 0;
 };
 
+/// Times of an event in microseconds.
 struct Slice {
     double begin = 0;
     double end = 0;
 };
 
-/// Checks that slices of a thread are nested or disjoint, except for 1.5 ns of rounding.
+/// Checks that the slices of a thread are nested or disjoint.
 void expect_nested(std::vector<Slice> slices) {
     std::ranges::stable_sort(slices, [](const Slice& a, const Slice& b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -73,8 +78,8 @@ void expect_nested(std::vector<Slice> slices) {
     std::vector<Slice> open;
     int crossing = 0;
     for (const Slice& slice : slices) {
-        while (!open.empty() && open.back().end <= slice.begin + 0.0015) open.pop_back();
-        if (!open.empty() && slice.end > open.back().end + 0.0015) ++crossing;
+        while (!open.empty() && open.back().end <= slice.begin + kRounding_us) open.pop_back();
+        if (!open.empty() && slice.end > open.back().end + kRounding_us) ++crossing;
         open.push_back(slice);
     }
     EXPECT_EQ(crossing, 0) << "slices of one thread that overlap";
@@ -82,11 +87,12 @@ void expect_nested(std::vector<Slice> slices) {
 
 bool is_in_a_slice(const std::vector<Slice>& slices, double at) {
     return std::ranges::any_of(slices, [&](const Slice& slice) {
-        return slice.begin - 0.0015 <= at && at <= slice.end + 0.0015;
+        return slice.begin - kRounding_us <= at && at <= slice.end + kRounding_us;
     });
 }
 
-/// Checks the fields that the format requires for each phase.
+/// Checks the fields that the format requires for each phase: M names a process or thread, X is a
+/// slice, b and e begin and end an asynchronous slice, s and f start and finish an arrow ("flow").
 Contents check_format(const Json& trace) {
     Contents contents;
     EXPECT_TRUE(trace.is_object());
@@ -137,7 +143,7 @@ Contents check_format(const Json& trace) {
         contents.arrows_between_processes +=
             ends.front().at("pid") != ends.back().at("pid") ? 1 : 0;
     }
-    // Each arrow must begin and end in a slice; only some arrows are checked.
+    // Each arrow must begin and end in a slice. To save time, only the first 200 are checked.
     for (const auto& [id, ends] : flows) {
         if (id > 200) break;
         for (const Json& end : ends)
@@ -163,7 +169,7 @@ TEST_P(TraceTest, ATraceIsWellFormedAndShowsWaits) {
     EXPECT_EQ(contents.processes.size(), 8U);
     EXPECT_GE(contents.slices.at("allreduce"), 8);
     for (const char* part : {"wait", "publish"}) EXPECT_GE(contents.slices.at(part), 8) << part;
-    EXPECT_GE(contents.arrows_between_processes, 8 * 7) << "each rank waits for each other rank";
+    EXPECT_GE(contents.arrows_between_processes, 8 * 7) << "in a8 each rank waits for all others";
     const Json& summary = trace.at("otherData");
     EXPECT_EQ(summary.at("events_lost"), 0);
     EXPECT_EQ(summary.at("ranks"), 8);
@@ -201,10 +207,10 @@ TEST(TraceTest, ASimulatedRunHasTheSameFormat) {
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     const Contents contents = check_format(folder.file());
     EXPECT_EQ(contents.processes.size(), 8U);
-    EXPECT_EQ(contents.arrows_between_processes, 8 * (1 + 3));
+    EXPECT_EQ(contents.arrows_between_processes, 8 * (1 + 3)) << "waits of the stages a2 and a4";
 }
 
-/// Returns the lines of rank 0 that begin with these words.
+/// Returns the words of each line that begins with "weft: " and `first`.
 std::vector<Words> rows(const Outcome& outcome, const std::string& first) {
     std::istringstream lines(outcome.errors);
     std::vector<Words> found;
@@ -239,6 +245,8 @@ TEST(StatsTest, CallsAndBytesAreCountedExactly) {
     }
 }
 
+/// A comparison has the times at which rank 0 asked and got the answers, and the clock of each
+/// rank. The second one is the shortest.
 TEST(ClocksTest, TheShortestRoundTripGivesTheOffset) {
     const run::ClockOffsets found = run::offsets_of({{1000, 3000, {2000, 9000}},
                                                      {5000, 5100, {5050, 5000 + 50 + 777}},
