@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
+#include "link/direct/remapped_range.hpp"
 
 namespace weft::link {
 namespace {
@@ -28,6 +30,32 @@ namespace {
 void* base_of(const void* address) noexcept {
     Dl_info info{};
     return address != nullptr && ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+/// Returns the definition that the program's calls of a function reach. dlsym() returns it, except
+/// in a program at a fixed address that takes the function's address: there the symbol is undefined
+/// and has the address of the program's own jump to the definition. The definition is then in the
+/// first of the later objects that has one.
+void* definition_of(const char* name) noexcept {
+    void* const found = ::dlsym(RTLD_DEFAULT, name);
+    Dl_info info{};
+    void* extra = nullptr;
+    if (found == nullptr || ::dladdr1(found, &info, &extra, RTLD_DL_SYMENT) == 0) return nullptr;
+    const auto* const symbol = static_cast<const ElfW(Sym)*>(extra);
+    if (symbol == nullptr || symbol->st_shndx != SHN_UNDEF) return found;
+    if (::dladdr1(found, &info, &extra, RTLD_DL_LINKMAP) == 0) return nullptr;
+    for (auto* object = static_cast<link_map*>(extra)->l_next; object != nullptr;
+         object = object->l_next) {
+        void* const handle = ::dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (handle == nullptr) {
+            if (std::strncmp(object->l_name, "linux-vdso", 10) == 0) continue;
+            return nullptr;
+        }
+        void* const defined = ::dlsym(handle, name);  // in the object or one that it needs
+        ::dlclose(handle);
+        if (defined != nullptr && base_of(defined) == base_of(object->l_ld)) return defined;
+    }
+    return nullptr;
 }
 
 /// Reads a text file of the system line by line.
@@ -117,8 +145,40 @@ bool has_library_allocator() noexcept {
     void* const library = base_of(::dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
     constexpr std::array kNames{"malloc", "free", "realloc", "mmap", "munmap"};
     return library != nullptr && std::ranges::all_of(kNames, [&](const char* name) {
-               return base_of(::dlsym(RTLD_DEFAULT, name)) == library;
+               return base_of(definition_of(name)) == library;
            });
+}
+
+bool is_in_malloc_heap(std::uint64_t begin, std::uint64_t end, AddressQuery& query) noexcept {
+    const auto heap_end = reinterpret_cast<std::uint64_t>(::sbrk(0));
+    Mapping mapping;
+    for (std::uint64_t at = begin; at < end; at = mapping.end)
+        if (!query.find(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
+            !(std::strcmp(mapping.name, "[heap]") == 0 ? end <= heap_end
+                                                       : names_object(mapping.name)))
+            return false;
+    return true;
+}
+
+bool is_whole_malloc_block(std::uint64_t address, std::uint64_t bytes,
+                           AddressQuery& query) noexcept {
+    // The C library stores two words before a block: the bytes from the start of the block's own
+    // mapping to these words, and the bytes from these words to the mapping's end, with flags.
+    constexpr std::uint64_t kWords = 16;
+    constexpr std::uint64_t kFlags = 7;
+    constexpr std::uint64_t kHasOwnMapping = 2;
+    constexpr std::uint64_t kLeadMax = 65536;
+    Mapping mapping;
+    const std::uint64_t head = address - kWords;
+    if (address % kWords != 0 || !query.find(head, mapping) || mapping.begin > head ||
+        mapping.end < address || !mapping.readable || mapping.shared || mapping.inode != 0)
+        return false;
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(head);
+    const std::uint64_t lead = words[0];
+    const std::uint64_t size = words[1] & ~kFlags;
+    return (words[1] & kFlags) == kHasOwnMapping && lead < kLeadMax && lead <= head &&
+           (head - lead) % kPageBytes == 0 && (lead + size) % kPageBytes == 0 &&
+           size >= bytes + kWords && head - lead >= mapping.begin;
 }
 
 std::optional<std::uint64_t> pinned_bytes() noexcept {
