@@ -82,6 +82,8 @@ def read_peers(text, root):
 
 
 def declare_cells(parser):
+    parser.add_argument("--torch", action="store_true",
+                        help="compare torch.distributed's backends weft and gloo instead; see --torch --help")
     parser.add_argument("--quick", action="store_true", help="2 and 4 ranks, short batches")
     parser.add_argument("--full", action="store_true",
                         help=f"the cells of docs/performance.md: {FULL['collectives']} of {FULL['bytes']} bytes, "

@@ -40,6 +40,7 @@ class RequestObject {
     CallObjects objects_;
     py::object result_;
     bool persistent_;
+    bool counted_;  ///< the job's background thread counts this call
 };
 
 /// The argument weft.IN_PLACE.

@@ -12,6 +12,29 @@ bool several_threads(const std::string& threads) {
     return threads == "multiple";
 }
 
+/// Drives calls until *request is complete, or for `limit`. Yields the processor, and sleeps
+/// between polls when nothing has happened for kPolling: processes of torch have more threads than
+/// the ranks that weft counts, and a thread that never sleeps gets the processor late.
+weft_status poll_and_sleep(weft_request** request, std::chrono::nanoseconds limit) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::microseconds kPolling{100}, kSleep{20}, kWork{3};
+    const auto begin = Clock::now();
+    auto last_work = begin, before = begin;
+    for (;;) {
+        int done = 0;
+        const weft_status status = weft_test(request, &done);
+        if (done != 0 || status != WEFT_OK) return status;
+        const auto now = Clock::now();
+        if (now - before > kWork) last_work = now;  // such a test has copied or reduced data
+        if (now - begin > limit) return WEFT_ERR_TIMEOUT;
+        if (now - last_work < kPolling)
+            std::this_thread::yield();
+        else
+            std::this_thread::sleep_for(kSleep);
+        before = Clock::now();
+    }
+}
+
 }  // namespace
 
 JobObject::JobObject(const std::string& threads) : multiple_(several_threads(threads)) {
@@ -20,9 +43,26 @@ JobObject::JobObject(const std::string& threads) : multiple_(several_threads(thr
     py::module_::import("weft._errors").attr("this_rank") = weft_rank(weft_world(runtime_));
 }
 
+JobObject::JobObject(int rank, int size, Connection connection)
+    : multiple_(true), connection_(std::make_unique<Connection>(std::move(connection))) {
+    const auto status = call_long([&] { return connection_->join(rank, size, &runtime_); });
+    if (status != WEFT_OK)
+        raise_error(status, weft_last_error(), connection_->allgather.take_exception());
+    py::module_::import("weft._errors").attr("this_rank") = rank;
+}
+
 JobObject::~JobObject() {
+    if (!is_open()) return;
     // Peers may still write to buffers of calls in flight, so these stay until the process ends.
-    if (is_open()) new std::vector<Leftover>(std::move(leftovers_));
+    new std::vector<Leftover>(std::move(leftovers_));
+    (void)connection_.release();
+    call_long([&] { return background_.reset(), 0; });
+}
+
+void JobObject::drive_in_background() {
+    const RuntimeCall entry(*this);
+    if (!multiple_) refuse("drive_in_background: the runtime needs threads='multiple'");
+    if (background_ == nullptr) background_ = std::make_unique<BackgroundDriver>(runtime_);
 }
 
 void JobObject::fail(weft_status status) const {
@@ -34,6 +74,7 @@ void JobObject::finalize() {
     {
         const RuntimeCall entry(*this);
         meet(weft_world(runtime_));
+        call_long([&] { return background_.reset(), 0; });
         weft_runtime* const runtime = std::exchange(runtime_, nullptr);
         check(call_long([&] { return weft_finalize(runtime); }));
     }
@@ -48,12 +89,12 @@ void JobObject::meet(weft_team* team) {
     (void)wait_for_request(*this, &request, none);
 }
 
-void JobObject::abandon(weft_request* request, CallObjects objects) {
-    if (is_open()) leftovers_.push_back({request, nullptr, std::move(objects)});
+void JobObject::abandon(weft_request* request, CallObjects objects, bool counted) {
+    if (is_open()) leftovers_.push_back({request, nullptr, std::move(objects), counted});
 }
 
 void JobObject::drop(weft_team* team) {
-    if (is_open()) leftovers_.push_back({nullptr, team, {}});
+    if (is_open()) leftovers_.push_back({nullptr, team, {}, false});
 }
 
 void JobObject::sweep() {
@@ -66,12 +107,14 @@ void JobObject::sweep() {
             (void)call_short([&] { return weft_request_ended(leftover.request, &ended); });
         if (ended == 0)
             leftovers_.push_back(std::move(leftover));
-        else if (leftover.request != nullptr)
+        else if (leftover.request != nullptr) {
+            if (leftover.counted && background_ != nullptr) background_->completed();
             call_short([&] {
                 // Frees a started request; a persistent one remains for the second call.
                 (void)weft_test(&leftover.request, &ended);
                 return weft_request_free(&leftover.request);
             });
+        }
     }
 }
 
@@ -85,19 +128,27 @@ RuntimeCall::RuntimeCall(JobObject& job) : job_(job) {
     if (!job.leftovers_.empty()) job.sweep();
 }
 
-weft_status drive_until_complete(weft_request** request, std::optional<double> limit_s) {
+weft_status drive_until_complete(BackgroundDriver* background, weft_request** request,
+                                 std::optional<double> limit_s) {
     constexpr int kTests = 32;  // about a microsecond
     int done = 0;
     for (int i = 0; i < kTests && !operations_exist; ++i)
         if (const auto status = weft_test(request, &done); done != 0 || status != WEFT_OK)
             return status;
+    if (background == nullptr)
+        return wait_interruptibly(
+            [&](std::int64_t slice_ns) { return weft_wait_for(request, slice_ns); }, limit_s);
+    const BackgroundDriver::Pause pause(*background);
     return wait_interruptibly(
-        [&](std::int64_t slice_ns) { return weft_wait_for(request, slice_ns); }, limit_s);
+        [&](std::int64_t slice_ns) {
+            return poll_and_sleep(request, std::chrono::nanoseconds(slice_ns));
+        },
+        limit_s);
 }
 
 weft_status wait_for_request(JobObject& job, weft_request** request, CallObjects& objects) {
     try {
-        return drive_until_complete(request);
+        return drive_until_complete(job.background(), request);
     } catch (...) {
         job.abandon(*request, std::move(objects));
         throw;
@@ -140,6 +191,19 @@ void TeamHandle::free() {
     job_->meet(team_);
     job_->check(call_long([&] { return weft_team_free(team_); }));
     owned_ = false;
+}
+
+std::shared_ptr<TeamHandle> TeamHandle::of_ranks(const std::shared_ptr<JobObject>& job,
+                                                 const std::vector<int>& ranks,
+                                                 RankExchange exchange) {
+    const RuntimeCall entry(*job);
+    weft_team* made = nullptr;
+    const auto status = call_long([&] {
+        return weft_team_create(job->runtime(), ranks.data(), static_cast<int>(ranks.size()),
+                                &RankExchange::call, &exchange, &made);
+    });
+    if (status != WEFT_OK) raise_error(status, weft_last_error(), exchange.take_exception());
+    return std::make_shared<TeamHandle>(job, made, true);
 }
 
 }  // namespace weft::python

@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "faces/python/background.hpp"
 #include "faces/python/buffers.hpp"
+#include "faces/python/connection.hpp"
 #include "faces/python/errors.hpp"
 
 namespace weft::python {
@@ -26,6 +28,8 @@ class JobObject {
   public:
     /// threads: "single" or "multiple" (weft_threads).
     explicit JobObject(const std::string& threads);
+    /// Joins a job of `size` ranks that `connection` connects; serves several threads.
+    JobObject(int rank, int size, Connection connection);
     ~JobObject();
     JobObject(const JobObject&) = delete;
     JobObject& operator=(const JobObject&) = delete;
@@ -42,8 +46,13 @@ class JobObject {
 
     /// Ends the job; collective.
     void finalize();
-    /// Takes a call in flight and its buffers until the call is complete.
-    void abandon(weft_request* request, CallObjects objects);
+    /// Starts a thread that drives calls in flight. The runtime must serve several threads.
+    void drive_in_background();
+    /// Returns that thread, or nullptr.
+    [[nodiscard]] BackgroundDriver* background() const { return background_.get(); }
+    /// Takes a call in flight and its buffers until the call is complete. counted: background()
+    /// counts the call.
+    void abandon(weft_request* request, CallObjects objects, bool counted = false);
     /// Drops a team, now or when the runtime is free for a call.
     void drop(weft_team* team);
     /// Raises KeyboardInterrupt if the user interrupts before all members have come.
@@ -55,11 +64,14 @@ class JobObject {
         weft_request* request;
         weft_team* team;
         CallObjects objects;
+        bool counted;
     };
     void sweep();
 
     weft_runtime* runtime_ = nullptr;
     bool multiple_;
+    std::unique_ptr<Connection> connection_;  // may be null
+    std::unique_ptr<BackgroundDriver> background_;
     bool busy_ = false;  // a call is running; guarded by the GIL
     std::vector<Leftover> leftovers_;
 };
@@ -118,8 +130,8 @@ weft_status wait_interruptibly(Wait wait, std::optional<double> limit_s = std::n
 }
 
 /// Drives all calls until *request is complete, or until the limit (seconds) has passed. Returns
-/// the call's status, or WEFT_ERR_TIMEOUT.
-weft_status drive_until_complete(weft_request** request,
+/// the call's status, or WEFT_ERR_TIMEOUT. background: of the job, or nullptr.
+weft_status drive_until_complete(BackgroundDriver* background, weft_request** request,
                                  std::optional<double> limit_s = std::nullopt);
 
 /// Waits for *request. If an exception ends the wait, the job takes the request and `objects`.
@@ -144,6 +156,10 @@ class TeamHandle {
     [[nodiscard]] std::shared_ptr<TeamHandle> split_node();
     /// Ends the team; collective.
     void free();
+    /// Makes a team of listed ranks of the world, by an exchange among them. Only they call it.
+    static std::shared_ptr<TeamHandle> of_ranks(const std::shared_ptr<JobObject>& job,
+                                                const std::vector<int>& ranks,
+                                                RankExchange exchange);
 
   private:
     std::shared_ptr<TeamHandle> adopt(weft_team* team) const;

@@ -35,6 +35,33 @@ void define_runtime(py::module_& module) {
                     std::make_shared<TeamHandle>(job, weft_world(job->runtime()), false));
             },
             "The team of all ranks.")
+        .def_static(
+            "connect",
+            [](int rank, int size, py::function allgather, py::function barrier_start,
+               py::function barrier_test) {
+                return std::make_shared<JobObject>(
+                    rank, size,
+                    Connection{RankExchange(std::move(allgather)), std::move(barrier_start),
+                               std::move(barrier_test)});
+            },
+            arg("rank"), arg("size"), arg("allgather"), arg("barrier_start"), arg("barrier_test"),
+            "Joins a job that the caller's functions connect instead of a launcher. Serves several "
+            "threads.\n\nallgather(mine) returns the bytes of all ranks, in rank order. "
+            "barrier_start() starts a barrier; barrier_test() returns True if all ranks have "
+            "started it. Threads of weft call them until finalize() has returned.")
+        .def(
+            "team",
+            [](const std::shared_ptr<JobObject>& job, const std::vector<int>& ranks,
+               py::function allgather) {
+                return team_of(
+                    TeamHandle::of_ranks(job, ranks, RankExchange(std::move(allgather))));
+            },
+            arg("ranks"), arg("allgather"),
+            "Makes a team of these ranks of the world. Only they call it.\n\nallgather(mine) "
+            "returns the bytes of these ranks, in their order.")
+        .def("drive_in_background", &JobObject::drive_in_background,
+             "Starts a thread that advances started calls while the program computes. The runtime "
+             "must serve several threads.")
         .def(
             "progress",
             [](JobObject& job) {

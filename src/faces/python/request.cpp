@@ -10,13 +10,18 @@ RequestObject::RequestObject(std::shared_ptr<JobObject> job, weft_request* reque
       request_(request),
       objects_(std::move(objects)),
       result_(std::move(result)),
-      persistent_(persistent) {}
+      persistent_(persistent),
+      counted_(!persistent && job_->background() != nullptr) {
+    if (counted_) job_->background()->started();
+}
 
 RequestObject::~RequestObject() {
-    if (request_ != nullptr) job_->abandon(request_, std::move(objects_));
+    if (request_ != nullptr) job_->abandon(request_, std::move(objects_), counted_);
 }
 
 void RequestObject::complete(weft_status status) {
+    if (std::exchange(counted_, false) && job_->background() != nullptr)
+        job_->background()->completed();
     if (!persistent_) objects_ = {};
     job_->check(status);
 }
@@ -32,7 +37,7 @@ bool RequestObject::test() {
 
 py::object RequestObject::wait(std::optional<double> timeout_s) {
     const RuntimeCall entry(*job_);
-    const weft_status status = drive_until_complete(&request_, timeout_s);
+    const weft_status status = drive_until_complete(job_->background(), &request_, timeout_s);
     if (status == WEFT_ERR_TIMEOUT)
         raise_error(status, "the time limit has passed, and the call is not complete");
     complete(status);

@@ -90,14 +90,23 @@ class Jobs(unittest.TestCase):
 
     def test_examples_of_the_guide_run(self):
         examples = EXAMPLE.findall(GUIDE.read_text(encoding="utf-8"))
-        self.assertEqual(len(examples), 2)
+        self.assertEqual(len(examples), 3)
         for name, printed, text in examples:
+            if "import torch" in text and not importlib.util.find_spec("torch"):
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 program = Path(folder) / name
                 program.write_text(text, encoding="utf-8")
                 status, out = job(3, program=program)
                 self.assertEqual(status, 0, out)
                 self.assertIn(printed.replace("RANKS", "3"), out)
+
+    def test_the_heat_example_is_right(self):
+        for ranks, nodes in ((1, 1), (3, 1), (4, 2)):
+            status, out = job(ranks, "--rows", 50, "--columns", 40, "--check", nodes=nodes,
+                              program=SOURCE / "perf/apps/python/heat.py")
+            self.assertEqual(status, 0, out)
+            self.assertIn("right\n", out)
 
     def test_the_wheel_runs_without_the_tree(self):
         with tempfile.TemporaryDirectory() as name:

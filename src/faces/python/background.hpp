@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// background.hpp - drives a runtime's started calls while the program computes.
+//
+// Idea     Peers on other nodes may wait for this rank's library at any time, for example in a
+//          flush. So the thread also polls when no call is in flight, at longer intervals.
+// Why      WEFT_PROGRESS=thread starts such a thread, but a package can neither set a variable of
+//          its program nor pass settings to weft_init_threads().
+// Holds    The thread never needs the global interpreter lock, unless a Python operation exists.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "weft/weft.h"
+
+namespace weft::python {
+
+class BackgroundDriver {
+  public:
+    /// The runtime must serve several threads and outlive this object.
+    explicit BackgroundDriver(weft_runtime* runtime) : runtime_(runtime) {
+        sigset_t all;
+        sigset_t before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, &before);  // the program's threads handle its signals
+        thread_ = std::jthread([this](const std::stop_token& stop) { drive(stop); });
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    /// Counts a call that has started, until completed().
+    void started() {
+        in_flight_.fetch_add(1, std::memory_order_relaxed);
+        if (!idle_.load(std::memory_order_relaxed)) return;
+        const std::scoped_lock lock(mutex_);
+        wake_.notify_one();
+    }
+    void completed() { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
+
+    /// A thread of the program drives the runtime itself; this thread only sleeps meanwhile.
+    class Pause {
+      public:
+        explicit Pause(BackgroundDriver& driver) : driver_(driver) { ++driver_.pauses_; }
+        ~Pause() { --driver_.pauses_; }
+        Pause(const Pause&) = delete;
+        Pause& operator=(const Pause&) = delete;
+
+      private:
+        BackgroundDriver& driver_;
+    };
+
+  private:
+    using Duration = std::chrono::microseconds;
+    static constexpr Duration kSleep{50};           // between polls while calls are in flight
+    static constexpr Duration kSleepWithout{1000};  // between polls without calls
+    static constexpr Duration kSleepIdle{10'000};   // when started() has to wake the thread
+    static constexpr int kPollsBeforeIdle = 1000;
+
+    [[nodiscard]] bool has_calls() const { return in_flight_.load(std::memory_order_relaxed) > 0; }
+
+    void drive(const std::stop_token& stop) {
+        ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default would more than double short sleeps
+        int polls_without = 0;
+        while (!stop.stop_requested()) {
+            if (pauses_.load(std::memory_order_relaxed) == 0) weft_progress(runtime_);
+            polls_without = has_calls() ? 0 : polls_without + 1;
+            if (polls_without < kPollsBeforeIdle) {
+                std::this_thread::sleep_for(has_calls() ? kSleep : kSleepWithout);
+                continue;
+            }
+            std::unique_lock lock(mutex_);
+            idle_.store(true, std::memory_order_relaxed);
+            wake_.wait_for(lock, stop, kSleepIdle, [this] { return has_calls(); });
+            idle_.store(false, std::memory_order_relaxed);
+        }
+    }
+
+    weft_runtime* runtime_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    std::atomic<int> in_flight_{0};
+    std::atomic<int> pauses_{0};
+    std::atomic<bool> idle_{false};
+    std::jthread thread_;  // last: uses all of the above
+};
+
+}  // namespace weft::python

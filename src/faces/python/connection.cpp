@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "faces/python/connection.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace weft::python {
+namespace {
+
+/// Runs Python code on a thread of weft. Returns 0, or 1 if it raised an exception.
+template <typename Body>
+int run(py::object& exception, Body body) noexcept {
+    const py::gil_scoped_acquire held;
+    try {
+        body();
+        return 0;
+    } catch (py::error_already_set& error) {
+        exception = error.value();
+    } catch (const std::exception& error) {
+        exception = py::str(error.what());
+    }
+    return 1;
+}
+
+}  // namespace
+
+int RankExchange::call(void* arg, const void* mine, void* all, std::size_t bytes) noexcept {
+    auto& exchange = *static_cast<RankExchange*>(arg);
+    return run(exchange.exception_, [&] {
+        const auto gathered = exchange.function_(py::bytes(static_cast<const char*>(mine), bytes))
+                                  .cast<std::string_view>();
+        std::memcpy(all, gathered.data(), gathered.size());
+    });
+}
+
+int Connection::start_barrier(void* arg) noexcept {
+    auto& connection = *static_cast<Connection*>(arg);
+    return run(connection.allgather.exception_, [&] { connection.barrier_start(); });
+}
+
+int Connection::test_barrier(void* arg, int* done) noexcept {
+    auto& connection = *static_cast<Connection*>(arg);
+    return run(connection.allgather.exception_,
+               [&] { *done = connection.barrier_test().cast<bool>() ? 1 : 0; });
+}
+
+weft_status Connection::join(int rank, int size, weft_runtime** out) {
+    constexpr std::string_view kThreads = "WEFT_THREADS=";
+    std::vector<const char*> settings;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+        if (!std::string_view(*variable).starts_with(kThreads)) settings.push_back(*variable);
+    settings.push_back("WEFT_THREADS=multiple");
+    settings.push_back(nullptr);
+    weft_bootstrap bootstrap{};
+    bootstrap.struct_bytes = sizeof bootstrap;
+    bootstrap.rank = rank;
+    bootstrap.size = size;
+    bootstrap.arg = this;
+    bootstrap.allgather = [](void* arg, const void* mine, void* all, std::size_t bytes) {
+        return RankExchange::call(&static_cast<Connection*>(arg)->allgather, mine, all, bytes);
+    };
+    bootstrap.barrier_start = &start_barrier;
+    bootstrap.barrier_test = &test_barrier;
+    bootstrap.settings = settings.data();
+    return weft_init_with(&bootstrap, out);
+}
+
+}  // namespace weft::python

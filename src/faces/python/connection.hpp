@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// connection.hpp - Python functions that connect ranks, for weft_init_with() and
+// weft_team_create().
+#pragma once
+
+#include <string>
+
+#include "faces/python/errors.hpp"
+
+namespace weft::python {
+
+/// A Python function allgather(mine: bytes) -> bytes of all ranks, in rank order.
+class RankExchange {
+  public:
+    explicit RankExchange(py::function function) : function_(std::move(function)) {}
+
+    /// The function `allgather` of weft_bootstrap; arg: an RankExchange.
+    static int call(void* arg, const void* mine, void* all, std::size_t bytes) noexcept;
+    /// Returns the exception that ended the last call, and forgets it; null if there was none.
+    py::object take_exception() { return std::exchange(exception_, {}); }
+
+  private:
+    friend struct Connection;
+    py::function function_;
+    py::object exception_;
+};
+
+/// Functions of a job that has no launcher of weft's. They must work until the job has ended.
+struct Connection {
+    RankExchange allgather;
+    py::function barrier_start;  ///< starts a barrier; does not wait
+    py::function barrier_test;   ///< returns True if all ranks have started the barrier
+
+    /// Joins the job with WEFT_THREADS_MULTIPLE. Call it without the global interpreter lock.
+    weft_status join(int rank, int size, weft_runtime** out);
+
+  private:
+    static int start_barrier(void* arg) noexcept;
+    static int test_barrier(void* arg, int* done) noexcept;
+};
+
+}  // namespace weft::python

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""_mailbox.py - messages with tags between two ranks, for weft.torch.
+
+Idea     A ring in symmetric memory for each ordered pair of ranks: the sender puts fragments with a signal, the
+         receiver copies them and returns the slots. A message without a matching receive is kept in private memory, so
+         sends of any size complete while the receiver makes other calls.
+Holds    Messages between two ranks arrive in the order of sending. advance() runs on one thread at a time.
+"""
+import collections
+import threading
+import time
+
+import numpy
+
+from ._errors import Error, Status
+from ._native import GE, NE
+
+HEADER = numpy.dtype([("channel", "i8"), ("tag", "i8"), ("total", "i8"), ("bytes", "i8")])
+SLOT_BYTES_MAX, RING_BYTES_MAX, RINGS_BYTES, SLOTS = 64 << 10, 512 << 10, 16 << 20, 8
+POLLING_S = 0.0001  # then a wait sleeps for the same time
+
+
+class Arriving:
+    """A message that has arrived in part or without a receive."""
+
+    def __init__(self, channel, source, tag, total):
+        self.channel, self.source, self.tag, self.total, self.received = channel, source, tag, total, 0
+        self.memory, self.receive = None, None
+
+    def copy(self, part):
+        if self.memory is None:
+            mine = self.receive is not None and self.receive.memory.size == self.total
+            self.memory = self.receive.memory if mine else numpy.empty(self.total, "u1")
+        self.memory[self.received:self.received + part.size] = part
+        self.received += part.size
+        self.end()
+
+    def end(self):
+        if self.receive is None or self.received < self.total:
+            return
+        target, expected = self.receive.memory, self.receive.memory.size
+        if expected != self.total:
+            self.receive.ended(self.source, Error(Status.ARGUMENT, f"recv: the message of rank {self.source} with tag "
+                               f"{self.tag} has {self.total} bytes, expected {expected}"))
+            return
+        if self.memory is not None and self.memory is not target:
+            target[:] = self.memory
+        self.receive.ended(self.source, None)
+
+
+class Mailbox:
+    """Messages of this rank. A send or receive is an object with channel, peer (a rank of the world; for receives a set
+    of them), tag, memory (an array of bytes), and a method ended(source, error)."""
+
+    def __init__(self, world):
+        self.world, ring = world, min(RING_BYTES_MAX, max(8 << 10, RINGS_BYTES // world.size))
+        self.slot_bytes = min(SLOT_BYTES_MAX, ring // SLOTS)
+        self.rings = world.empty((world.size, SLOTS, self.slot_bytes), "u1")
+        self.arrived, self.freed = world.zeros(world.size, "u8"), world.zeros(world.size, "u8")
+        self.consumed, self.sent = numpy.zeros(world.size, "u8"), [0] * world.size
+        self.sending = {}  # peer: deque of [send, bytes sent]
+        self.partial = {}  # source: message that has arrived in part
+        self.unexpected, self.receives = [], []
+        self.staging = numpy.empty(self.slot_bytes, "u1")
+        self.lock = threading.RLock()
+
+    def send(self, send):
+        with self.lock:
+            self.sending.setdefault(send.peer, collections.deque()).append([send, 0])
+            self.advance()
+
+    def receive(self, receive):
+        with self.lock:
+            for message in self.unexpected:
+                if self.matches(message, receive):
+                    self.unexpected.remove(message)
+                    message.receive = receive
+                    message.end()
+                    return
+            self.receives.append(receive)
+            self.advance()
+
+    def is_busy(self):
+        return bool(self.sending or self.receives)
+
+    def cancel(self, receive):
+        """Removes a receive that has not matched a message."""
+        with self.lock:
+            if receive in self.receives:
+                self.receives.remove(receive)
+
+    @staticmethod
+    def matches(message, receive):
+        return (message.channel == receive.channel and message.tag == receive.tag and message.source in receive.peer)
+
+    def advance(self):
+        """Sends and receives fragments until a wait would be needed. Returns True if anything has moved."""
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            moved = [self.send_fragments(peer) for peer in list(self.sending)]
+            changed = numpy.nonzero(self.arrived != self.consumed)[0]
+            return any(moved + [self.take_fragments(int(source)) for source in changed])
+        finally:
+            self.lock.release()
+
+    def send_fragments(self, peer):
+        queue, me, moved = self.sending[peer], self.world.rank, False
+        room = self.slot_bytes - HEADER.itemsize
+        while queue and self.sent[peer] - int(self.freed[peer]) < SLOTS:
+            send, begin = queue[0]
+            part = send.memory[begin:begin + room]
+            header = numpy.array((send.channel, send.tag, send.memory.size, part.size), HEADER)
+            self.staging[:HEADER.itemsize] = header.reshape(1).view("u1")
+            end = HEADER.itemsize + part.size
+            self.staging[HEADER.itemsize:end] = part
+            slot = self.rings[me, self.sent[peer] % SLOTS, :end]
+            self.sent[peer] += 1
+            self.world.put_signal(slot, self.staging[:end], self.arrived[me:me + 1], self.sent[peer], peer)
+            queue[0][1], moved = begin + part.size, True
+            if queue[0][1] == send.memory.size:
+                queue.popleft()
+                send.ended(peer, None)
+        if not queue:
+            del self.sending[peer]
+        return moved
+
+    def take_fragments(self, source):
+        first = int(self.consumed[source])
+        word = self.arrived[source:source + 1]
+        while self.world.test_until(word, GE, int(self.consumed[source]) + 1):
+            slot = self.rings[source, int(self.consumed[source]) % SLOTS]
+            channel, tag, total, count = (int(value) for value in slot[:HEADER.itemsize].view("i8"))
+            message = self.partial.pop(source, None) or self.begin(Arriving(channel, source, tag, total))
+            message.copy(slot[HEADER.itemsize:HEADER.itemsize + count])
+            if message.received < total:
+                self.partial[source] = message
+            self.consumed[source] += 1
+            if int(self.consumed[source]) - first >= SLOTS // 2:
+                first = self.free_slots(source)
+        if int(self.consumed[source]) == first:
+            return False
+        self.free_slots(source)
+        return True
+
+    def free_slots(self, source):
+        consumed, me = int(self.consumed[source]), self.world.rank
+        self.world.set(self.freed[me:me + 1], consumed, source)
+        return consumed
+
+    def begin(self, message):
+        message.receive = next((receive for receive in self.receives if self.matches(message, receive)), None)
+        if message.receive is None:
+            self.unexpected.append(message)
+        else:
+            self.receives.remove(message.receive)
+        return message
+
+    def wait(self, peer, is_send, seconds):
+        """Waits for a change that may complete a send to a peer, or a receive from one of several peers."""
+        if self.advance():
+            return
+        if is_send:
+            word, value = self.freed[peer:peer + 1], int(self.freed[peer])
+        else:
+            source = next(iter(peer))
+            word, value = self.arrived[source:source + 1], int(self.consumed[source])
+        try:
+            self.world.wait_until(word, NE, value, timeout=min(seconds, POLLING_S))
+        except Error as error:
+            if error.status != Status.TIMEOUT:
+                raise
+            time.sleep(POLLING_S)

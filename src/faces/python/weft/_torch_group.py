@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""_torch_group.py - the process group of weft.torch: torch's calls on lists of tensors as calls of weft.
+
+Idea     A call on one contiguous tensor passes it to weft; other calls go through a flat tensor, and results are
+         copied when the call is complete. Checks and their messages are those of torch's gloo backend.
+"""
+import collections
+import datetime
+import itertools
+import threading
+
+import torch
+import torch.distributed as dist
+
+from . import _torch_job
+from ._errors import Error, Status
+from ._torch_messages import Messages
+from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Landing, check_dense, check_like, joined,
+                             operation, plain, refuse)
+from ._torch_work import MessageWork, Work
+
+KEPT_WORKS = 256  # C++ code of torch 1.13 uses a Work's Python methods without keeping its Python object alive
+
+
+def blocks(call, tensor, splits, size):
+    """Returns the number of elements for each rank, from sizes of the first dimension."""
+    rows = tensor.shape[0] if tensor.dim() else 1
+    if not splits:
+        if rows % size != 0:
+            refuse(call, f"the first dimension has size {rows}, expected a multiple of the {size} ranks")
+        splits = [rows // size] * size
+    if len(splits) != size:
+        refuse(call, f"Number of tensor splits is {len(splits)}, expected {size}, the size of the group")
+    if sum(splits) != rows:
+        refuse(call, f"Split sizes add up to {sum(splits)}, expected {rows}, the size of the first dimension")
+    row = tensor.numel() // rows if rows else 0
+    return [split * row for split in splits]
+
+
+class ProcessGroupWeft(Messages, dist.ProcessGroup):
+    """A process group over weft. Made by torch.distributed for the backend "weft"."""
+
+    def __init__(self, store, rank, size, timeout=datetime.timedelta(minutes=30)):
+        super().__init__(rank, size)
+        if size < 1 or not 0 <= rank < size:
+            raise Error(Status.ARGUMENT, f"rank is {rank} and world_size {size}, expected 0 <= rank < world_size")
+        self.store, self.my_rank, self.members = store, rank, size
+        self.seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
+        self.job, self.team, self.ranks, number = _torch_job.team_of_group(store, rank, size)
+        self.number, self.calls, self.sequence = number, self.team.start, 0
+        self.pending, self.kept = {}, collections.deque(maxlen=KEPT_WORKS)
+        self.future_lock, self.coalesced = threading.RLock(), None
+
+    # --- facts ---
+
+    def getBackendName(self):
+        return "weft"
+
+    def name(self):
+        return "weft"
+
+    _get_backend_name = name
+
+    def _set_sequence_number_for_group(self):
+        self.sequence = 0
+
+    def _get_sequence_number_for_group(self):
+        return self.sequence
+
+    # --- starting calls ---
+
+    def forget(self, work):
+        self.pending.pop(id(work), None)
+
+    def begin(self, work):
+        self.pending[id(work)] = work
+        self.kept.append(work)
+        self.sequence += 1
+        if self.coalesced is not None:
+            self.coalesced.append(work)
+        return work
+
+    def start(self, call, request, result, finish=None, opts=None):
+        """Makes the Work of a started call. opts: torch's options, which may have a timeout."""
+        if len(self.pending) > 1:
+            next(iter(list(self.pending.values()))).is_completed()  # ends calls whose Work was dropped
+        timeout = getattr(opts, "timeout", None)
+        seconds = timeout.total_seconds() if timeout is not None and timeout.total_seconds() > 0 else self.seconds
+        return self.begin(Work(self, request, result, finish, call, seconds))
+
+    def done(self, call, result):
+        """Makes the Work of a call that has ended."""
+        work = Work(self, None, result, None, call, self.seconds)
+        work.done = True
+        self.kept.append(work)
+        self.sequence += 1
+        return work
+
+    def check_root(self, call, root):
+        if not 0 <= root < self.members:
+            refuse(call, f"invalid root rank: {root}, expected 0 to {self.members - 1}")
+
+    @staticmethod
+    def options(kind, opts, **values):
+        if opts is None or not isinstance(opts, kind):
+            if opts is not None:
+                values["reduceOp"] = opts
+            opts = kind()
+            for name, value in values.items():
+                if value is not None:
+                    setattr(opts, name, value)
+        return opts
+
+    # --- reductions ---
+
+    def allreduce(self, tensors, opts=None, op=None):
+        opts = self.options(dist.AllreduceOptions, opts, reduceOp=op)
+        tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        if not tensors:
+            refuse("allreduce", "requires non-empty tensor list")
+        first = tensors[0]
+        if len(tensors) == 1 and first.layout == torch.strided and first.is_contiguous() and first.device.type == "cpu":
+            code = operation("allreduce", opts.reduceOp, first.dtype)
+            memory = first.detach() if first.requires_grad else first
+            return self.start("allreduce", self.calls.allreduce(memory, memory, code), tensors, None, opts)
+        if len(tensors) > 1:
+            check_like("allreduce", tensors[1:], first)
+        if first.layout == torch.sparse_coo:
+            return self.allreduce_sparse(tensors, opts)
+        check_dense("allreduce", tensors)
+        code = operation("allreduce", opts.reduceOp, first.dtype)
+        flat = plain(first).clone()
+        for tensor in tensors[1:]:
+            self.combine(flat, plain(tensor), code)
+
+        def finish():
+            for tensor in tensors:
+                tensor.detach().copy_(flat.view(tensor.shape))
+        return self.start("allreduce", self.calls.allreduce(flat, flat, code), tensors, finish, opts)
+
+    @staticmethod
+    def combine(into, other, code):
+        function = {SUM: torch.add, PROD: torch.mul, MIN: torch.minimum, MAX: torch.maximum, BAND: torch.bitwise_and,
+                    BOR: torch.bitwise_or, BXOR: torch.bitwise_xor, LAND: torch.logical_and, LOR: torch.logical_or}[code]
+        function(into, other, out=into)
+
+    def allreduce_sparse(self, tensors, opts):
+        """Gathers the elements of all ranks and adds them. Returns when that is done."""
+        if operation("allreduce", opts.reduceOp, torch.int64) != SUM:
+            refuse("allreduce", "unsupported reduction operation: sparse tensors are only added")
+        mine = tensors[0]
+        for tensor in tensors[1:]:
+            mine = mine + tensor
+        mine = mine.coalesce()
+        indices, values = mine.indices().contiguous(), mine.values().contiguous()
+        counts = [int(count) for count in self.team.allgather(torch.tensor(indices.shape[1]))]
+        everyone = self.team.allgatherv(indices.t().contiguous().view(-1), counts=[count * indices.shape[0] for count in counts])
+        row = values[0].numel() if counts[self.my_rank] else int(torch.tensor(values.shape[1:]).prod())
+        data = self.team.allgatherv(values.view(-1), counts=[count * row for count in counts])
+        shape = (sum(counts), *values.shape[1:])
+        total = torch.sparse_coo_tensor(everyone.view(-1, indices.shape[0]).t(), data.view(shape), mine.shape).coalesce()
+        for tensor in tensors:
+            tensor.copy_(total)
+        return self.done("allreduce", tensors)
+
+    def allreduce_coalesced(self, tensors, opts=None):
+        opts = self.options(dist.AllreduceCoalescedOptions, opts)
+        if not tensors:
+            refuse("allreduce_coalesced", "requires non-empty tensor list")
+        first = tensors[0]
+        for index, tensor in enumerate(tensors):
+            if tensor.layout != first.layout:
+                refuse("allreduce_coalesced", f"invalid tensor layout at index {index}")
+            if tensor.dtype != first.dtype:
+                refuse("allreduce_coalesced", "tensors must all have the same type")
+        check_dense("allreduce_coalesced", tensors)
+        code = operation("allreduce_coalesced", opts.reduceOp, first.dtype)
+        landing = Landing(tensors)
+        if landing.copies:
+            torch.cat([plain(tensor) for tensor in tensors], out=landing.flat)
+        request = self.calls.allreduce(landing.flat, landing.flat, code)
+        return self.start("allreduce_coalesced", request, tensors, landing.finish, opts)
+
+    def reduce(self, tensors, opts=None, op=None, root=0):
+        opts = self.options(dist.ReduceOptions, opts, reduceOp=op, rootRank=root)
+        tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        self.check_root("reduce", opts.rootRank)
+        if opts.rootTensor != 0:
+            refuse("reduce", f"invalid root tensor: {opts.rootTensor}, expected 0")
+        if len(tensors) != 1:
+            refuse("reduce", "requires a single-element tensor list")
+        check_dense("reduce", tensors)
+        tensor, landing = tensors[0], Landing(tensors)
+        code, send = operation("reduce", opts.reduceOp, tensor.dtype), plain(tensor)
+        if self.my_rank != opts.rootRank:
+            request = self.calls.reduce(send, None, code, opts.rootRank)
+            return self.start("reduce", request, tensors, None, opts)
+        same = send.data_ptr() == landing.flat.data_ptr()
+        send = landing.flat if same else send
+        request = self.calls.reduce(send, landing.flat, code, opts.rootRank)
+        return self.start("reduce", request, tensors, landing.finish, opts)
+
+    def reduce_scatter(self, outputs, inputs, opts=None, op=None):
+        opts = self.options(dist.ReduceScatterOptions, opts, reduceOp=op)
+        if isinstance(outputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs]
+        if len(outputs) != 1 or len(inputs) != 1:
+            refuse("reduce_scatter", "requires a single-element output list and a single-element input list")
+        parts, output = inputs[0], outputs[0]
+        if len(parts) != self.members:
+            refuse("reduce_scatter", f"invalid input tensor list: {len(parts)} tensors, expected {self.members}")
+        check_dense("reduce_scatter", [output, *parts])
+        if parts[self.my_rank].numel() != output.numel() or any(part.dtype != output.dtype for part in parts):
+            refuse("reduce_scatter", "output differs in size or type from this rank's input tensor")
+        return self.reduce_blocks("reduce_scatter", outputs, joined(parts), [part.numel() for part in parts], opts)
+
+    def reduce_blocks(self, call, outputs, flat, counts, opts):
+        code, landing = operation(call, opts.reduceOp, outputs[0].dtype), Landing(outputs)
+        if len(set(counts)) == 1:
+            request = self.calls.reduce_scatter(flat.view(self.members, -1), landing.flat, code)
+        else:
+            request = self.calls.reduce_scatterv(flat, landing.flat, counts, code)
+        return self.start(call, request, outputs, landing.finish, opts)
+
+    def _reduce_scatter_base(self, output, input, opts=None):
+        opts = self.options(dist.ReduceScatterOptions, opts)
+        check_dense("reduce_scatter_tensor", [output, input])
+        if output.numel() * self.members != input.numel() or output.dtype != input.dtype:
+            refuse("reduce_scatter_tensor", f"input has {input.numel()} elements of {input.dtype}, expected "
+                   f"{output.numel() * self.members} of {output.dtype}")
+        return self.reduce_blocks("reduce_scatter_tensor", [output], plain(input), [output.numel()] * self.members, opts)
+
+    reduce_scatter_single = _reduce_scatter_base
+
+    # --- copies ---
+
+    def broadcast(self, tensors, opts=None, root=0):
+        opts = self.options(dist.BroadcastOptions, opts, rootRank=root)
+        tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        self.check_root("broadcast", opts.rootRank)
+        if not 0 <= opts.rootTensor < len(tensors):
+            refuse("broadcast", f"invalid root tensor: {opts.rootTensor}, expected 0 to {len(tensors) - 1}")
+        check_dense("broadcast", tensors)
+        source = tensors[opts.rootTensor]
+        check_like("broadcast", tensors, tensors[0])
+        landing = Landing([source])
+        if landing.copies and self.my_rank == opts.rootRank:
+            landing.flat.copy_(plain(source))
+
+        def finish():
+            landing.finish()
+            for tensor in tensors:
+                if tensor is not source:
+                    tensor.detach().copy_(source)
+        return self.start("broadcast", self.calls.broadcast(landing.flat, opts.rootRank), tensors, finish, opts)
+
+    def allgather(self, outputs, inputs, opts=None):
+        if isinstance(inputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs]
+        if not inputs:
+            refuse("allgather", "requires non-empty input tensor list")
+        if len(outputs) != len(inputs):
+            refuse("allgather", "requires input/output tensor lists to have the same length")
+        for index, output in enumerate(outputs):
+            if len(output) != self.members * len(inputs):
+                refuse("allgather", f"invalid output tensor list at index {index}: {len(output)} tensors, expected "
+                       f"{self.members * len(inputs)}")
+        check_like("allgather", inputs, inputs[0])
+        check_dense("allgather", [*inputs, *itertools.chain(*outputs)])
+        for output in outputs:
+            mine = output[self.my_rank * len(inputs)]
+            if len({tensor.shape for tensor in output}) == 1 or mine.shape != inputs[0].shape:
+                check_like("allgather", output, inputs[0])
+            else:
+                check_like("allgather", [tensor.view(-1)[:0] for tensor in output], inputs[0].view(-1)[:0])
+        return self.gather_all("allgather", outputs, joined(inputs), opts)
+
+    def gather_all(self, call, outputs, flat, opts):
+        landing = Landing(outputs[0])
+        counts = [tensor.numel() for tensor in outputs[0][::len(outputs[0]) // self.members]]
+        if len(set(counts)) == 1:
+            request = self.calls.allgather(flat, landing.flat)
+        else:
+            request = self.calls.allgatherv(flat, landing.flat, counts)
+
+        def finish():
+            landing.finish()
+            for output in outputs[1:]:
+                for tensor, other in zip(output, outputs[0]):
+                    tensor.detach().copy_(other)
+        return self.start(call, request, outputs, finish, opts)
+
+    def _allgather_base(self, output, input, opts=None):
+        check_dense("all_gather_into_tensor", [output, input])
+        if output.numel() != input.numel() * self.members or output.dtype != input.dtype:
+            refuse("all_gather_into_tensor", f"output has {output.numel()} elements of {output.dtype}, expected "
+                   f"{input.numel() * self.members} of {input.dtype}")
+        landing = Landing([output])
+        return self.start("all_gather_into_tensor", self.calls.allgather(plain(input), landing.flat), output,
+                          landing.finish, opts)
+
+    all_gather_single = _allgather_base
+
+    def allgather_coalesced(self, output_lists, inputs, opts=None):
+        if len(output_lists) != self.members:
+            refuse("allgather_coalesced", "output lists should be equal to world size")
+        if not inputs:
+            refuse("allgather_coalesced", "requires non-empty input tensor list")
+        for outputs in output_lists:
+            if len(outputs) != len(inputs):
+                refuse("allgather_coalesced", "invalid output size: expected the number of input tensors")
+            for index, (output, given) in enumerate(zip(outputs, inputs)):
+                if output.shape != given.shape:
+                    refuse("allgather_coalesced", f"invalid size of output tensor at index {index}")
+                if output.dtype != given.dtype:
+                    refuse("allgather_coalesced", f"invalid tensor type at index {index}")
+        check_dense("allgather_coalesced", inputs)
+        if len({tensor.dtype for tensor in inputs}) > 1:
+            return self.together([self.allgather([[outputs[index] for outputs in output_lists]], [given], opts)
+                                  for index, given in enumerate(inputs)])
+        landing = Landing([tensor for outputs in output_lists for tensor in outputs])
+        return self.start("allgather_coalesced", self.calls.allgather(joined(inputs), landing.flat), output_lists,
+                          landing.finish, opts)
+
+    def gather(self, outputs, inputs, opts=None, root=0):
+        opts = self.options(dist.GatherOptions, opts, rootRank=root)
+        if isinstance(inputs, torch.Tensor):
+            outputs, inputs = [outputs] if outputs else [], [inputs]
+        self.check_root("gather", opts.rootRank)
+        if len(inputs) != 1:
+            refuse("gather", "requires a single-element input tensor list")
+        check_dense("gather", inputs)
+        send, is_root = plain(inputs[0]), self.my_rank == opts.rootRank
+        if not is_root:
+            if outputs:
+                refuse("gather", "requires empty output on non-root")
+            return self.start("gather", self.calls.gather(send, None, opts.rootRank), inputs, None, opts)
+        if len(outputs) != 1:
+            refuse("gather", "requires a single-element output list containing a list with the tensors of all ranks")
+        if len(outputs[0]) != self.members:
+            refuse("gather", f"Incorrect output list size {len(outputs[0])}. Output list size should be {self.members}")
+        check_dense("gather", outputs[0])
+        check_like("gather", outputs[0], inputs[0])
+        landing = Landing(outputs[0])
+        request = self.calls.gather(send, landing.flat, opts.rootRank)
+        return self.start("gather", request, outputs[0], landing.finish, opts)
+
+    def scatter(self, outputs, inputs, opts=None, root=0):
+        opts = self.options(dist.ScatterOptions, opts, rootRank=root)
+        if isinstance(outputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs] if inputs else []
+        self.check_root("scatter", opts.rootRank)
+        if len(outputs) != 1:
+            refuse("scatter", "requires a single-element output tensor list")
+        check_dense("scatter", outputs)
+        send = None
+        if self.my_rank == opts.rootRank:
+            if len(inputs) != 1:
+                refuse("scatter", "requires a single-element input list containing a list with the tensors of all ranks")
+            if len(inputs[0]) != self.members:
+                refuse("scatter", f"Incorrect input list size {len(inputs[0])}. Input list size should be {self.members}")
+            check_dense("scatter", inputs[0])
+            check_like("scatter", inputs[0], outputs[0])
+            send = joined(inputs[0]).view(self.members, -1)
+        elif inputs:
+            refuse("scatter", "requires empty input on non-root")
+        landing = Landing(outputs)
+        request = self.calls.scatter(send, landing.flat, opts.rootRank)
+        return self.start("scatter", request, outputs, landing.finish, opts)
+
+    def alltoall_base(self, output, input, output_splits=None, input_splits=None, opts=None):
+        check_dense("all_to_all_single", [output, input])
+        if output.dtype != input.dtype:
+            refuse("all_to_all_single", f"output is of type {output.dtype}, expected {input.dtype}")
+        landing, send = Landing([output]), plain(input)
+        sent = blocks("all_to_all_single", input, input_splits, self.members)
+        received = blocks("all_to_all_single", output, output_splits, self.members)
+        if not output_splits and not input_splits:
+            request = self.calls.alltoall(send, landing.flat)
+        else:
+            request = self.calls.alltoallv(send, landing.flat, sent, received)
+        return self.start("all_to_all_single", request, output, landing.finish, opts)
+
+    all_to_all_single = alltoall_base
+
+    def alltoall(self, outputs, inputs, opts=None):
+        if len(outputs) != self.members or len(inputs) != self.members:
+            refuse("all_to_all", f"{len(outputs)} output and {len(inputs)} input tensors, expected {self.members}")
+        check_dense("all_to_all", [*outputs, *inputs])
+        if len({tensor.dtype for tensor in [*outputs, *inputs]}) != 1:
+            refuse("all_to_all", "invalid tensor type: expected one type of all tensors")
+        landing = Landing(outputs)
+        request = self.calls.alltoallv(joined(inputs), landing.flat, [tensor.numel() for tensor in inputs],
+                                       [tensor.numel() for tensor in outputs])
+        return self.start("all_to_all", request, outputs, landing.finish, opts)
+
+    # --- several calls ---
+
+    def barrier(self, opts=None):
+        earlier = list(self.pending.values())
+
+        def finish():
+            for work in earlier:
+                if not isinstance(work, MessageWork):
+                    work.wait()
+        return self.start("barrier", self.calls.barrier(), [], finish, opts)
+
+    def together(self, works):
+        """Makes one Work of several calls."""
+        last = works[-1]
+
+        def finish(own=last.finish):
+            if own is not None:
+                own()
+            for work in works[:-1]:
+                work.wait()
+        last.finish = finish
+        return last
+
+    def _start_coalescing(self, device=None):
+        self.coalesced = []
+
+    def _end_coalescing(self, device=None):
+        works, self.coalesced = self.coalesced, None
+        return self.together(works) if works else self.done("coalesced calls", [])
+
+    start_coalescing, end_coalescing = _start_coalescing, _end_coalescing
+
+    def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+        return self.together([self._allgather_base(output, given, opts) for output, given in zip(outputs, inputs)])
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
+        return self.together([self._reduce_scatter_base(output, given, opts) for output, given in zip(outputs, inputs)])

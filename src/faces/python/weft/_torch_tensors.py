@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""_torch_tensors.py - tensors of torch's calls as flat memory, and their checks, for weft.torch."""
+import torch
+
+from ._errors import Error, Status
+
+SUM, PROD, MIN, MAX, LAND, LOR, BAND, BOR, BXOR = 0, 1, 2, 3, 4, 5, 7, 8, 9  # weft_op of the C interface
+OPERATIONS = {"SUM": SUM, "PRODUCT": PROD, "MIN": MIN, "MAX": MAX, "BAND": BAND, "BOR": BOR, "BXOR": BXOR}
+OF_BOOL = {SUM: LOR, PROD: LAND, MIN: LAND, MAX: LOR}
+
+
+def refuse(call, text):
+    raise Error(Status.ARGUMENT, f"weft.torch.{call}: {text}")
+
+
+def operation(call, op, dtype):
+    """Returns the weft operation of a ReduceOp."""
+    kind = getattr(op, "op", op)
+    name = getattr(kind, "name", None) or str(kind).rsplit(".", maxsplit=1)[-1]
+    code = OPERATIONS.get(name)
+    if code is None:
+        refuse(call, f"Cannot use ReduceOp.{name}; expected one of {', '.join(OPERATIONS)}")
+    if code in (BAND, BOR, BXOR) and (dtype.is_floating_point or dtype.is_complex):
+        refuse(call, f"Cannot use ReduceOp.{name} with non-integral dtype {dtype}")
+    if dtype == torch.bool:
+        code = OF_BOOL.get(code, code)
+    return code
+
+
+def check_dense(call, tensors):
+    for index, tensor in enumerate(tensors):
+        if tensor.device.type != "cpu":
+            refuse(call, f"unsupported device type {tensor.device.type} at index {index}: expected tensors on the CPU")
+        if tensor.layout != torch.strided:
+            refuse(call, f"unsupported layout {tensor.layout} at index {index}: expected dense tensors")
+
+
+def check_like(call, tensors, like):
+    """Checks that all tensors have the type and sizes of another."""
+    for index, tensor in enumerate(tensors):
+        if tensor.layout != like.layout:
+            refuse(call, f"invalid tensor layout at index {index}: expected {like.layout}, got {tensor.layout}")
+        if tensor.dtype != like.dtype:
+            refuse(call, f"invalid tensor type at index {index}: expected {like.dtype}, got {tensor.dtype}")
+        if tensor.shape != like.shape:
+            refuse(call, f"invalid tensor size at index {index}: expected {tuple(like.shape)}, got {tuple(tensor.shape)}")
+
+
+def plain(tensor):
+    """Returns a contiguous one-dimensional tensor over a tensor's memory, or over a copy of it."""
+    return tensor.detach().contiguous().view(-1)
+
+
+def adjacent(tensors):
+    """Returns one tensor over the memory of contiguous tensors that follow each other, else None."""
+    first, end = tensors[0], tensors[0].data_ptr()
+    for tensor in tensors:
+        if not tensor.is_contiguous() or tensor.data_ptr() != end or tensor.dtype != first.dtype:
+            return None
+        end += tensor.numel() * tensor.element_size()
+    count = sum(tensor.numel() for tensor in tensors)
+    storage = first.untyped_storage() if hasattr(first, "untyped_storage") else first.storage()
+    if storage.nbytes() // first.element_size() - first.storage_offset() < count:
+        return None  # separate allocations that happen to be neighbors
+    return first.detach().as_strided((count,), (1,))
+
+
+def joined(tensors):
+    """Returns a flat tensor with the data of all tensors; over their memory if that is contiguous."""
+    flat = adjacent(tensors)
+    return flat if flat is not None else torch.cat([plain(tensor) for tensor in tensors])
+
+
+class Landing:
+    """A flat tensor that receives the data of several tensors."""
+
+    def __init__(self, tensors):
+        self.tensors, self.flat = tensors, adjacent(tensors)
+        self.copies = self.flat is None
+        if self.copies:
+            count = sum(tensor.numel() for tensor in tensors)
+            self.flat = torch.empty(count, dtype=tensors[0].dtype)
+
+    def finish(self):
+        if self.copies:
+            parts = self.flat.split([tensor.numel() for tensor in self.tensors])
+            for tensor, part in zip(self.tensors, parts):
+                tensor.detach().copy_(part.view(tensor.shape))

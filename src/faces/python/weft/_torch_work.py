@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""_torch_work.py - Work objects of weft.torch, and the thread that completes their futures.
+
+Idea     A wait drives the call on the waiting thread. Only a future has to complete without a wait, so get_future()
+         hands its Work to a thread. Messages between two ranks also advance there.
+Holds    One thread at a time drives a Work. finish(), which copies results, runs once.
+"""
+import collections
+import datetime
+import threading
+import time
+
+import torch
+import torch.distributed as dist
+
+from ._errors import Error, Status
+
+BaseWork = getattr(dist, "Work", None) or torch._C._distributed_c10d.Work
+SLICE_S = 1.0    # between looks for peers that have left the job
+TICK_S = 0.002   # between rounds of the thread
+
+
+def unwrap(future):
+    """Returns the value of a future of (error, value). An error raised here fails the dependent future, for C++ too."""
+    error, value = future.value()
+    if error is not None:
+        raise error
+    return value
+
+
+class Work(BaseWork):
+    """A collective call of a group. Keeps its tensors until it is complete."""
+
+    def __init__(self, group, request, result, finish, name, seconds):
+        super().__init__()
+        self.group, self.request, self.tensors, self.finish = group, request, result, finish
+        self.name, self.seconds = name, seconds
+        self.driving, self.done, self.error = threading.Lock(), False, None
+        self.source, self.promise, self.future = -1, None, None
+
+    def step(self, seconds):
+        """Drives the call for at most this time; 0: once. Returns True if it is complete."""
+        if seconds == 0:
+            return self.request.test()
+        try:
+            self.request.wait(seconds)
+            return True
+        except Error as error:
+            if error.status == Status.TIMEOUT:
+                return False
+            raise
+
+    def drive(self, seconds):
+        """Does a step() and completes the Work if that ends the call. Another thread may drive it instead."""
+        if not self.driving.acquire(seconds > 0, seconds if seconds > 0 else -1):
+            return
+        try:
+            if self.done:
+                return
+            try:
+                if self.step(seconds):
+                    if self.finish is not None:
+                        self.finish()
+                    self.complete(None)
+            except Error as error:
+                self.complete(error)
+        finally:
+            self.driving.release()
+
+    def complete(self, error):
+        self.error, self.request, self.finish = error, None, None
+        self.done = True
+        self.group.forget(self)
+        if self.promise is not None:
+            self.promise.set_result((self.error, self.tensors))
+
+    def peers(self):
+        """Returns the ranks of the world that this call needs."""
+        return self.group.ranks
+
+    def wait(self, timeout=datetime.timedelta(0)):
+        """Waits until the call is complete, for at most `timeout` if it is not 0. Raises weft.Error if it failed."""
+        if not self.done:
+            own = timeout is None or timeout <= datetime.timedelta(0)
+            limit = self.seconds if own else timeout.total_seconds()
+            self.wait_until(time.monotonic() + limit, limit)
+        if self.error is not None:
+            raise self.error
+        return True
+
+    def wait_until(self, deadline, limit):
+        gone_since = None
+        while True:
+            left = deadline - time.monotonic()
+            self.drive(max(0, min(left, SLICE_S)))
+            if self.done:
+                return
+            if left <= 0:
+                raise Error(Status.TIMEOUT, f"Timed out waiting {round(limit * 1000)}ms for {self.name} operation to "
+                                            "complete")
+            gone = self.group.job.gone(self.peers())
+            if gone is None:
+                continue
+            gone_since = gone_since or time.monotonic()
+            if time.monotonic() - gone_since > self.group.job.GRACE_S:
+                self.complete(Error(Status.PEER, f"rank {gone} has left the job, and {self.name} waits for it"))
+                return
+
+    def is_completed(self):
+        """Returns True if the call has ended. Does not wait."""
+        if not self.done:
+            self.drive(0)
+        return self.done
+
+    def is_success(self):
+        return self.is_completed() and self.error is None
+
+    def exception(self):
+        """Returns the error of a call that failed, else None."""
+        return self.error if self.is_completed() else None
+
+    def result(self):
+        return self.tensors
+
+    def synchronize(self):
+        self.wait()
+
+    def source_rank(self):
+        return self.source
+
+    _source_rank = source_rank
+
+    def get_future(self):
+        """Returns a future with the tensors of the call."""
+        with self.group.future_lock:
+            if self.future is None:
+                promise = torch.futures.Future()
+                self.future = promise.then(unwrap)
+                self.promise = promise
+                if self.done:
+                    promise.set_result((self.error, self.tensors))
+                else:
+                    COMPLETER.add(self)
+        return self.future
+
+
+class MessageWork(Work):
+    """A send or a receive. peer: a rank of the world; for receives a set of them."""
+
+    def __init__(self, group, name, tensors, finish, memory, peer, tag):
+        super().__init__(group, None, tensors, finish, name, group.seconds)
+        self.channel, self.peer, self.tag = group.number, peer, tag
+        self.memory, self.is_send = memory, name == "send"
+        self.mailbox, self.has_ended, self.failure = group.job.mailbox, False, None
+
+    def step(self, seconds):
+        if not self.has_ended:
+            if seconds == 0:
+                self.mailbox.advance()
+            else:
+                end = time.monotonic() + seconds
+                while not self.has_ended and time.monotonic() < end:
+                    self.mailbox.wait(self.peer, self.is_send, seconds)
+        if self.failure is not None:
+            raise self.failure
+        return self.has_ended
+
+    def ended(self, source, error):
+        """Called by the mailbox."""
+        self.source, self.failure = self.group.ranks.index(source), error
+        self.has_ended = True
+
+    def complete(self, error):
+        self.mailbox.cancel(self)
+        self.memory = None
+        super().complete(error)
+
+    def peers(self):
+        return (self.peer,) if self.is_send else self.peer
+
+    def wait(self, timeout=datetime.timedelta(0)):
+        super().wait(timeout)
+        return True
+
+
+class Completer:
+    """A thread that completes calls with futures, and advances messages, while the program computes."""
+
+    def __init__(self):
+        self.thread, self.stopping = None, False
+        self.added, self.calls, self.wake = collections.deque(), [], threading.Event()
+
+    def add(self, work):
+        """Completes a Work without a wait of the program."""
+        self.added.append(work)
+        if self.thread is None or not self.thread.is_alive():
+            self.stopping, self.calls = False, []
+            self.thread = threading.Thread(target=self.run, name="weft futures", daemon=True)
+            self.thread.start()
+        self.wake.set()
+
+    def stop(self):
+        """Ends the thread; calls with futures remain incomplete."""
+        self.stopping = True
+        self.wake.set()
+        if self.thread is not None and self.thread.is_alive():
+            self.thread.join()
+
+    def run(self):
+        while not self.stopping:
+            while self.added:
+                self.calls.append(self.added.popleft())
+            self.calls = [work for work in self.calls if not work.done]
+            if not self.calls:
+                self.wake.wait()
+                self.wake.clear()
+                continue
+            try:
+                self.round()
+            except Exception as error:  # such as an error of a function that depends on a future
+                print(f"weft: a future's function failed: {error!r}")
+
+    def round(self):
+        """Drives all calls once. Sleeps in a call, so that its end is noticed at once."""
+        for work in self.calls[1:]:
+            work.drive(0)
+        first = self.calls[0]
+        if isinstance(first, MessageWork) and first.future is None:
+            time.sleep(TICK_S)  # most programs wait soon, and would compete with this thread
+            first.drive(0)
+        else:
+            first.drive(TICK_S)
+            self.check_peers(first)
+
+    @staticmethod
+    def check_peers(work):
+        """Ends a call whose peer has left the job, or whose time has passed."""
+        if work.done:
+            return
+        now = time.monotonic()
+        work.since = getattr(work, "since", None) or now
+        gone = work.group.job.gone(work.peers())
+        work.gone_since = (getattr(work, "gone_since", None) or now) if gone is not None else None
+        if gone is not None and now - work.gone_since > work.group.job.GRACE_S:
+            work.complete(Error(Status.PEER, f"rank {gone} has left the job, and {work.name} waits for it"))
+        elif now - work.since > work.seconds:
+            work.complete(Error(Status.TIMEOUT, f"Timed out waiting {round(work.seconds * 1000)}ms for {work.name} "
+                                "operation to complete"))
+
+
+COMPLETER = Completer()
