@@ -27,6 +27,7 @@
 #define WEFT_WEFT_H
 
 #include "weft/core.h"
+#include "weft/failures.h"
 #include "weft/messages.h"
 #include "weft/onesided.h"
 #include "weft/threads.h"

@@ -98,6 +98,12 @@ struct PredictedAlgorithm {
     double predicted_us = 0;
 };
 
+/// Result of Team::agree(); equal on all survivors.
+struct AgreedWord {
+    std::uint64_t word = 0;
+    Rank dead = 0;  ///< number of dead members
+};
+
 /// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end
 /// of its runtime.
 class WEFT_API Team : public OneSidedCalls {
@@ -245,6 +251,17 @@ class WEFT_API Team : public OneSidedCalls {
     /// next split() of a team that contains them all frees the dropped team and its memory; else
     /// the end of the runtime does. All copies of the handle are refused afterwards.
     void drop();
+
+    /// @name Deaths of ranks
+    /// if WEFT_ON_FAILURE=continue; see failures.h for the functions of the same names.
+    /// @{
+    void revoke();
+    /// Agrees with all surviving members on the bitwise and of the words.
+    AgreedWord agree(std::uint64_t word);
+    [[nodiscard]] Team shrink();
+    /// Returns the members that this rank knows to be dead, in ascending order.
+    [[nodiscard]] std::vector<Rank> dead() const;
+    /// @}
 
     /// Allocates `bytes` bytes at the same offset of every member's heap, not cleared. Collective.
     /// alignment: a power of two in bytes, at most 1 GiB and at most the heap's size. release(),

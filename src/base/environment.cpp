@@ -19,6 +19,7 @@ constexpr std::string_view kReserved = "WEFT_MPI";  ///< variables of the layer 
 
 constexpr std::array<std::string_view, 4> kDirectWords{"auto", "adopt", "copy", "stage"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
+constexpr std::array<std::string_view, 2> kOnFailureWords{"end", "continue"};
 constexpr std::array<std::string_view, 3> kProgressWords{"calls", "thread", "remote"};
 constexpr std::array<std::string_view, 2> kThreadWords{"single", "multiple"};
 constexpr std::array<std::string_view, 2> kSwitchWords{"0", "1"};
@@ -174,6 +175,11 @@ constexpr std::array kVariables{
     variable<Choice<&Settings::timeout_action, kTimeoutActionWords>>(
         {"WEFT_TIMEOUT_ACTION", "report", "report or abort",
          "whether a reported wait also ends the job", false}),
+    variable<Choice<&Settings::on_failure, kOnFailureWords>>(
+        {kOnFailureVariable, "end", "end or continue",
+         "effect of the death of a rank: the `end` of the job, or only calls that involve the rank "
+         "fail, and the others `continue`; set by `weft run --keep-going`",
+         true}),
     variable<Choice<&Settings::progress, kProgressWords>>(
         {"WEFT_PROGRESS", "calls", "calls, thread or remote",
          "which code drives communication: `calls` into weft only, also a `thread` of its own, or "

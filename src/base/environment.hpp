@@ -45,6 +45,8 @@ enum class DirectChoice : std::uint8_t {
 };
 /// Effect of a wait of more than WEFT_TIMEOUT: a report, or a report and the end of the job.
 enum class TimeoutAction : std::uint8_t { report, abort };
+/// Effect of the death of a rank: the job ends, or only calls that involve the rank fail.
+enum class FailureAction : std::uint8_t { end, proceed };
 /// Code that drives the engine besides the user's calls: none, a thread of the runtime, or such a
 /// thread only in jobs of several nodes.
 enum class ProgressMode : std::uint8_t { calls, thread, remote };
@@ -69,6 +71,7 @@ struct Settings {
     std::uint64_t bank_bytes = std::uint64_t{2} << 20;    ///< size of a bank of the largest class
     std::uint64_t timeout_ns = 30'000'000'000;            ///< 0: waits are never reported
     TimeoutAction timeout_action = TimeoutAction::report;
+    FailureAction on_failure = FailureAction::end;
     ProgressMode progress = ProgressMode::calls;
     ThreadLevel threads = ThreadLevel::single;
     std::uint32_t nodes = 0;               ///< virtual nodes; 0: nodes of the launcher
@@ -97,6 +100,8 @@ struct Settings {
 
 /// Variable that `weft run` sets for each rank: the index of its virtual node.
 inline constexpr const char* kNodeIdVariable = "WEFT_NODE_ID";
+/// Variable that `weft run --keep-going` sets to "continue".
+inline constexpr const char* kOnFailureVariable = "WEFT_ON_FAILURE";
 /// Prefix of the names of jobs that `weft run` starts (PMIX_NAMESPACE).
 inline constexpr std::string_view kOwnJobPrefix = "weft-";
 

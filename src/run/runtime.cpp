@@ -7,6 +7,7 @@
 #include "base/fork_guard.hpp"
 #include "run/job/describe.hpp"
 #include "run/job/real_engine.hpp"
+#include "run/team/survivors.hpp"
 
 namespace weft::run {
 
@@ -96,11 +97,18 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
     if (wants_progress_thread(settings_.progress, job_.nodes)) progress_.start_thread();
 }
 
+/// Returns the function that detects deaths; empty if deaths end the job.
+std::function<std::optional<Rank>()> Runtime::next_death() {
+    if (settings_.on_failure != base::FailureAction::proceed) return {};
+    return [this] { return job_.ends.next(); };
+}
+
 EngineOptions Runtime::engine_options() {
     SigtermReport& report = *job_.sigterm_report;
     return {.watchdog = {.timeout_ns = settings_.timeout_ns,
                          .linger_ns = kLingerNs,
                          .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
+                         .next_death = next_death(),
                          .report = [this](const std::string& line) { log_.warn(line); },
                          .abort = [this](const std::string& why) { job_.abort(3, why); },
                          .status_request = &report.status_request(),
@@ -127,6 +135,44 @@ void Runtime::abort(int status) {
     __builtin_unreachable();  // Job::abort() does not return, but is not [[noreturn]]
 }
 
+base::Result<void> Runtime::write_reports() {
+    return reports_.write(exchange_of(world()), engine_->mapped_bytes(),
+                          memory_counts(engine_->mapped_bytes(), job_.wire->memory().direct()),
+                          {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
+}
+
+/// Drives the engine while ongoing() returns true.
+template <class Ongoing>
+void Runtime::poll_while(Ongoing ongoing) {
+    for (unsigned failures = 0; ongoing(); ++failures) {
+        engine_->poll();
+        job_.wire->relax(failures);
+    }
+}
+
+/// Makes the last exchanges of a job in which no rank has died. Returns when all have entered.
+base::Result<void> Runtime::meet_all() {
+    WEFT_TRY(write_reports());
+    if (const base::Failure* const why = world().run(Call::barrier(), Purpose::finalize))
+        return *why;
+    job_.sigterm_report->set_stage("finalize: waiting for all ranks to call finalize");
+    poll_while([&] { return job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr; });
+    // Peers may need this rank's progress until they have also reached this fence.
+    WEFT_TRY(job_.bootstrap->start_fence());
+    poll_while([&] { return !job_.bootstrap->fence_ended(); });
+    return {};
+}
+
+/// Makes the last exchanges of a job that continues after deaths. Returns when all survivors have
+/// entered. The reports need all ranks, so they are not written after a death.
+base::Result<void> Runtime::meet_survivors() {
+    job_.sigterm_report->set_stage("finalize: waiting for all survivors to call finalize");
+    const auto agreed = WEFT_TRY(agree(world(), world().failed() ? 0 : 1));
+    if (agreed.word != 0 && agreed.dead.count() == 0) static_cast<void>(write_reports());
+    static_cast<void>(WEFT_TRY(agree(world(), 0)));
+    return {};
+}
+
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
@@ -134,25 +180,12 @@ base::Result<void> Runtime::finalize() {
     memory_.end = 0;
     messages_.close();
     base::Result<void> outcome = settle(*engine_, *onesided_);
-    if (outcome.ok()) outcome = messages_.settle();
+    if (outcome.ok()) outcome = messages_.settle(world());
     engine_->drain();
-    if (outcome.ok())
-        outcome =
-            reports_.write(exchange_of(world()), engine_->mapped_bytes(),
-                           memory_counts(engine_->mapped_bytes(), job_.wire->memory().direct()),
-                           {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
-    if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
-    job_.sigterm_report->set_stage("finalize: waiting for all ranks to call finalize");
-    const auto poll_while = [&](auto waits) {
-        for (unsigned failures = 0; outcome.ok() && waits(); ++failures) {
-            engine_->poll();
-            job_.wire->relax(failures);
-        }
-    };
-    poll_while([&] { return job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr; });
-    // Peers may need this rank's progress until they have also reached this fence.
-    if (outcome.ok()) outcome = job_.bootstrap->start_fence();
-    poll_while([&] { return !job_.bootstrap->fence_ended(); });
+    if (settings_.on_failure == base::FailureAction::proceed)
+        outcome = meet_survivors();
+    else if (outcome.ok())
+        outcome = meet_all();
     engine_->close({Status::argument, "the runtime has been finalized"});
     log_end(log_, job_, engine_->mapped_bytes());
     network_writes_ = network_writes();

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
@@ -64,6 +66,12 @@ class Runtime {
   private:
     Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
+    [[nodiscard]] std::function<std::optional<Rank>()> next_death();
+    [[nodiscard]] base::Result<void> write_reports();
+    [[nodiscard]] base::Result<void> meet_all();
+    [[nodiscard]] base::Result<void> meet_survivors();
+    template <class Ongoing>
+    void poll_while(Ongoing ongoing);
 
     base::Settings settings_;
     MeasuredFiles measured_;

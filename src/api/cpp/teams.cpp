@@ -7,6 +7,7 @@
 #include "api/cpp/links.hpp"
 #include "base/suggestion.hpp"
 #include "collectives/collective_traits.hpp"
+#include "run/team/survivors.hpp"
 
 namespace weft {
 
@@ -96,6 +97,25 @@ Team Team::split_by_node() {
     run::Team& parent = team_of(link_);
     run::Team* team = succeed(link_->owner->teams().split_node(parent));
     return Team(detail::link_to(*team, link_->runtime));
+}
+
+void Team::revoke() {
+    run::revoke(team_of(link_));
+}
+
+AgreedWord Team::agree(std::uint64_t word) {
+    const run::Ballot agreed = succeed(run::agree(team_of(link_), word));
+    return {agreed.word, agreed.dead.count()};
+}
+
+Team Team::shrink() {
+    run::Team& parent = team_of(link_);
+    run::Team* team = succeed(link_->owner->teams().shrink(parent));
+    return Team(detail::link_to(*team, link_->runtime));
+}
+
+std::vector<Rank> Team::dead() const {
+    return run::dead_members(team_of(link_)).members();
 }
 
 void Team::free() {

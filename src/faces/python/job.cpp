@@ -186,6 +186,34 @@ std::shared_ptr<TeamHandle> TeamHandle::split_node() {
     return adopt(made);
 }
 
+void TeamHandle::revoke() {
+    const RuntimeCall entry(*job_);
+    job_->check(call_long([&] { return weft_team_revoke(team_); }));
+}
+
+std::pair<std::uint64_t, int> TeamHandle::agree(std::uint64_t word) {
+    const RuntimeCall entry(*job_);
+    int dead = 0;
+    job_->check(call_long([&] { return weft_agree(team_, &word, &dead); }));
+    return {word, dead};
+}
+
+std::shared_ptr<TeamHandle> TeamHandle::shrink() {
+    const RuntimeCall entry(*job_);
+    weft_team* made = nullptr;
+    job_->check(call_long([&] { return weft_team_shrink(team_, &made); }));
+    return adopt(made);
+}
+
+std::vector<int> TeamHandle::dead() {
+    const RuntimeCall entry(*job_);
+    std::vector<int> ranks(members());
+    int count = 0;
+    job_->check(call_short([&] { return weft_team_dead(team_, ranks.data(), size_, &count); }));
+    ranks.resize(static_cast<std::size_t>(count));
+    return ranks;
+}
+
 void TeamHandle::free() {
     const RuntimeCall entry(*job_);
     job_->meet(team_);

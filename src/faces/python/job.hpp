@@ -154,6 +154,11 @@ class TeamHandle {
     /// Each returns the new team, or nothing on ranks that are not in one. Collective.
     [[nodiscard]] std::shared_ptr<TeamHandle> split(int color, int key);
     [[nodiscard]] std::shared_ptr<TeamHandle> split_node();
+    // See weft/failures.h. agree() returns the word and the number of dead members.
+    void revoke();
+    [[nodiscard]] std::pair<std::uint64_t, int> agree(std::uint64_t word);
+    [[nodiscard]] std::shared_ptr<TeamHandle> shrink();
+    [[nodiscard]] std::vector<int> dead();
     /// Ends the team; collective.
     void free();
     /// Makes a team of listed ranks of the world, by an exchange among them. Only they call it.

@@ -269,6 +269,26 @@ void define_atomics(Class& team) {
     }
 }
 
+void define_survival(py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObject>>& team) {
+    team.def(
+            "revoke", [](const TeamObject& object) { object.handle()->revoke(); },
+            "Makes the collectives and waits of all members fail. Not collective.")
+        .def(
+            "agree",
+            [](const TeamObject& object, std::uint64_t word) {
+                return object.handle()->agree(word);
+            },
+            arg("word"),
+            "Returns the bitwise and of the survivors' words, and the number of dead members. "
+            "Collective over the survivors.")
+        .def(
+            "shrink", [](const TeamObject& object) { return team_of(object.handle()->shrink()); },
+            "Makes a team of the survivors. Collective over the survivors.")
+        .def(
+            "dead", [](const TeamObject& object) { return object.handle()->dead(); },
+            "Returns the members that this rank knows to be dead.");
+}
+
 void define_teams(py::module_& module) {
     py::class_<TeamCalls, std::shared_ptr<TeamCalls>> calls(
         module, "Calls", "The collectives of a team in one form.");
@@ -335,6 +355,7 @@ void define_teams(py::module_& module) {
             "in one coordinate only.");
     define_memory(team);
     define_atomics(team);
+    define_survival(team);
 }
 
 }  // namespace

@@ -17,6 +17,13 @@ Rank RankSet::count() const {
     return count;
 }
 
+std::vector<Rank> RankSet::members() const {
+    std::vector<Rank> members;
+    for (Rank rank = 0; rank < static_cast<Rank>(64 * words_.size()); ++rank)
+        if (contains(rank)) members.push_back(rank);
+    return members;
+}
+
 Agreement::Agreement(Rank rank, Rank size, Ballot vote)
     : rank_(rank),
       size_(size),

@@ -32,7 +32,9 @@ class RankSet {
         return (words_[word_of(rank)] & bit_of(rank)) != 0;
     }
     [[nodiscard]] Rank count() const;
-    /// The members as bits, rank 0 in the lowest bit of the first word.
+    /// Returns the ranks in ascending order.
+    [[nodiscard]] std::vector<Rank> members() const;
+    /// The ranks as bits, rank 0 in the lowest bit of the first word.
     [[nodiscard]] std::vector<std::uint64_t>& words() { return words_; }
     [[nodiscard]] const std::vector<std::uint64_t>& words() const { return words_; }
 

@@ -41,12 +41,9 @@ class Engine {
     TeamState& add_team(TeamSetup setup) {
         const Turn::Hold hold = turn_.take();
         TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
-        for (const Rank rank : team.setup.job_ranks) {
-            std::byte* base = wire_.near(rank);
-            team.bases.push_back(base == nullptr ? nullptr : base + team.setup.region);
-        }
-        team.own_region = team.near(team.setup.rank);
+        for (const Rank rank : team.setup.job_ranks) team.add_base(wire_.near(rank));
         team.share_credits();
+        watchdog_.deaths().apply(team);
         return team;
     }
 
@@ -129,31 +126,39 @@ class Engine {
     /// Returns true if several threads may take the turn.
     [[nodiscard]] bool shares_turn() const { return turn_.shared(); }
     /// Drives the engine until ended() returns true. The caller holds the turn. `waits` is a
-    /// function that returns the description of this wait for reports. Returns false if the
-    /// watchdog has ended all waits; then failure() has the reason.
-    template <class Ended, class Waits>
-    bool await(Ended ended, Waits waits) {
+    /// function that describes this wait for reports. Returns false if the watchdog has ended all
+    /// waits or, if the job continues after deaths, if `involved`, a rank of the job or a team, has
+    /// died or failed; then failure() has the reason.
+    template <class Ended, class Waits, class Involved = Rank>
+    bool await(Ended ended, Waits waits, Involved involved = -1) {
         if (ended()) return true;
         const Driving driving(*this);
         idle_ = {};
         bool done = false;
         describe_await_ = std::ref(waits);
-        while (!done && !gave_up_) {
+        const base::Failure* why = nullptr;
+        while (!done && (why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
             if (!poll_now()) external_.drive();
             done = ended();
             if (done) break;
             pause();
-            if (turn_.divided())
-                describe_await_ = std::ref(waits);  // other threads may have set it
+            if (turn_.divided()) describe_await_ = std::ref(waits);  // others may have set it
         }
         describe_await_ = nullptr;
-        if (!done) failure_ = watchdog_.failure();
+        if (!done) failure_ = *why;
         return done;
     }
     /// Returns the reason for which the watchdog has ended all waits, or nullptr.
     [[nodiscard]] const base::Failure* lost() const {
         return gave_up_ ? &watchdog_.failure() : nullptr;
     }
+
+    // The caller of the next two functions holds the turn.
+    [[nodiscard]] const Deaths& deaths() const { return watchdog_.deaths(); }
+    /// Fails the teams of a rank whose death other ranks have reported.
+    void note_death(Rank job_rank);
+    /// Fails a team on all its members.
+    void revoke(TeamState& team, const base::Failure& why);
 
     /// Drives the engine until no call of the team is draining (see Operation::State).
     void settle(const TeamState& team) {

@@ -82,6 +82,19 @@ void Engine<Wire>::fail_affected(const base::Failure& why) {
 }
 
 template <Transport Wire>
+void Engine<Wire>::note_death(Rank job_rank) {
+    if (watchdog_.note_death(job_rank)) give_up();
+}
+
+template <Transport Wire>
+void Engine<Wire>::revoke(TeamState& team, const base::Failure& why) {
+    const Turn::Hold hold = turn_.take();
+    if (team.failed) return;
+    fail_team(team, why);
+    watchdog_.spread_failure(team, last_epoch(team), {team.setup.barrier, team.digest});
+}
+
+template <Transport Wire>
 std::vector<WaitingLane> Engine<Wire>::describe_running() const {
     std::vector<WaitingLane> lines;
     for (const Operation* op : running_) stepper_.describe(*op, lines);

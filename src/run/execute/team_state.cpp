@@ -29,6 +29,7 @@ TeamState::TeamState(TeamSetup made_from)
             .bytes = banks.bytes};
     }
     count_banks();
+    unchecked_peers.store(size(), std::memory_order_relaxed);
 }
 
 /// Replaces a window that has more than `banks` banks and has numbered no call.
@@ -48,6 +49,7 @@ void TeamState::count_banks() {
 }
 
 void TeamState::share_credits() {
+    own_region = near(setup.rank);
     if (std::ranges::find(regions(), nullptr) != regions().end()) return;
     runs_fused = FusedTeams::one_node;
     limit_banks(cells, kNearBanks);

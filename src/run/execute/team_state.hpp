@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -50,6 +51,10 @@ struct TeamState {
     explicit TeamState(TeamSetup made_from);
 
     [[nodiscard]] Rank size() const { return static_cast<Rank>(setup.job_ranks.size()); }
+    /// Adds the next member, whose segment starts at `segment`; nullptr: it is not mapped.
+    void add_base(std::byte* segment) {
+        bases.push_back(segment == nullptr ? nullptr : segment + setup.region);
+    }
     /// Returns the start of a member's region if it is mapped, else nullptr.
     [[nodiscard]] std::byte* near(Rank rank) const { return regions()[rank]; }
     /// Returns the members' regions by team rank; nullptr for members on other nodes.
@@ -83,7 +88,8 @@ struct TeamState {
                                                                                     16};
     static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks);
     void count_banks();
-    /// Uses credits instead of barriers if all members share memory. `bases` must be complete.
+    /// Sets own_region. Uses credits instead of barriers if all members share memory. `bases` must
+    /// be complete.
     void share_credits();
     /// Adds the next call to `digest`, and returns it.
     Digest digest_next(base::CallHash call_hash) {
@@ -98,6 +104,7 @@ struct TeamState {
         if (!failed) failure = why;
         failed = true;
         runs_fused = FusedTeams::failed;
+        unchecked_peers.store(0, std::memory_order_relaxed);
     }
     /// Returns the record of call `epoch`, without a program if it is too old or not yet issued.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
@@ -128,6 +135,9 @@ struct TeamState {
     std::array<std::uint64_t, kFusedMoves> moves{};
     std::vector<std::byte> scratch;
     std::uint64_t scratch_bytes = 0;  ///< size of `scratch`, for a fast test in every call
+    /// Number of members, or 0 if the team has failed: one-sided calls then check whether their
+    /// peer is dead. Relaxed: a call that reads an old value acts as before the failure.
+    std::atomic<Rank> unchecked_peers;
     bool failed = false;
     base::Failure failure;  ///< failure of all further calls, if `failed`
 };

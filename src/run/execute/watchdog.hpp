@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "run/execute/deaths.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -95,6 +97,9 @@ struct WatchdogOptions {
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
     std::uint64_t linger_ns = 0;                ///< time that a wait continues after a peer is lost
     bool abort_on_timeout = false;
+    /// Returns a rank of the job that has died and was not returned before. If empty, deaths end
+    /// the job, and the launcher detects them.
+    std::function<std::optional<Rank>()> next_death;
     std::function<void(const std::string&)> report;  ///< prints a line for the user; may be empty
     /// Ends the job after a report if abort_on_timeout. If empty, the wait fails instead.
     std::function<void(const std::string&)> abort;
@@ -117,10 +122,13 @@ class Watchdog {
     static constexpr unsigned kCheckEvery = 256;    ///< polls without effect between checks
     static constexpr unsigned kProgressEvery = 16;  ///< polls of a fused call between progress()
     static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< time limit for sending verdicts
+    static constexpr std::uint64_t kDeathsNs = 2'000'000;      ///< time between checks for deaths
     static constexpr Rank kInquiriesMax = 64;  ///< limit for the inquiries of one check
 
     Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
-        : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
+        : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {
+        deaths_.survivable = static_cast<bool>(options_.next_death);
+    }
 
     /// Pauses after a poll without effect. Returns false if the wait cannot succeed; see failure()
     /// and affects(). `lanes` is a function that returns the waiting lanes, called only if needed.
@@ -149,9 +157,29 @@ class Watchdog {
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     /// Returns true if the failure ends the waits of all teams.
-    [[nodiscard]] bool affects_all() const { return affected_team_ == nullptr; }
+    [[nodiscard]] bool affects_all() const {
+        return affected_team_ == nullptr && affected_rank_ < 0;
+    }
     [[nodiscard]] bool affects(const TeamState& team) const {
+        if (affected_rank_ >= 0) return member_of(team, affected_rank_) >= 0;
         return affects_all() || affected_team_ == &team;
+    }
+
+    [[nodiscard]] const Deaths& deaths() const { return deaths_; }
+    /// Records a death; failure() and affects() then describe it. Returns false if it was known.
+    bool note_death(Rank job_rank) {
+        if (deaths_.contains(job_rank)) return false;
+        deaths_.add(job_rank);
+        failure_ = *deaths_.failure_by(job_rank);
+        affected_team_ = nullptr;
+        affected_rank_ = job_rank;
+        return true;
+    }
+    /// Returns the team rank of a rank of the job, or -1 if it is not a member.
+    [[nodiscard]] static Rank member_of(const TeamState& team, Rank job_rank) {
+        const auto found = std::ranges::find(team.setup.job_ranks, job_rank);
+        if (found == team.setup.job_ranks.end()) return -1;
+        return static_cast<Rank>(found - team.setup.job_ranks.begin());
     }
 
     /// Reads inquiries and verdicts. Returns false if a peer has made another call or has failed.
@@ -185,6 +213,10 @@ class Watchdog {
         }
         if (status_request().pending.load(std::memory_order_relaxed) && !has_arrival(lanes()))
             answer_status_request(lanes);
+        if (deaths_.survivable && now >= next_deaths_ns_) {
+            if (const auto dead = options_.next_death(); dead && note_death(*dead)) return false;
+            next_deaths_ns_ = now + kDeathsNs;
+        }
         if (const base::Failure* failure = wire_.failure()) {
             if (broken_since_ns_ == 0) broken_since_ns_ = now;
             if (failure->status != Status::peer || now - broken_since_ns_ >= options_.linger_ns)
@@ -243,6 +275,7 @@ class Watchdog {
     bool give_up(base::Failure why, const TeamState* team) {
         failure_ = std::move(why);
         affected_team_ = team;
+        affected_rank_ = -1;
         return false;
     }
 
@@ -309,12 +342,6 @@ class Watchdog {
         send(inquiry, inquirer);
     }
 
-    /// Returns the team rank of a rank of the job, or -1 if it is not a member.
-    [[nodiscard]] static Rank member_of(const TeamState& team, Rank job_rank) {
-        const auto found = std::ranges::find(team.setup.job_ranks, job_rank);
-        if (found == team.setup.job_ranks.end()) return -1;
-        return static_cast<Rank>(found - team.setup.job_ranks.begin());
-    }
     /// Returns the status in a verdict. Different calls are errors of arguments.
     [[nodiscard]] static Status status_of(const Inquiry& inquiry) {
         const bool known = inquiry.call_hash == Inquiry::kVerdict && inquiry.hash_before != 0 &&
@@ -398,7 +425,10 @@ class Watchdog {
     std::vector<std::string> reported_;  ///< lines of the last report
     std::uint64_t broken_since_ns_ = 0;  ///< first check that found the wire failed; 0: none
     base::Failure failure_;
-    const TeamState* affected_team_ = nullptr;       ///< failed team; nullptr: all
+    const TeamState* affected_team_ = nullptr;  ///< failed team; nullptr: all, or by a death
+    Rank affected_rank_ = -1;                   ///< failed are the teams of this rank; -1: none
+    Deaths deaths_;
+    std::uint64_t next_deaths_ns_ = 0;               ///< time of the next check for deaths
     base::FlagWord seen_[Mailboxes::kEntries] = {};  ///< last flag of each mailbox
     Inquiry outgoing_;                               ///< the last inquiry or verdict
     Rank outgoing_peer_ = 0;

@@ -256,8 +256,21 @@ class Joiner {
     base::Result<void> map_node() {
         std::vector<link::SegmentCard> segments;
         for (const BusinessCard& card : cards_) segments.push_back(card.segment);
+        if (settings_.on_failure == base::FailureAction::proceed) WEFT_TRY(watch_ranks());
         auto map = WEFT_TRY(link::NodeMap::open(*segment_, segments, me_));
         job_.node_map = std::make_unique<link::NodeMap>(std::move(map));
+        return {};
+    }
+
+    /// Watches the processes of the other ranks. They still run, or will not join the next fence.
+    base::Result<void> watch_ranks() {
+        if (job_.nodes > 1)
+            return base::fail(Status::unsupported,
+                              "WEFT_ON_FAILURE=continue (weft run --keep-going) needs all ranks on "
+                              "one node, but the job has {} nodes",
+                              job_.nodes);
+        for (Rank rank = 0; rank < size_; ++rank)
+            if (rank != me_) WEFT_TRY(job_.ends.watch(rank, card_of(rank).segment.pid));
         return {};
     }
 

@@ -17,6 +17,7 @@
 #include "base/result.hpp"
 #include "link/bootstrap/bootstrap.hpp"
 #include "link/shared/node_map.hpp"
+#include "link/shared/process_ends.hpp"
 #include "link/wire/wire.hpp"
 #include "run/job/layout.hpp"
 #include "run/job/sigterm_report.hpp"
@@ -28,6 +29,7 @@ struct Job {
     std::unique_ptr<link::Bootstrap> bootstrap;
     std::unique_ptr<link::NodeMap> node_map;
     std::unique_ptr<link::Wire> wire;
+    link::ProcessEnds ends;          ///< of other ranks, if the job continues after deaths
     std::vector<Rank> node_ranks;    ///< ranks that share memory, with this rank, ascending
     bool direct = false;             ///< `node_ranks` may access each other's buffers
     bool direct_everywhere = false;  ///< ranks of each node may do so; equal on all ranks

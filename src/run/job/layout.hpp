@@ -3,8 +3,9 @@
 //
 // Idea     The parts of a segment, in order: header, mailboxes, one-sided area; for each team
 //          region, a word that counts members that have left the team; choices of algorithms (used
-//          in the segment of the node's first rank); active messages; a fixed table of team
-//          regions; space for copies of buffers that local peers cannot map; heap.
+//          in the segment of the node's first rank); active messages; messages of agreements, if
+//          the job continues after deaths; a fixed table of team regions; space for copies of
+//          buffers that local peers cannot map; heap.
 // Why      A network may pin registered memory, so each section of a segment is registered at its
 //          first use. Sections are: the part that every rank needs; for each team, the cells and
 //          bulk banks that all calls use; for each team, the cells that only some calls need; parts
@@ -21,6 +22,7 @@
 #include "base/environment.hpp"
 #include "base/extent.hpp"
 #include "base/region.hpp"
+#include "run/agree/agreement_area.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/onesided/area.hpp"
 
@@ -67,7 +69,11 @@ struct SegmentLayout {
         left = base::round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
         choices = base::round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell));
         messages = {.offset = choices + kChoicesBytes, .ranks = job_size};
-        regions = base::round_up(messages.offset + messages.bytes(), kAlignment);
+        const bool agrees = settings.on_failure == base::FailureAction::proceed;
+        agreements = {
+            .offset = base::round_up(messages.offset + messages.bytes(), sizeof(base::Cell)),
+            .ranks = agrees ? job_size : 0};
+        regions = base::round_up(agreements.offset + agreements.bytes(kTeams), kAlignment);
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
         onesided.words = {left, kTeams, heap};
@@ -120,6 +126,7 @@ struct SegmentLayout {
 
     OneSidedArea onesided;
     MessageArea messages;
+    AgreementArea agreements;
     std::uint64_t left = 0;     ///< offset of the words that count members that have left
     std::uint64_t choices = 0;  ///< offset of the choices (run/team/node_choices.hpp)
     base::RegionShape shape;

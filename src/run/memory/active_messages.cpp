@@ -90,7 +90,8 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
         const auto waits = [&] {
             return fmt::format("am_request: waiting for rank {} to take messages", job_rank);
         };
-        if (!engine_.await([&] { return messages_->queued(job_rank) < kQueuedMax; }, waits))
+        if (!engine_.await([&] { return messages_->queued(job_rank) < kQueuedMax; }, waits,
+                           job_rank))
             return engine_.failure();
     }
     messages_->send(job_rank, number, data, bytes);
@@ -105,11 +106,12 @@ bool ActiveMessages::send_at_once(Rank job_rank, int handler, const void* data,
     return messages_->post_at_once(job_rank, static_cast<std::uint32_t>(handler), data, bytes);
 }
 
-base::Result<void> ActiveMessages::settle() {
+base::Result<void> ActiveMessages::settle(const Team& world) {
     if (messages_ == nullptr) return {};
     const Turn::Hold hold = engine_.take_turn();
+    const TeamState* const all = &world.state();
     if (engine_.await([&] { return messages_->idle(); },
-                      [] { return std::string("waiting for ranks to take messages"); }))
+                      [] { return std::string("waiting for ranks to take messages"); }, all))
         return {};
     return engine_.failure();
 }

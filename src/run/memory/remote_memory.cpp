@@ -29,11 +29,15 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     Rank peer) {
     const std::uint64_t offset = services_.offset_of(address);
     const std::uint64_t end = services_.end;
-    if (peer >= 0 && peer < team_.size() && offset >= services_.heap && offset <= end &&
-        bytes <= end - offset) [[likely]]
+    const bool in_heap = offset >= services_.heap && offset <= end && bytes <= end - offset;
+    if (peer >= 0 && peer < team_.unchecked_peers() && in_heap) [[likely]]
         return Target{team_.job_rank(peer), offset};
     const auto search = [&]() __attribute__((noinline, cold))->base::Result<Target> {
         const auto rank = WEFT_TRY(job_rank(call, peer));
+        const Turn::Hold hold = services_.engine.take_turn();
+        if (const auto* const why = services_.engine.deaths().failure_by(rank))
+            return why->within(call);
+        if (in_heap) return Target{rank, offset};
         if (bytes == 0) return Target{rank, 0};
         const auto named = registered_.find(team_, address, bytes, peer);
         if (!named) return misplaced(call, argument, address, bytes, peer);

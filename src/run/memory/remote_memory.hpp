@@ -51,7 +51,9 @@ class WordWaits {
     /// Index if all words are skipped, or if no word satisfies the condition.
     static constexpr std::size_t kNone = ~std::size_t{0};
 
-    WordWaits(const MemoryServices& services) : services_(services) {}
+    /// `team`: if a member dies or the team fails, waits fail if the job continues after deaths.
+    WordWaits(const MemoryServices& services, const Team& team)
+        : services_(services), team_(team) {}
 
     /// Waits until each word has satisfied the condition once. Returns the value of the last word
     /// that is not skipped, or 0 if all are skipped.
@@ -80,6 +82,7 @@ class WordWaits {
                                            const Found& found, Holds holds);
 
     const MemoryServices& services_;
+    const Team& team_;
 };
 
 class RemoteMemory {
@@ -123,7 +126,7 @@ class RemoteMemory {
     [[nodiscard]] std::byte* address_on(const void* memory, Rank member);
 
     /// Returns the waiting functions for words of this rank.
-    [[nodiscard]] WordWaits waits() { return {services_}; }
+    [[nodiscard]] WordWaits waits() { return {services_, team_}; }
 
     // Locks of the team. A lock is a word of symmetric memory that is 0 on all members at first.
     [[nodiscard]] base::Result<void> lock(std::uint64_t* word);

@@ -142,7 +142,10 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
         done = holds();
         return done || deadline.passed();
     };
-    if (!engine.await(ended, [&] { return describe(call, wait); })) return engine.failure();
+    const TeamState* const team = &team_.state();  // any member may be the one to change the word
+    if (!engine.await(
+            ended, [&] { return describe(call, wait); }, team))
+        return engine.failure();
     if (done) return found;
     return base::fail(Status::timeout, "{}: the time is over: {}", call, describe(call, wait));
 }
@@ -156,7 +159,8 @@ base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, cons
     services_.engine.poll();
     const Turn::Hold hold = services_.engine.take_turn();
     if (const base::Failure* lost = services_.engine.lost()) return *lost;
-    static_cast<void>(holds());
+    if (!holds() && services_.engine.deaths().survivable && team_.failed())
+        return team_.state().failure;
     return found;
 }
 

@@ -43,10 +43,11 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
 };
 
 /// Drives the engine. await() returns true when ended() returns true; it returns false if the wait
-/// cannot succeed, and failure() has the reason. waits() describes the wait, for reports.
+/// for `rank` (-1: for no rank) cannot succeed, and failure() has the reason. waits() describes the
+/// wait, for reports.
 template <class T>
-concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)()) {
-    { driver.await(ended, waits) } -> std::same_as<bool>;
+concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)(), Rank rank) {
+    { driver.await(ended, waits, rank) } -> std::same_as<bool>;
     { driver.failure() } -> std::convertible_to<const base::Failure&>;
 };
 // clang-format on

@@ -288,10 +288,11 @@ class OneSided {
 
     template <class Ended>
     bool until(Ended ended, Rank rank, std::string_view call) {
-        return driver_.await(ended, [&] {
+        const auto waits = [&] {
             if (rank != kNoPeer) return fmt::format("{}: waiting for rank {}", call, rank);
             return fmt::format("{}: waiting for {} own transfers", call, default_.outstanding);
-        });
+        };
+        return driver_.await(ended, waits, rank);
     }
 
     /// Waits until `pending` is 0. Wakes the peer if it probably sleeps.

@@ -78,7 +78,7 @@ class Requests {
         RequestRing& peer = ring(rank);
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
         if (!driver_.await([&] { return has_room(rank); },
-                           [&] { return waits(rank, peer, "room for a request"); }))
+                           [&] { return waits(rank, peer, "room for a request"); }, rank))
             return 0;
         const std::uint64_t number = ++peer.sent;
         stamp(request);
@@ -96,7 +96,8 @@ class Requests {
                             .pending = &slot.pending};
         std::uint64_t resume = 0;
         if (!driver_.await([&] { return wire_.try_put(put, resume) == base::Post::posted; },
-                           [&] { return waits(rank, peer, "the network to accept a request"); }))
+                           [&] { return waits(rank, peer, "the network to accept a request"); },
+                           rank))
             return 0;
         return number;
     }
@@ -118,7 +119,7 @@ class Requests {
     bool await(Rank rank, std::uint64_t number) {
         RequestRing& peer = ring(rank);
         return driver_.await([&] { return read_replies(rank, peer) >= number; },
-                             [&] { return waits(rank, peer, "a reply"); });
+                             [&] { return waits(rank, peer, "a reply"); }, rank);
     }
     /// Discards the result for `into` of a request that may not be done.
     void forget(Rank rank, const void* into) {

@@ -60,6 +60,10 @@ class Team {
 
     [[nodiscard]] Rank rank() const { return state_->setup.rank; }
     [[nodiscard]] Rank size() const { return state_->size(); }
+    /// Returns the number of members, or 0 if the team has failed; see TeamState.
+    [[nodiscard]] Rank unchecked_peers() const {
+        return state_->unchecked_peers.load(std::memory_order_relaxed);
+    }
     /// Returns a member's rank in the job.
     [[nodiscard]] Rank job_rank(Rank member) const { return state_->setup.job_ranks[member]; }
     [[nodiscard]] const TeamServices& services() const { return services_; }
@@ -111,6 +115,15 @@ class Team {
 
     /// Returns the number, from 1, of the next allocation or registration; equal on all members.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
+    /// Returns the tick of the next agreement; equal on all members.
+    [[nodiscard]] base::Tick next_agreement() {
+        ++agreements_;
+        return tick_after_agreements() & base::kTickMask;
+    }
+    /// Returns the tick of the last agreement.
+    [[nodiscard]] base::Tick tick_after_agreements() const {
+        return state_->setup.first_tick + agreements_;
+    }
     /// Returns a number that is unique among all teams of this rank; may differ between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
@@ -144,6 +157,7 @@ class Team {
     int nodes_;                                  ///< number of nodes with members
     TeamState* state_ = nullptr;
     std::uint64_t serial_;
+    std::uint64_t agreements_ = 0;
     std::uint64_t allocations_ = 0;  ///< last result of next_allocation()
     Departure departure_;
 };

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "run/job/real_engine.hpp"
+#include "run/team/survivors.hpp"
 
 namespace weft::run {
 
@@ -343,9 +344,28 @@ base::Tick Teams::tick_bound() const {
     base::Tick bound = retired_tick_;
     for (const auto& team : teams_) {
         const base::Tick next = team->state().next_tick & base::kTickMask;
-        if (base::tick_distance(next, bound) > 0) bound = next;
+        for (const base::Tick tick : {next, (team->tick_after_agreements() + 1) & base::kTickMask})
+            if (base::tick_distance(tick, bound) > 0) bound = tick;
     }
     return bound;
+}
+
+base::Result<Team*> Teams::shrink(Team& parent) {
+    const SetupLock::Hold setup = setup_.take();
+    const base::Tick first = parent.state().setup.first_tick;
+    const std::uint64_t ticks = (tick_bound() - first) & base::kTickMask;
+    auto agreed = agree(parent, free_regions(), ticks);
+    if (!agreed) return agreed.failure().within("shrink");
+    if (agreed->word == 0)
+        return base::fail(Status::memory,
+                          "shrink: no region is free on all survivors; each rank can be in {} "
+                          "teams at a time",
+                          SegmentLayout::kTeams);
+    std::vector<Rank> ranks;
+    for (Rank member = 0; member < parent.size(); ++member)
+        if (!agreed->dead.contains(member)) ranks.push_back(parent.job_rank(member));
+    return &add(static_cast<std::uint32_t>(std::countr_zero(agreed->word)), std::move(ranks),
+                (first + agreed->bound) & base::kTickMask);
 }
 
 }  // namespace weft::run

@@ -55,6 +55,9 @@ class Teams {
     /// in team order. Fails on all members if no region is free on all of them.
     [[nodiscard]] base::Result<Team*> create(std::vector<Rank> job_ranks, const Exchange& exchange);
 
+    /// Makes a team of the survivors, in the same order. Collective over the survivors.
+    [[nodiscard]] base::Result<Team*> shrink(Team& parent);
+
     /// Ends the team and frees its memory. Collective. If a call is in flight, fails and changes
     /// nothing. If the team has failed or its last barrier fails, this rank leaves it by leave();
     /// returns the failure of the barrier. The team must not be used afterwards.

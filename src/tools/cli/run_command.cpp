@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/launch/launch.hpp"
@@ -26,6 +27,7 @@ struct RunArguments {
     std::optional<double> timeout_s;
     std::vector<std::string> variables;
     bool label = false;
+    bool keep_going = false;
     std::string bind = "none";
     std::optional<Rank> gdb;
     std::optional<Rank> valgrind;
@@ -120,6 +122,8 @@ JobOptions check_arguments(const RunArguments& arguments) {
     if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9))
         refuse("--timeout {}: expected seconds greater than 0", *arguments.timeout_s);
     job.timeout_s = arguments.timeout_s;
+    job.keep_going = arguments.keep_going;
+    if (job.keep_going) job.environment.push_back({base::kOnFailureVariable, "continue"});
     for (const std::string& text : arguments.variables)
         job.environment.push_back(parse_variable(text));
     job.label = arguments.label;
@@ -157,6 +161,8 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                "NAME or NAME=VALUE, added to the environment of the ranks")
         .one_value_each();
     add_flag(command, "--label", arguments->label, "prefix every line of output with [rank]");
+    add_flag(command, "--keep-going", arguments->keep_going,
+             "the death of a rank does not end the job; sets WEFT_ON_FAILURE=continue");
     add_option(command, "--bind", arguments->bind,
                "none, or core: rank i on core i modulo the usable cores");
     add_option(command, "--gdb", arguments->gdb,
@@ -170,7 +176,8 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
         "may precede it. -np N means -n N. With --nodes or --layout, WEFT_NODE_ID of each rank is\n"
         "the index of its node. Rank 0 reads standard input unless it is a terminal.\n"
         "Exit status: that of the first rank that failed (128 + signal if killed), 124 after the\n"
-        "timeout, 2 for unusable arguments, 3 if the job could not be started.");
+        "timeout, 2 for unusable arguments, 3 if the job could not be started. With --keep-going:\n"
+        "the number of ranks that died, at most 100.");
     on_run(command, exit_status, [&command, arguments, &program] {
         const std::vector<std::string> unknown = unknown_words(command);
         if (!unknown.empty())

@@ -26,6 +26,7 @@ namespace {
 constexpr auto kGrace = std::chrono::seconds(2);  ///< from SIGTERM to SIGKILL
 /// Exit status of the job if a rank exited with status 0 without joining or leaving it.
 constexpr int kRankLostStatus = 3;
+constexpr int kDeathsMax = 100;  ///< largest exit status that is a number of deaths
 /// Longest delay of the report of a failed rank, while other ranks are ending: one of these may be
 /// the cause.
 constexpr auto kCauseWait = std::chrono::milliseconds(500);
@@ -63,7 +64,8 @@ void LaunchedJob::start() {
     server_ = PmixServer::start({.ranks = options_.ranks,
                                  .ranks_per_node = options_.ranks_per_node,
                                  .folder = folder_->path(),
-                                 .job_name = name});
+                                 .job_name = name,
+                                 .keep_going = options_.keep_going});
     open_files();
     check_files_for_ranks(options_.ranks, options_.label);
     node_of_ = node_of_ranks(options_.ranks_per_node);
@@ -159,9 +161,10 @@ int LaunchedJob::watch() {
         reap_orphans();
         if (running_ == 0 && !std::exchange(descendants_ended, true)) end_remaining_processes();
     }
-    if (status_) base::SharedFolder().remove_unused();  // killed ranks may have left files
+    // Killed ranks may have left files.
+    if (status_ || deaths_ != 0) base::SharedFolder().remove_unused();
     writers_[1]->wait_until_idle(kLastMessageWait);
-    return status_.value_or(0);
+    return status_.value_or(std::min(deaths_, kDeathsMax));
 }
 
 /// Kills processes that ranks have started and not waited for.
@@ -283,7 +286,8 @@ void LaunchedJob::handle_rank_end(Rank rank) {
 /// Reaps ended ranks. Before the first failure is reported, waits until the cause is known.
 void LaunchedJob::reap_ended_ranks() {
     while (!ended_.empty()) {
-        const auto next = status_ ? std::optional(ended_.front()) : next_to_reap();
+        const bool has_cause = status_ || options_.keep_going;
+        const auto next = has_cause ? std::optional(ended_.front()) : next_to_reap();
         if (!next || !reap(*next)) return;
         std::erase(ended_, *next);
     }
@@ -327,16 +331,25 @@ bool LaunchedJob::reap(Rank rank) {
 void LaunchedJob::judge_end(Rank rank, int ending) {
     end_if_aborted();  // the rank may have aborted the job
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
-        end_job(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
+        lose_rank(rank, shell_status(ending), describe_end(ending));
     } else if (server_->membership(rank) == Membership::joined) {
-        end_job(kRankLostStatus,
-                fmt::format("rank {} exited with status 0 without leaving the job (not finalized)",
-                            rank));
+        lose_rank(rank, kRankLostStatus,
+                  "exited with status 0 without leaving the job (not finalized)");
     } else if (server_->membership(rank) == Membership::outside) {
         outsider_ = rank;
         server_->report_joins();
         check_outsider();
     }
+}
+
+/// Ends the job after the failure of a rank, unless the job keeps going. A rank that has not joined
+/// always ends it, as the start-up of the other ranks waits for this rank.
+void LaunchedJob::lose_rank(Rank rank, int status, const std::string& reason) {
+    const std::string text = fmt::format("rank {} {}", rank, reason);
+    if (!options_.keep_going || server_->membership(rank) == Membership::outside)
+        return end_job(status, text);
+    ++deaths_;
+    if (!status_) print_message(fmt::format("weft run: {}; the job continues\n", text));
 }
 
 /// Ends the job if a rank has ended without joining: the joined ranks would wait for it forever.

@@ -81,6 +81,7 @@ class LaunchedJob {
     void check_outsider();
     void reap_orphans();
 
+    void lose_rank(Rank rank, int status, const std::string& reason);
     void end_job(int status, const std::string& reason);
     [[nodiscard]] std::string outsiders_text() const;
     void print_message(const std::string& text);
@@ -105,8 +106,9 @@ class LaunchedJob {
     bool children_changed_ = false;    ///< there may be orphans to reap
     std::optional<Rank> outsider_;     ///< a rank that exited with status 0 without joining
 
-    std::optional<int> status_;                        ///< decided by the first failure
-    std::optional<Clock::time_point> deadline_;        ///< from --timeout
+    int deaths_ = 0;                             ///< ranks that failed in a job that keeps going
+    std::optional<int> status_;                  ///< decided by the first failure
+    std::optional<Clock::time_point> deadline_;  ///< from --timeout
     std::optional<Clock::time_point> grace_deadline_;  ///< time of SIGKILL; set with SIGTERM
     std::optional<Clock::time_point> cause_deadline_;  ///< end of the wait in next_to_reap()
     bool ranks_are_killed_ = false;

@@ -2,7 +2,8 @@
 // launch.hpp - `weft run`: starts N ranks of a program on this machine and ends them together.
 //
 // Idea     The launcher hosts a PMIx server in its own process, starts the ranks as its children
-//          and watches them. The first rank that fails ends the job and decides its status.
+//          and watches them. The first rank that fails ends the job and decides its status, unless
+//          the job keeps going.
 // Holds    When run_job() returns, no process and no folder of the job is left. In a job with
 //          virtual nodes, WEFT_NODE_ID of a rank is the index of its node. Without this variable
 //          all ranks are on one node, this machine.
@@ -37,6 +38,7 @@ struct JobOptions {
     std::optional<double> timeout_s;               ///< empty: no limit
     std::vector<EnvironmentVariable> environment;  ///< overrides the launcher's own variables
     bool label = false;                            ///< prefix every line of output with "[rank] "
+    bool keep_going = false;                       ///< the death of a rank does not end the job
     bool bind_to_cores = false;  ///< rank i runs on core i modulo the number of usable cores
     std::optional<Wrapper> wrapper;
     std::vector<std::string> command;  ///< program and its arguments
@@ -44,7 +46,8 @@ struct JobOptions {
 
 /// Runs the job and returns the exit status of `weft run`: 0, the status of the first failed rank
 /// (128 + signal if killed), the status that a rank passed to PMIx_Abort(), kTimeoutStatus, or 128
-/// + the signal that ended the launcher. Throws an Error if the job cannot be started.
+/// + the signal that ended the launcher. With keep_going, the number of ranks that died (at most
+/// 100) takes the place of a failed rank's status. Throws an Error if the job cannot be started.
 [[nodiscard]] int run_job(const JobOptions& options);
 
 }  // namespace weft::tools

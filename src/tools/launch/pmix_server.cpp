@@ -202,7 +202,9 @@ struct PmixServer::Callbacks {
                                pmix_modex_cbfunc_t answer, void* argument) {
         const PmixServer* const server = hosted_server;
         if (some_are_missing(info, count) || (server != nullptr && server->lost_a_rank())) {
-            return PMIX_SUCCESS;  // never answered
+            if (server != nullptr && server->keep_going_)
+                answer(PMIX_ERR_PROC_ABORTED, nullptr, 0, argument, nullptr, nullptr);
+            return PMIX_SUCCESS;  // else never answered
         }
         // All ranks have entered: the result is their contributions.
         answer(PMIX_SUCCESS, data, bytes, argument, nullptr, nullptr);
@@ -217,6 +219,7 @@ struct PmixServer::Callbacks {
 
 PmixServer::PmixServer(const PmixServerOptions& options)
     : name_(options.job_name),
+      keep_going_(options.keep_going),
       event_file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       processes_(static_cast<std::size_t>(options.ranks)),
       membership_(static_cast<std::size_t>(options.ranks)) {}

@@ -27,6 +27,7 @@ struct PmixServerOptions {
     std::vector<Rank> ranks_per_node;  ///< for each virtual node; empty: no virtual nodes
     std::string folder;                ///< for the library's files
     std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
+    bool keep_going = false;           ///< fences that a dead rank has not entered fail
 };
 
 /// Returns a name of 128 random bits, which protects the job: the library accepts any TCP client
@@ -58,7 +59,7 @@ class PmixServer {
     }
 
     /// Sets the process of a rank. If a rank has died, fences are never answered; the launcher ends
-    /// the ranks that wait in a fence.
+    /// the ranks that wait in a fence. If the job keeps going, such fences fail.
     void set_process(Rank rank, pid_t pid) { processes_[static_cast<std::size_t>(rank)] = pid; }
 
     [[nodiscard]] Membership membership(Rank rank) const {
@@ -80,6 +81,7 @@ class PmixServer {
     [[nodiscard]] bool lost_a_rank() const;
 
     std::string name_;  ///< the PMIx namespace of the job
+    bool keep_going_;
     base::FileDescriptor event_file_;
     std::vector<std::vector<std::string>> environments_;  ///< for each rank; filled by start()
     std::vector<std::atomic<pid_t>> processes_;           ///< for each rank; 0: not yet started

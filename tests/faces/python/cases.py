@@ -289,8 +289,31 @@ def fails_on_last_rank(world):
     world.barrier()
 
 
+def survivors():
+    """Ranks that go on after the death of the last one."""
+    with weft.Runtime() as job:
+        world, last = job.world, job.world.size - 1
+        world.barrier()
+        if world.rank == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        refused(f"rank {last} has died", world.barrier, status=weft.Status.PEER)
+        assert world.dead() == [last]
+        assert world.agree(2 if world.rank == 0 else 3) == (2, 1)
+        team = world.shrink()
+        assert (team.rank, team.size) == (world.rank, last)
+        same(team.allreduce(numpy.ones(3)), numpy.full(3, float(last)))
+        if team.rank == 0:
+            team.revoke()
+        refused("was revoked by rank 0", team.barrier, status=weft.Status.PEER)
+        if world.rank == 0:
+            print("the survivors are right")
+
+
 def main():
     names = sys.argv[1:]
+    if names == ["survivors"]:
+        survivors()
+        return
     if names == ["threads"]:
         threads(None)
         return

@@ -80,6 +80,11 @@ class Jobs(unittest.TestCase):
         status, out = job(2, "threads")
         self.assertEqual(status, 0, out)
 
+    def test_survivors_go_on_after_a_death(self):
+        status, out = job(3, "survivors", launcher=[BIN / "weft", "run", "--keep-going", "-n", 3, "--"])
+        self.assertEqual(status, 1, out)
+        self.assertIn("the survivors are right\n", out)
+
     def test_an_exception_ends_the_job(self):
         for ranks in (1, 3):
             status, out = job(ranks, "fails_on_last_rank")

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// agreement_area.hpp - memory in every segment for the messages of agreements.
+//
+// Holds    Each team region has an entry for each member and step, so each entry has one writer. A
+//          member overwrites an entry only in its next agreement: then all survivors have its
+//          messages, or the decision that it has sent before.
+#pragma once
+
+#include <cstdint>
+
+#include "base/region.hpp"
+#include "run/agree/agreement.hpp"
+
+namespace weft::run {
+
+/// Fixed part of a message. The bits of the dead members follow it.
+struct BallotHead {
+    std::uint64_t word = 0;
+    std::uint64_t bound = 0;
+    std::int64_t proposer = -1;
+};
+
+struct AgreementArea {
+    std::uint64_t offset = 0;  ///< offset in every segment; a multiple of kCellStride
+    Rank ranks = 0;            ///< ranks of the job; 0: no area
+
+    /// Returns the offset of the cell of a sender's message; the message follows the cell.
+    [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t team, Rank sender,
+                                               AgreementStep step) const {
+        const auto senders = static_cast<std::uint64_t>(ranks);
+        return offset + ((team * senders + static_cast<std::uint64_t>(sender)) * kAgreementSteps +
+                         static_cast<std::uint64_t>(step)) *
+                            entry_bytes();
+    }
+    [[nodiscard]] constexpr std::uint64_t bytes(std::uint32_t teams) const {
+        return teams * static_cast<std::uint64_t>(ranks) * kAgreementSteps * entry_bytes();
+    }
+
+  private:
+    [[nodiscard]] constexpr std::uint64_t entry_bytes() const {
+        constexpr std::uint64_t kUnit = sizeof(base::Cell);
+        const std::uint64_t message =
+            sizeof(BallotHead) +
+            (static_cast<std::uint64_t>(ranks) + 63) / 64 * sizeof(std::uint64_t);
+        return base::kCellStride + (message + kUnit - 1) / kUnit * kUnit;
+    }
+};
+
+}  // namespace weft::run
