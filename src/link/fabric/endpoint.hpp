@@ -45,7 +45,7 @@ using Info = std::unique_ptr<fi_info, InfoCloser>;
 /// A counter of delivered remote writes, and the registration whose key these writes use.
 struct WriteCounter {
     Fid<fid_cntr> count;
-    Fid<fid_mr> region;  ///< after the counter: closed before it
+    Fid<fid_mr> region;  ///< declared after the counter, so that it is closed first
 };
 
 /// Returns the version of libfabric as text, such as "1.17".

@@ -51,7 +51,7 @@ inline constexpr std::size_t kNicsMax = 4;       ///< NICs that one rank uses
 struct FabricOptions {
     std::string provider;  ///< libfabric provider name; empty: the best available
     std::string address;   ///< local address or host name to bind to; empty: see open_port()
-    std::string source;    ///< preferred local address if `address` is empty; may be refused
+    std::string source;    ///< local address to try if `address` is empty
     std::string nics;      ///< names of the NICs to use, with commas; empty: all
     HostRanks host;        ///< ranks of this host, which share its NICs
     std::string module;    ///< file of the module; empty: see load_port()

@@ -55,7 +55,7 @@ namespace weft::link {
     return keys;
 }
 
-inline constexpr unsigned kPayloadBitsMax = 43;  ///< bits of an immediate with kHasPayload
+inline constexpr unsigned kPayloadBitsMax = 43;  ///< bits of Put::immediate; the seal is above
 
 /// Returns the bits of the seal in such an immediate.
 [[nodiscard]] constexpr std::uint64_t seal_mask(std::uint64_t immediate) noexcept {

@@ -42,7 +42,7 @@ struct NotifyPlan {
 struct Profile;
 struct Grant;
 
-/// Tells whether a strategy may be used, and the reason.
+/// Decision whether a strategy may be used, with the reason.
 struct Verdict {
     bool promised = false;
     std::string why;  ///< clause after "because"

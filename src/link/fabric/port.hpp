@@ -153,7 +153,7 @@ class Port final : public FabricPort {
     std::vector<std::byte> card_;  ///< see address()
     std::optional<base::Failure> failure_;
     Endpoint endpoint_;
-    Regions regions_;  ///< after the endpoint: closed before it
+    Regions regions_;  ///< declared after the endpoint, so that it is closed first
     Peers peers_;
 };
 

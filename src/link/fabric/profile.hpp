@@ -60,7 +60,7 @@ struct Setting {
     }
 };
 
-/// Tells whether a provider gives a guarantee, with evidence. Messages print `why` after "because".
+/// A guarantee that a provider may give, with evidence. Messages print `why` after "because".
 struct Promise {
     bool holds = false;
     std::string_view why;

@@ -87,6 +87,7 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
+/// Inputs of a simulation besides the call.
 struct Conditions {
     lab::Surroundings inputs;
     lab::Queueing queueing;
@@ -172,6 +173,7 @@ struct SimulatedRun {
     std::optional<plan::Time> in_stream = std::nullopt;  ///< set where ranks share processors
 };
 
+/// Chooses the engine for a call, makes its input and runs it.
 class Simulation {
   public:
     Simulation(const SimulateArguments& arguments, const ProgramQuestion& question,

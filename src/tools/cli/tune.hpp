@@ -26,12 +26,12 @@ struct TuneArguments {
     std::string op = "sum";
     std::string ranks;
     std::vector<std::string> layouts;
-    std::string launcher;  ///< empty: the launchers of all MPIs that are installed
-    double seconds = 2;
-    double total_seconds = 0;
-    double within = 4;
-    int candidates = 8;
-    int jobs = 3;
+    std::string launcher;      ///< empty: the launchers of all MPIs that are installed
+    double seconds = 2;        ///< largest time for each size
+    double total_seconds = 0;  ///< 0: no limit
+    double within = 4;         ///< largest ratio of a candidate's predicted time to the best
+    int candidates = 8;        ///< largest number of candidates for each size
+    int jobs = 3;              ///< jobs that measure each size
     bool exhaustive = false;
     bool again = false;
     bool mpi = false;

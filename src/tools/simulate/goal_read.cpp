@@ -33,7 +33,7 @@ constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max()
 struct GoalOperation {
     std::uint64_t amount = 0;  ///< picoseconds or bytes
     Time ready = 0;  ///< time at which all requirements are done; for a completed send, its arrival
-    std::uint32_t rank_index = 0;       ///< index of its rank in GoalText::blocks
+    std::uint32_t rank_index = 0;       ///< index of its rank in GoalText::listed_ranks
     std::uint32_t edge = 0;             ///< for send and receive: number from Edges
     std::uint32_t requires_left = 0;    ///< number of required operations that are not done
     std::uint32_t next = kNoOperation;  ///< next operation in the queue of its edge
@@ -83,7 +83,7 @@ class Edges {
 /// first_later[i] to first_later[i + 1] - 1.
 struct GoalText {
     std::int64_t ranks = 0;
-    std::vector<Rank> blocks;  ///< ranks with a block `rank R { }`, in the order of the text
+    std::vector<Rank> listed_ranks;  ///< ranks with a block `rank R { }`, in text order
     std::uint32_t edges = 0;
     std::vector<GoalOperation> operations;
     std::vector<std::uint32_t> first_later;
@@ -146,9 +146,9 @@ class Reader {
                 rank_ != plan::kNoRank)
                 return base::fail(Status::argument, "expected 'rank R {{' after num_ranks");
             rank_ = static_cast<Rank>(*rank);
-            const auto next = static_cast<std::uint32_t>(goal_.blocks.size());
+            const auto next = static_cast<std::uint32_t>(goal_.listed_ranks.size());
             rank_index_ = rank_indices_.try_emplace(rank_, next).first->second;
-            if (rank_index_ == next) goal_.blocks.push_back(rank_);
+            if (rank_index_ == next) goal_.listed_ranks.push_back(rank_);
             first_ = static_cast<std::uint32_t>(goal_.operations.size());
             return {};
         }
@@ -338,7 +338,7 @@ class GoalRun {
     GoalRun(GoalText goal, const MessageModel& model)
         : goal_(std::move(goal)),
           model_(model),
-          clocks_(goal_.blocks.size(), Clock{.extended = Clock::extends(model)}),
+          clocks_(goal_.listed_ranks.size(), Clock{.extended = Clock::extends(model)}),
           arrived_(goal_.operations, goal_.edges),
           waiting_(goal_.operations, goal_.edges) {}
 
@@ -354,7 +354,7 @@ class GoalRun {
         for (const GoalOperation& operation : goal_.operations) {
             if (!operation.done)
                 return base::fail(Status::argument, "rank {} waits for an unsent message",
-                                  goal_.blocks[operation.rank_index]);
+                                  goal_.listed_ranks[operation.rank_index]);
         }
         for (const Clock& clock : clocks_) {
             outcome.makespan = std::max(outcome.makespan, clock.now);
@@ -416,7 +416,7 @@ class GoalRun {
             return base::fail(Status::argument,
                               "rank {} computes and sends beyond the range of the clock (4e6 "
                               "seconds)",
-                              goal_.blocks[operation.rank_index]);
+                              goal_.listed_ranks[operation.rank_index]);
         if (operation.kind == GoalKind::calc)
             clock.now += static_cast<Time>(operation.amount);
         else if (operation.kind == GoalKind::send)
@@ -434,7 +434,7 @@ class GoalRun {
 
     GoalText goal_;
     const MessageModel& model_;
-    std::vector<Clock> clocks_;  ///< for each rank of GoalText::blocks
+    std::vector<Clock> clocks_;  ///< for each rank of GoalText::listed_ranks
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
     Queues arrived_;  ///< sends with unreceived messages
     Queues waiting_;  ///< receptions without a message

@@ -36,6 +36,7 @@ struct Surroundings {
     /// Called repeatedly with the completed fraction, 0 to 1.
     std::function<void(double)> progress;
 
+    /// Returns true if all pairs of ranks have equal latency.
     [[nodiscard]] bool uniform() const { return network == nullptr; }
     /// Returns true if a waiting receiver is free again as soon as its last message arrives.
     [[nodiscard]] bool takes_no_time_to_receive() const {

@@ -145,6 +145,7 @@ class Order {
         std::uint32_t step = 0;
         std::uint32_t raise = 0;
     };
+    /// Executed steps of a lane.
     struct Trace {
         std::uint32_t last = 0;              ///< number of the current step
         std::uint32_t chain = 0;             ///< as Raise::chain, for the current step
