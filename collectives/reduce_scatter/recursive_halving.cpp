@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recursive_halving.cpp - reduce_scatter by recursive halving.
 //
-// Idea     In step k ranks w and w xor 2^k exchange blocks. Each sends the blocks of the ranks
+// Idea     In step k numbers w and w xor 2^k exchange blocks. Each sends the blocks of the numbers
 //          whose bit k equals the peer's, and reduces those whose bit k equals its own. At the end
 //          a rank has its own block.
-//          If n is no power of two, the first 2r ranks fold in pairs, where r = n - p and p is the
-//          power of two below n. The even rank represents the pair and puts the other's block back
-//          at the end.
+//          If n is no power of two, the first 2r ranks form r pairs, where r = n - p and p is the
+//          power of two below n; a pair shares a number. The blocks form two halves. The even rank
+//          of a pair works on the first half and the odd rank on the second half; each first gets
+//          the other's values of its half. A rank without a pair works on both halves.
 // Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
-//          MPICH, section 4.4. Here the first steps are between the nearest ranks, which keeps the
-//          rank order. So the blocks of a message are 2^k apart.
-// Rounds   log2 p, and 2 more if n is no power of two.
-// Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Otherwise, a rank that
-//          represents a pair also reduces n blocks, which the other rank sends.
-// Memory   Slots for n - 1 blocks (and n to fold); one scratch vector.
+//          MPICH, section 4.4; its pairs fold onto one rank. Here the first steps are between the
+//          nearest ranks, which keeps the rank order. So the blocks of a message are 2^k apart.
+// Rounds   log2 p, and 1 more if n is no power of two.
+// Bytes    A rank sends n - 1 blocks, for any n. It also reduces n - 1 blocks.
+// Memory   Slots for n - 1 blocks, or for up to 2n if n is no power of two; one scratch vector.
 // Good for Short and medium blocks; operations that do not commute.
 // Holds    Synchronizing. Combines in rank order.
 #include "collectives/entries.hpp"
@@ -25,10 +25,12 @@ namespace {
 
 using plan::Block;
 
-// Put numbers; the numbers of the steps follow.
 constexpr std::uint32_t kFold = 0;
-constexpr std::uint32_t kResult = 1;
-constexpr std::uint32_t kFirstStep = 2;
+/// First put number of the steps. Each step has one number for each half.
+constexpr std::uint32_t kFirstStep = 1;
+
+/// Halves of the blocks that a rank works on.
+enum Halves : std::uint32_t { first_half = 1, second_half = 2, both_halves = 3 };
 
 class RecursiveHalving {
   public:
@@ -37,70 +39,100 @@ class RecursiveHalving {
           rank_(as_u32(request.rank)),
           size_(as_u32(request.size)),
           power_(std::bit_floor(size_)),
-          folded_(size_ - power_) {}
+          pairs_(size_ - power_),
+          border_(pairs_ == 0 ? power_ : pairs_ + (power_ - pairs_ + 1) / 2) {}
 
     void write() {
-        const bool in_pair = rank_ < 2 * folded_;
-        if (in_pair && rank_ % 2 != 0) {
-            writer_->put(static_cast<Rank>(rank_ - 1), kFold, writer_.input(0, size_));
-            writer_->wait(static_cast<Rank>(rank_ - 1), kResult);
-            writer_->flush();
-            writer_->copy(writer_.output(rank_), writer_.slot(kResult, rank_));
-        } else {
-            if (in_pair) fold();
-            halve(in_pair ? rank_ / 2 : rank_ - folded_);
-            if (in_pair)
-                writer_->put(static_cast<Rank>(rank_ + 1), kResult, writer_.scratch(0, rank_ + 1));
-        }
+        const bool in_pair = rank_ < 2 * pairs_;
+        if (in_pair) fold();
+        halve(in_pair ? rank_ / 2 : rank_ - pairs_);
         if (size_ == 1) writer_->copy(writer_.output(0), writer_.input(0));
         reserve();
     }
 
   private:
+    /// Buffer of blocks. `value`: scratch, or the input before the first reduction. `result`: the
+    /// output for this rank's block.
+    enum class Home : std::uint8_t { value, scratch, slot, result };
+    /// Blocks of all numbers that equal `number` in the bits below `distance`, a power of two.
+    struct Residue {
+        std::uint32_t number = 0;
+        std::uint32_t distance = 1;
+        Halves halves = both_halves;
+    };
+
     void fold() {
-        writer_->wait(static_cast<Rank>(rank_ + 1), kFold);
-        writer_->reduce(writer_.scratch(0, 0, size_),
-                        {writer_.input(0, size_), writer_.slot(kFold, 0, size_)});
-        in_scratch_ = true;
+        const bool even = rank_ % 2 == 0;
+        const auto other = static_cast<Rank>(even ? rank_ + 1 : rank_ - 1);
+        const Halves own = even ? first_half : second_half;
+        writer_->put(other, kFold,
+                     list_of({.halves = even ? second_half : first_half}, Home::value));
+        writer_->wait(other, kFold);
+        combine({.halves = own}, kFold, !even, Home::scratch);
     }
 
     void halve(std::uint32_t number) {
         std::uint32_t slot = kFirstStep;
-        for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
+        for (std::uint32_t bit = 1; bit < power_; bit *= 2, slot += 2) {
             const std::uint32_t other = number ^ bit;
-            writer_->put(rank_of(other), slot, blocks_like(other, bit, Home::value));
-            writer_->wait(rank_of(other), slot);
-            const bool last = 2 * bit == power_;
-            const std::vector<Block> received = blocks_like(number, bit, Home::slot, slot);
-            const std::vector<Block> own = blocks_like(number, bit, Home::value);
-            std::vector<Block> operands = number < other ? own : received;
-            const std::vector<Block>& second = number < other ? received : own;
-            operands.insert(operands.end(), second.begin(), second.end());
-            writer_->reduce_lists(blocks_like(number, bit, last ? Home::result : Home::scratch),
-                                  operands);
-            in_scratch_ = true;
+            const std::vector<Halves> messages = messages_of(number, other);
+            for (const Halves halves : messages) {
+                const std::vector<Block> sent = list_of({other, 2 * bit, halves}, Home::value);
+                if (!sent.empty())
+                    writer_->put(rank_of(other, halves), slot + place_of(halves), sent);
+            }
+            const bool was_in_scratch = in_scratch_;
+            for (const Halves halves : messages) {
+                const Residue kept{number, 2 * bit, halves};
+                if (list_of(kept, Home::value).empty()) continue;
+                writer_->wait(rank_of(other, halves), slot + place_of(halves));
+                in_scratch_ = was_in_scratch;
+                combine(kept, slot + place_of(halves), other < number,
+                        2 * bit == power_ ? Home::result : Home::scratch);
+            }
         }
     }
+    /// Returns the halves in each message between two numbers.
+    [[nodiscard]] std::vector<Halves> messages_of(std::uint32_t number, std::uint32_t other) const {
+        if (number < pairs_) return {rank_ % 2 == 0 ? first_half : second_half};
+        if (other < pairs_) return {first_half, second_half};
+        return {both_halves};
+    }
+    [[nodiscard]] static std::uint32_t place_of(Halves halves) {
+        return halves == second_half ? 1 : 0;
+    }
 
-    /// Buffer of blocks. `value`: scratch, or the input before the first reduction. `result`: the
-    /// output for this rank's block, scratch for the block of its pair's second rank.
-    enum class Home : std::uint8_t { value, scratch, slot, result };
-    /// Returns the blocks of all ranks whose number equals `number` in the bits up to `bit`. The
-    /// list has at most three entries: first ranks of pairs, second ranks of pairs, and ranks
-    /// without a pair.
-    [[nodiscard]] std::vector<Block> blocks_like(std::uint32_t number, std::uint32_t bit, Home home,
-                                                 std::uint32_t slot = 0) const {
-        const std::uint32_t distance = 2 * bit;
-        const std::uint32_t first = number % distance;
-        const std::uint32_t paired = count_below(folded_, first, distance);
+    /// Combines received blocks with this rank's. `before`: the sender's values are first.
+    void combine(const Residue& residue, std::uint32_t slot, bool before, Home home) {
+        const std::vector<Block> received = list_of(residue, Home::slot, slot);
+        const std::vector<Block> own = list_of(residue, Home::value);
+        std::vector<Block> operands = before ? received : own;
+        const std::vector<Block>& second = before ? own : received;
+        operands.insert(operands.end(), second.begin(), second.end());
+        writer_->reduce_lists(list_of(residue, home), operands);
+        in_scratch_ = true;
+    }
+
+    /// Returns at most three blocks: of first or second ranks of pairs, and of ranks without a
+    /// pair, which are in the first half if their number is below border_.
+    [[nodiscard]] std::vector<Block> list_of(const Residue& residue, Home home,
+                                             std::uint32_t slot = 0) const {
+        const std::uint32_t distance = residue.distance;
+        const std::uint32_t first = residue.number % distance;
+        const std::uint32_t paired = count_below(pairs_, first, distance);
+        const std::uint32_t lower = count_below(border_, first, distance);
         const std::uint32_t all = count_below(power_, first, distance);
         std::vector<Block> list;
         const auto add = [&](std::uint32_t block, std::uint32_t count, std::uint32_t stride) {
             if (count != 0) list.push_back(blocks_in(home, block, count, stride, slot));
         };
-        add(2 * first, paired, 2 * distance);
-        add(2 * first + 1, paired, 2 * distance);
-        add(first + paired * distance + folded_, all - paired, distance);
+        const auto add_alone = [&](std::uint32_t from, std::uint32_t to) {
+            add(first + from * distance + pairs_, to - from, distance);
+        };
+        if ((residue.halves & first_half) != 0) add(2 * first, paired, 2 * distance);
+        if ((residue.halves & second_half) != 0) add(2 * first + 1, paired, 2 * distance);
+        add_alone((residue.halves & first_half) != 0 ? paired : lower,
+                  (residue.halves & second_half) != 0 ? all : lower);
         return list;
     }
     /// Returns the number of values first, first + distance, ... that are less than `end`.
@@ -112,30 +144,40 @@ class RecursiveHalving {
                                   std::uint32_t stride, std::uint32_t slot) const {
         const auto every = [stride](Block blocks) { return strided(blocks, stride); };
         if (home == Home::slot) return every(writer_.slot(slot, first, count));
-        if (home == Home::result && first == rank_) return writer_.output(first);
+        if (home == Home::result) return writer_.output(first);
         if (home == Home::value && !in_scratch_) return every(writer_.input(first, count));
         return every(writer_.scratch(0, first, count));
     }
 
+    /// Reserves the most blocks of any rank's message.
     void reserve() {
         if (size_ == 1) return;
-        writer_->reserve_capacity(kFold, folded_ > 0 ? size_ : 0);
-        writer_->reserve_capacity(kResult, folded_ > 0 ? 1 : 0);
+        const std::uint32_t upper = power_ - border_;
+        const std::uint32_t lower = power_ - pairs_ - upper;
+        writer_->reserve_capacity(kFold, pairs_ == 0 ? 0 : pairs_ + std::max(lower, upper));
         std::uint32_t slot = kFirstStep;
-        for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
-            const std::uint32_t numbers = power_ / (2 * bit);
-            writer_->reserve_capacity(slot, numbers + std::min(numbers, folded_));
+        for (std::uint32_t distance = 2; distance <= power_; distance *= 2, slot += 2) {
+            const auto most = [&](std::uint32_t numbers) {
+                return (numbers + distance - 1) / distance;
+            };
+            const bool two_alone = power_ - pairs_ > 1;
+            writer_->reserve_capacity(
+                slot,
+                most(pairs_) + (two_alone ? most(pairs_) + most(power_ - pairs_) : most(lower)));
+            writer_->reserve_capacity(slot + 1, pairs_ == 0 ? 0 : most(pairs_) + most(upper));
         }
     }
-    [[nodiscard]] Rank rank_of(std::uint32_t number) const {
-        return static_cast<Rank>(number < folded_ ? 2 * number : number + folded_);
+    [[nodiscard]] Rank rank_of(std::uint32_t number, Halves halves) const {
+        if (number >= pairs_) return static_cast<Rank>(number + pairs_);
+        return static_cast<Rank>(2 * number + (halves == second_half ? 1 : 0));
     }
 
     BlockWriter& writer_;
     std::uint32_t rank_;
     std::uint32_t size_;
     std::uint32_t power_;
-    std::uint32_t folded_;     ///< number of pairs, each represented by one rank
+    std::uint32_t pairs_;
+    std::uint32_t border_;     ///< least number without a pair whose block is in the second half
     bool in_scratch_ = false;  ///< true after the first reduction
 };
 

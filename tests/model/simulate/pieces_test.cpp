@@ -112,6 +112,12 @@ const Exchange kExchanges[] = {
      4,
      {{13, {219'715'200, 167'286'400, 141'072'000, 137'964'800, 149'857'600}},
       {61, {439'430'400, 282'144'000, 203'500'800, 174'179'200, 172'964'800}}}},
+    {"reduce_scatter",
+     "recursive-halving",
+     1,
+     {{8, {106'750'400, 96'750'400, 98'473'600, 101'835'200, 107'259'200}, true},
+      {13, {140'996'000, 123'895'200, 117'844'800, 124'657'600, 139'660'000}},
+      {61, {153'782'400, 134'173'600, 126'431'200, 141'921'600, 187'192'800}}}},
 };
 
 Surroundings five_microseconds() {
@@ -124,7 +130,7 @@ Surroundings five_microseconds() {
 /// Returns a call whose segments have `bytes` bytes each; blocks are rounded up.
 SimulatedCall call_of(const Exchange& exchange, Rank ranks, std::uint32_t segments,
                       std::uint64_t bytes) {
-    const bool blocks = std::string_view(exchange.collective) == "allgather";
+    const bool blocks = collectives::find_collective(exchange.collective)->blocks();
     const auto unit = blocks ? static_cast<std::uint64_t>(ranks) : 1;
     const std::uint64_t elements = segments * bytes / 8;
     return {.collective = exchange.collective,
