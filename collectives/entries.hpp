@@ -36,6 +36,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_dual_root();
 [[nodiscard]] Algorithm allreduce_elimination();
 [[nodiscard]] Algorithm allreduce_generalized();
+[[nodiscard]] Algorithm allreduce_halving();
 [[nodiscard]] Algorithm allreduce_halving_doubling();
 [[nodiscard]] Algorithm allreduce_multi_object_large();
 [[nodiscard]] Algorithm allreduce_multi_object_small();
@@ -76,6 +77,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm alltoall_direct();
 
 [[nodiscard]] Algorithm reduce_scatter_circulant();
+[[nodiscard]] Algorithm reduce_scatter_halving();
 [[nodiscard]] Algorithm reduce_scatter_pairwise();
 [[nodiscard]] Algorithm reduce_scatter_recursive_halving();
 [[nodiscard]] Algorithm reduce_scatter_ring();

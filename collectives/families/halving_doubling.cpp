@@ -35,78 +35,43 @@ namespace weft::collectives {
 
 namespace {
 
-/// Maps ranks to numbers 0..p-1, p a power of two. The two ranks of a pair share a number.
-struct Folding {
-    explicit Folding(Rank size)
-        : numbers(std::bit_floor(as_u32(size))), pairs(as_u32(size) - numbers) {}
-
-    std::uint32_t numbers;  ///< p
-    std::uint32_t pairs;    ///< the ranks 2i and 2i + 1 are a pair for i < pairs
-
-    [[nodiscard]] std::uint32_t steps() const { return as_u32(std::countr_zero(numbers)); }
-    [[nodiscard]] bool in_pair(Rank rank) const { return as_u32(rank) < 2 * pairs; }
-    [[nodiscard]] std::uint32_t number_of(Rank rank) const {
-        const auto place = as_u32(rank);
-        return in_pair(rank) ? place / 2 : place - pairs;
-    }
-    /// Returns the rank with this number; the first rank of a pair.
-    [[nodiscard]] Rank first_of(std::uint32_t number) const {
-        return static_cast<Rank>(number < pairs ? 2 * number : number + pairs);
-    }
-};
-
 // Put numbers: halves of pairs, the half that joins them, the result (allreduce only). The numbers
 // of the steps follow.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = 1;
 constexpr std::uint32_t kResult = 2;
 
-/// Folds a pair: each rank combines half of the vector. Then the rank that does not represent the
-/// pair sends its half to the other.
-void fold_pair(BlockWriter& writer, PartialResult& partial, Rank rank, const Folding& folding,
-               bool represents) {
-    const bool even = rank % 2 == 0;
-    const Rank other = even ? rank + 1 : rank - 1;
-    const BlockRange lower{0, folding.numbers / 2};
-    const BlockRange upper{lower.count, lower.count};
-    const BlockRange mine = even ? lower : upper;
-    const BlockRange theirs = even ? upper : lower;
-    writer->put(other, kFold, partial.value(theirs));
-    partial.combine(mine, other, kFold,
-                    even ? PartialResult::From::after : PartialResult::From::before);
-    if (represents) {
-        partial.take(theirs, other, kHandOver, true);
-    } else {
-        writer->put(other, kHandOver, partial.kept(mine));
-    }
+std::uint32_t steps_of(const Folding& folding) {
+    return as_u32(std::countr_zero(folding.numbers));
 }
 
 void reserve(BlockWriter& writer, const Folding& folding, std::uint32_t first_step) {
+    const std::uint32_t steps = steps_of(folding);
     const bool folds = folding.pairs > 0;
     writer->reserve_capacity(kFold, folds ? folding.numbers / 2 : 0);
     writer->reserve_capacity(kHandOver, folds ? folding.numbers / 2 : 0);
     if (first_step > kResult) writer->reserve_capacity(kResult, folds ? folding.numbers : 0);
-    RangeExchange::reserve(writer, first_step, folding.steps(), folding.numbers);
-    RangeExchange::reserve(writer, first_step + folding.steps(), folding.steps(), folding.numbers);
+    RangeExchange::reserve(writer, first_step, steps, folding.numbers);
+    RangeExchange::reserve(writer, first_step + steps, steps, folding.numbers);
 }
 
 void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
     constexpr std::uint32_t kFirstStep = kResult + 1;
     const Rank rank = request.rank;
-    const Folding folding(request.size);
+    const Folding folding(request.size, std::bit_floor(as_u32(request.size)));
+    const std::uint32_t steps = steps_of(folding);
     const BlockRange all{0, folding.numbers};
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     const bool in_pair = folding.in_pair(rank);
     const bool represents = !in_pair || rank % 2 == 0;
     PartialResult partial(writer, PartialResult::Kept::output);
-    if (in_pair) fold_pair(writer, partial, rank, folding, represents);
+    if (in_pair) fold_pair(writer, partial, rank, folding.numbers, {kFold, kHandOver}, represents);
     if (represents) {
-        RangeExchange exchange(writer, partial,
-                               {folding.number_of(rank), folding.steps(), folding.numbers},
+        RangeExchange exchange(writer, partial, {folding.number_of(rank), steps, folding.numbers},
                                [&](std::uint32_t number) { return folding.first_of(number); });
         exchange.halve(kFirstStep);
         writer->flush();  // results replace the halves that were sent
-        exchange.double_up(kFirstStep + folding.steps());
+        exchange.double_up(kFirstStep + steps);
         if (in_pair) writer->put(rank + 1, kResult, partial.kept(all));
     } else {
         partial.take(all, rank - 1, kResult, true);
@@ -117,7 +82,8 @@ void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
 void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     constexpr std::uint32_t kFirstStep = kHandOver + 1;
     const Rank rank = request.rank;
-    const Folding folding(request.size);
+    const Folding folding(request.size, std::bit_floor(as_u32(request.size)));
+    const std::uint32_t steps = steps_of(folding);
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     const std::uint32_t top = folding.number_of(request.root);
     const std::uint32_t number = folding.number_of(rank);
@@ -127,12 +93,12 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     const bool represents = rank_of(number) == rank;
     PartialResult partial(
         writer, rank == request.root ? PartialResult::Kept::output : PartialResult::Kept::scratch);
-    if (folding.in_pair(rank)) fold_pair(writer, partial, rank, folding, represents);
+    if (folding.in_pair(rank))
+        fold_pair(writer, partial, rank, folding.numbers, {kFold, kHandOver}, represents);
     if (represents) {
-        RangeExchange exchange(writer, partial, {number, folding.steps(), folding.numbers},
-                               rank_of);
+        RangeExchange exchange(writer, partial, {number, steps, folding.numbers}, rank_of);
         exchange.halve(kFirstStep);
-        exchange.gather(top, kFirstStep + folding.steps());
+        exchange.gather(top, kFirstStep + steps);
     }
     reserve(writer, folding, kFirstStep);
 }

@@ -76,7 +76,49 @@ class PartialResult {
     bool combined_ = false;
 };
 
-/// Steps of a rank with a number below 2^steps. `rank_of` maps a number to its rank.
+/// Maps ranks to numbers. The first ranks form pairs, which share a number.
+struct Folding {
+    Folding(Rank ranks, std::uint32_t count) : numbers(count), pairs(as_u32(ranks) - count) {}
+
+    std::uint32_t numbers;  ///< at least half of the ranks
+    std::uint32_t pairs;    ///< the ranks 2i and 2i + 1 are a pair for i < pairs
+
+    [[nodiscard]] bool in_pair(Rank rank) const { return as_u32(rank) < 2 * pairs; }
+    [[nodiscard]] std::uint32_t number_of(Rank rank) const {
+        const auto place = as_u32(rank);
+        return in_pair(rank) ? place / 2 : place - pairs;
+    }
+    /// Returns the rank with this number; the first rank of a pair.
+    [[nodiscard]] Rank first_of(std::uint32_t number) const {
+        return static_cast<Rank>(number < pairs ? 2 * number : number + pairs);
+    }
+};
+
+/// Put numbers of a pair: for the halves that it exchanges, and for the half that joins them.
+struct FoldNumbers {
+    std::uint32_t fold = 0;
+    std::uint32_t hand_over = 1;
+};
+/// Folds a pair: each rank combines half of the vector's `blocks` blocks. Then the rank that does
+/// not represent the pair sends its half to the other.
+inline void fold_pair(BlockWriter& writer, PartialResult& partial, Rank rank, std::uint32_t blocks,
+                      FoldNumbers numbers, bool represents) {
+    const bool even = rank % 2 == 0;
+    const Rank other = even ? rank + 1 : rank - 1;
+    const BlockRange lower{0, blocks / 2};
+    const BlockRange upper{lower.count, lower.count};
+    const BlockRange mine = even ? lower : upper;
+    const BlockRange theirs = even ? upper : lower;
+    writer->put(other, numbers.fold, partial.value(theirs));
+    partial.combine(mine, other, numbers.fold,
+                    even ? PartialResult::From::after : PartialResult::From::before);
+    if (represents)
+        partial.take(theirs, other, numbers.hand_over, true);
+    else
+        writer->put(other, numbers.hand_over, partial.kept(mine));
+}
+
+/// Steps of a rank with a number. `rank_of` maps a number to its rank.
 class RangeExchange {
   public:
     struct Position {

@@ -32,6 +32,43 @@ void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
 
 }  // namespace
 
+base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
+                             std::string_view fallback,
+                             std::span<const std::string_view> collectives) {
+    const SpecParameter* given = spec.find(key);
+    AlgorithmSpec inner;
+    if (given != nullptr && !given->nested.empty()) {
+        inner = given->nested.front();
+    } else {
+        auto parsed = parse_spec(given == nullptr ? fallback : std::string_view(given->value));
+        if (!parsed) return parsed.failure().within(key);
+        inner = *std::move(parsed);
+        if (given != nullptr) inner.position = given->position;
+    }
+    base::Failure why;
+    for (const std::string_view collective : collectives) {
+        const auto found = find_algorithm(collective, inner);
+        if (found) return Named{collective, std::move(inner), *found};
+        if (why.text.empty()) why = found.failure();
+    }
+    return why;
+}
+
+base::Result<plan::Program> generate_part(std::string_view collective, AlgorithmSpec spec,
+                                          GenerateRequest request) {
+    if (request.size == 1) spec = spec_for_one_rank(collective);
+    const auto algorithm = WEFT_TRY(find_algorithm(collective, spec));
+    request.layout = {};
+    request.known_shapes = nullptr;
+    request.counts = {};  // set for the whole program, after the parts are spliced
+    request.one_at_a_time = true;
+    request.is_part = true;
+    set_segments(spec, *algorithm);
+    // Without a layout, the generator must not access local peers' memory in place.
+    spec = with_local_puts(collective, std::move(spec));
+    return generate(collective, spec, request);
+}
+
 Groups::Groups(const GenerateRequest& request, Leader leader)
     : request_(request),
       leader_(leader),
@@ -45,17 +82,10 @@ Groups::Groups(const GenerateRequest& request, Leader leader)
 
 base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group group,
                                                 Rank rank) const {
-    AlgorithmSpec spec = group.size == 1 ? spec_for_one_rank(call.collective) : call.spec;
-    const auto algorithm = WEFT_TRY(find_algorithm(call.collective, spec));
     GenerateRequest request = request_;
-    request.layout = {};
-    request.known_shapes = nullptr;
-    request.counts = {};  // set for the whole program, after the parts are spliced
-    request.one_at_a_time = true;
-    request.is_part = true;
     request.rank = rank;
     request.size = group.size;
-    request.root = is_rooted(algorithm->collective) ? group.root : plan::kNoRank;
+    request.root = is_rooted(call.collective) ? group.root : plan::kNoRank;
     const bool by_blocks = call.data == Data::blocks || call.data == Data::by_local_rank;
     if (by_blocks)  // one block of the team's size for each rank of the group
         request.elements = std::max<std::uint64_t>(
@@ -65,11 +95,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group gro
         request.segments = 1;  // splice() drops the data; a call of 0 elements has no steps
         request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
-    set_segments(spec, *algorithm);
-    // The part's request has no layout (cleared above), so its generator must not access local
-    // peers' memory in place.
-    spec = with_local_puts(call.collective, std::move(spec));
-    return generate(call.collective, spec, request);
+    return generate_part(call.collective, call.spec, request);
 }
 
 base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupCall& call,

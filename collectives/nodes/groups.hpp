@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "collectives/algorithm.hpp"
@@ -52,6 +53,25 @@ struct KnownShapes {
     };
     std::vector<GroupShape> shapes;
 };
+
+/// An algorithm that a parameter names, and its collective.
+struct Named {
+    std::string_view collective;
+    AlgorithmSpec spec;
+    const Algorithm* algorithm = nullptr;
+};
+
+/// Returns the algorithm that parameter `key` names (default: `fallback`), from the first of the
+/// collectives that has it.
+[[nodiscard]] base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
+                                           std::string_view fallback,
+                                           std::span<const std::string_view> collectives);
+
+/// Returns the program of rank request.rank in a group of request.size ranks, as a part of the
+/// program of a larger team. The other members of the request may be those of the team.
+[[nodiscard]] base::Result<plan::Program> generate_part(std::string_view collective,
+                                                        AlgorithmSpec spec,
+                                                        GenerateRequest request);
 
 class Groups {
   public:

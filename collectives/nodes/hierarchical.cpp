@@ -232,37 +232,6 @@ constexpr VectorName kBefore{plan::Buffer::scratch, 1};
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
-/// An algorithm that a parameter names, and its collective.
-struct Named {
-    std::string_view collective;
-    AlgorithmSpec spec;
-    const Algorithm* algorithm = nullptr;
-};
-
-/// Returns the algorithm that parameter `key` names (default: `fallback`), from the first of the
-/// collectives that has it.
-base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
-                             std::string_view fallback,
-                             std::span<const std::string_view> collectives) {
-    const SpecParameter* given = spec.find(key);
-    AlgorithmSpec inner;
-    if (given != nullptr && !given->nested.empty()) {
-        inner = given->nested.front();
-    } else {
-        auto parsed = parse_spec(given == nullptr ? fallback : std::string_view(given->value));
-        if (!parsed) return parsed.failure().within(key);
-        inner = *std::move(parsed);
-        if (given != nullptr) inner.position = given->position;
-    }
-    base::Failure why;
-    for (const std::string_view collective : collectives) {
-        const auto found = find_algorithm(collective, inner);
-        if (found) return Named{collective, std::move(inner), *found};
-        if (why.text.empty()) why = found.failure();
-    }
-    return why;
-}
-
 struct Parts {
     Named node;
     Named net;
@@ -315,8 +284,10 @@ base::Result<Parts> parts_of(const Composed& entry, const AlgorithmSpec& spec,
 base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
-    const std::uint64_t vector = request.elements * request.element_bytes;
-    return local_transfer(spec, entry.traits().blocks() ? block_bytes(request) : vector);
+    // A gather or scatter on the node moves blocks; other parts move the vector.
+    const bool by_blocks = entry.traits().blocks() && entry.down.empty();
+    return local_transfer(
+        spec, by_blocks ? block_bytes(request) : request.elements * request.element_bytes);
 }
 
 /// Fails if a part uses vectors in place whose blocks need not adjoin.

@@ -134,7 +134,18 @@ class Splicer {
                    !same_block(program, block.first, block.first + block.count - 1);
         });
     }
+    /// Returns true if some block does not move with the segments of the vector.
+    static bool cuts_otherwise(const Program& program) {
+        const std::uint32_t piece = program.units / program.segments;
+        return std::ranges::any_of(program.blocks, [&](const Block& block) {
+            return (block.advance != 0 && block.advance != piece) ||
+                   block.first % piece + (block.count - 1) * block.stride >= piece;
+        });
+    }
     static base::Result<void> check_fit(const SplicePart& part, const Program& program) {
+        if (part.ranges > 1 && program.segments > 1 && cuts_otherwise(program))
+            return base::fail(Status::unsupported, "{} {} does not cut the vector into segments",
+                              program.collective, program.algorithm);
         if (part.blocks_of == nullptr) return base::Done{};
         const char* const what = reads_in_parts(part, program)    ? "reads payloads in parts"
                                  : exposes_several(part, program) ? "exposes blocks"
@@ -146,7 +157,7 @@ class Splicer {
 
     /// Returns the smallest number of units of the whole buffer that fits the part's units.
     [[nodiscard]] std::uint64_t units_in_whole(const SplicePart& part, const Program& shape) const {
-        if (part.blocks_of == nullptr) return shape.units;
+        if (part.blocks_of == nullptr) return std::uint64_t{shape.units} * part.ranges;
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
     /// Returns the number of units of a block.
@@ -336,6 +347,26 @@ class Splicer {
     void translate(Block block, std::vector<Block>& blocks) const {
         block = named(block);
         if (part_->blocks_of != nullptr) return add_represented(block, blocks);
+        const std::uint32_t shift = range_shift(block.first);
+        const std::size_t before = blocks.size();
+        widen(block, blocks);
+        for (Block& one : std::span(blocks).subspan(before)) {
+            one.first += shift;
+            one.origin += shift;
+            one.advance *= part_->ranges;
+        }
+    }
+
+    /// Returns the distance by which a part's range moves a unit. The pieces of a pipeline are
+    /// `ranges` times as long as those of the part.
+    [[nodiscard]] std::uint32_t range_shift(std::uint32_t unit) const {
+        const std::uint32_t piece = part_->own->units / part_->own->segments;
+        if (part_->ranges == 1 || piece == 0) return 0;
+        return (unit / piece * (part_->ranges - 1) + part_->range) * piece * factor_;
+    }
+
+    /// Adds a block in the smaller units of the whole.
+    void widen(Block block, std::vector<Block>& blocks) const {
         if (factor_ == 1) {
             blocks.push_back(block);
             return;

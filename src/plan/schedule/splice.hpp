@@ -46,6 +46,10 @@ struct SplicePart {
     /// have a block for each rank; empty: the buffers have no blocks.
     std::function<std::vector<Rank>(Rank)> blocks_of;
     Rank blocks_max = 1;  ///< largest number of blocks that one block represents
+    /// The part works on range number `range` of the `ranges` equal ranges of each segment of the
+    /// whole. With several ranges blocks_of is empty, and the shapes have all segments.
+    std::uint32_t range = 0;
+    std::uint32_t ranges = 1;
 };
 
 /// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the

@@ -96,6 +96,34 @@ TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
     });
 }
 
+TEST(BlocksProof, HalvingSendsAsMuchAsARingInFewerRounds) {
+    // Of n ranks, those with equal numbers modulo 2^levels have a ring among them.
+    for (const Count levels : {1, 2}) {
+        const std::string spec = fmt::format("halving:levels={},then=(ring)", levels);
+        for (Count groups : {3, 5, 6, 9}) {
+            const Count n = groups << levels;
+            const auto size = static_cast<Rank>(n);
+            const auto scattered = prove("reduce_scatter", spec, {.size = size, .elements = n});
+            EXPECT_EQ(scattered.rounds, levels + groups - 1) << n;
+            EXPECT_EQ(scattered.messages, n * (levels + groups - 1)) << n;
+            EXPECT_EQ(scattered.bytes_sent_max, (n - 1) * 8) << n;
+            const auto reduced = prove("allreduce", spec, {.size = size, .elements = n});
+            EXPECT_EQ(reduced.rounds, 2 * (levels + groups - 1)) << n;
+            EXPECT_EQ(reduced.bytes_sent_max, 2 * (n - 1) * 8) << n;
+        }
+    }
+    // With 12 numbers for 13 ranks, the longest chain begins with the two rounds of the pair. After
+    // four rounds of a ring it ends at another rank.
+    const auto folded =
+        prove("allreduce", "halving:levels=2,then=(ring)", {.size = 13, .elements = 12});
+    EXPECT_EQ(folded.rounds, 2 + 2 + 4 + 2);
+    // Each level may have an algorithm of its own.
+    const auto nested = prove("allreduce", "halving:levels=1,then=(halving:levels=1,then=(a3))",
+                              {.size = 12, .elements = 12});
+    EXPECT_EQ(nested.rounds, 2 * 2 + 1);
+    EXPECT_EQ(nested.bytes_sent_max, 2 * (6 + 3) * 8 + 2 * 3 * 8);
+}
+
 TEST(BlocksProof, GathersAndScattersFollowTheirTrees) {
     for (const char* collective : {"gather", "scatter"}) {
         expect_all(collective, "flat", one_a_rank, [](Count n, Count) {
