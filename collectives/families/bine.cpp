@@ -20,7 +20,8 @@
 // Good for Rings, tori and networks with few long links: partners are at 2/3 of the distance of a
 //          butterfly, and neighbors on both sides are used.
 // Holds    For powers of two. Swing is synchronizing. Each block is reduced once, so results are
-//          bit-identical, but not in rank order. The time to generate a program is O(n log n).
+//          bit-identical, but not in rank order. A program of a swing takes a
+//          time of O(n log n) to generate.
 // Next     generate/tree.hpp for the steps of trees; generate/range_exchange.hpp for the butterfly.
 #include <bit>
 
@@ -131,23 +132,23 @@ void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
     swing.reduce_scatter([&](auto first, auto count) { return writer.output(first, count); });
 }
 
+/// Returns the step in which a number receives the vector, or steps_of(size) for 0. The distances
+/// of steps are sums of powers of -2, so the digits of the number in base -2 change at its steps.
+std::uint32_t step_of(Rank number, Rank size) {
+    constexpr std::uint32_t kOdd = 0xAAAAAAAA;
+    const std::uint32_t digits = ((as_u32(number) + kOdd) ^ kOdd) & (as_u32(size) - 1);
+    return std::min(steps_of(size), as_u32(std::countr_zero(digits ^ digits >> 1)));
+}
+
 /// Returns the neighbors of a rank in the tree.
 patterns::TreePlace bine_place(patterns::RelativeRank own) {
-    const std::uint32_t steps = steps_of(own.size);
-    std::vector<std::uint32_t> received(static_cast<std::size_t>(own.size), steps);
-    std::vector<Rank> reached{0};
-    for (std::uint32_t step = steps; step-- > 0;)
-        for (std::size_t i = reached.size(); i-- > 0;) {
-            reached.push_back(partner(reached[i], step, own.size));
-            received[static_cast<std::size_t>(reached.back())] = step;
-        }
     const Rank number = own.number();
-    const std::uint32_t from = received[static_cast<std::size_t>(number)];
-    patterns::TreePlace place{.children_max = steps};
+    const std::uint32_t from = step_of(number, own.size);
+    patterns::TreePlace place{.children_max = steps_of(own.size)};
     if (number != 0) {
         const Rank parent = partner(number, from, own.size);
         place.parent = own.rank_of(parent);
-        place.child_index = received[static_cast<std::size_t>(parent)] - 1 - from;
+        place.child_index = step_of(parent, own.size) - 1 - from;
     }
     for (std::uint32_t step = from; step-- > 0;)
         place.children.push_back(own.rank_of(partner(number, step, own.size)));
