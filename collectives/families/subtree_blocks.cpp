@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// subtree_blocks.cpp - gather, scatter and allgather along a tree: binomial, k-ary, chain, or
-// pipelined binary.
+// subtree_blocks.cpp - gather, scatter and allgather along a tree: binomial, k-ary, chain,
+// pipelined binary, or the optimal one under LogGP.
 //
 // Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
 //          exchanges them with its parent in one message. Larger subtrees are first. allgather:
 //          rank 0 gathers all blocks and sends them down the same tree (`gather-broadcast`).
+//          loggp-optimal: of n ranks, a rank first sends m blocks such that its receiver, with m
+//          ranks, and itself, with n - m ranks, end as early as possible.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1.2 to 3.1.4 and
-//          3.3.
+//          3.3. loggp-optimal: Alexandrov et al., LogGP, section 4; Iannello, Efficient algorithms
+//          for the reduce-scatter operation in LogGP.
 // Rounds   The depth of the tree, for the allgather twice that; binomial: the largest number of
 //          bits set in a number below n. Messages: n - 1, for the allgather 2 (n - 1).
 // Bytes    In total, a block for each rank and each of its ancestors; binomial: a block for each
@@ -22,6 +25,8 @@
 //          sends the next segment after the result of the previous one. Children are numbered from
 //          the last one on; in a binomial tree this number alone limits the size of a subtree.
 // Next     ../generate/named_trees.hpp for the trees.
+#include <array>
+
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 #include "collectives/generate/named_trees.hpp"
@@ -38,10 +43,14 @@ class SubtreeBlocks {
         : writer_(writer),
           own_{request.rank, request.size, std::max(request.root, 0)},
           node_(patterns::find_node(tree, own_.size, own_.number())),
-          largest_(tree.branches(own_.size)),
+          largest_(tree.largest),
           block_(as_u32(request.rank)),
           indices_(tree.children_max) {
-        std::ranges::reverse(largest_);
+        if (largest_.empty()) {
+            for (const patterns::Branch& branch : tree.branches(own_.size))
+                largest_.push_back(branch.size);
+            std::ranges::reverse(largest_);
+        }
         if (!is_root())
             own_index_ =
                 as_u32(std::ssize(tree.branches(node_.parent_size))) - 1 - node_.child_index;
@@ -120,7 +129,7 @@ class SubtreeBlocks {
     }
     /// Returns the ranks of the largest subtree of a child with this index.
     [[nodiscard]] std::uint32_t largest(std::uint32_t index) const {
-        return as_u32(largest_[index].size);
+        return as_u32(largest_[index]);
     }
     /// Copies the blocks of all children out of their slots to kept(number, count). Calls
     /// emptied(child) after each.
@@ -154,11 +163,21 @@ class SubtreeBlocks {
     BlockWriter& writer_;
     patterns::RelativeRank own_;
     patterns::TreeNode node_;
-    std::vector<patterns::Branch> largest_;  ///< children of the root by index
-    std::uint32_t block_;                    ///< this rank's block
-    std::uint32_t indices_;                  ///< number of different indices of children
+    std::vector<Rank> largest_;  ///< largest subtree of a child by index
+    std::uint32_t block_;        ///< this rank's block
+    std::uint32_t indices_;      ///< number of different indices of children
     std::uint32_t own_index_ = 0;
 };
+
+/// Returns the spec of loggp-optimal with the costs of the machine, in thousandths of the longest.
+std::vector<std::string> loggp_variants(const CandidateRequest& request) {
+    const std::int64_t travel = request.stage.latency + request.receipt - request.issue;
+    std::array costs{std::max<std::int64_t>(0, travel), request.issue, request.bytes};
+    const std::int64_t unit = std::max<std::int64_t>(1, std::ranges::max(costs) / 1000);
+    for (std::int64_t& cost : costs) cost = (cost + unit / 2) / unit;
+    return {
+        fmt::format("loggp-optimal:latency={},overhead={},block={}", costs[0], costs[1], costs[2])};
+}
 
 Algorithm entry(std::string_view collective, std::string_view name) {
     struct TreeEntry {
@@ -189,27 +208,37 @@ Algorithm entry(std::string_view collective, std::string_view name) {
          "blocks of subtrees along a binary tree, piece by piece",
          "Hoefler and Moor, section 3.1.4",
          {{"segments", "by size", kSegmentsHelp, "2,5"}}},
+        {"loggp-optimal",
+         block_tree,
+         "along the tree that is fastest in the LogGP model",
+         "Alexandrov et al., LogGP; Iannello",
+         {{"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
+          {"overhead", "2", "time that a message keeps either end busy", "0"},
+          {"block", "1", "time for the bytes of a block", "0,0.1,9"},
+          {"segments", "1", kSegmentsHelp, "3"}}},
     };
     const TreeEntry& found = *std::ranges::find(kTrees, name, &TreeEntry::name);
     const BlockCall call{.collective = collective,
                          .in_pieces = found.parameters.front().fallback == "by size",
                          .one_stage = true};
+    const bool optimal = found.tree == TreeOf{block_tree};
     return {.collective = collective,
             .name = found.name,
             .summary = found.summary,
             .source = found.source,
             .parameters = found.parameters,
             .properties = {.ordered = true, .bit_identical = true},
-            .generate = [=, named = found.tree](const AlgorithmSpec& spec,
-                                                const GenerateRequest& request) {
-                const auto tree = named(spec, request.size);
-                if (!tree) return base::Result<plan::Program>(tree.failure());
-                return program_by_blocks(
-                    call, spec, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
-                        SubtreeBlocks blocks(writer, *tree, cut);
-                        call.collective == "gather" ? blocks.gather() : blocks.scatter();
-                    });
-            }};
+            .generate =
+                [=, named = found.tree](const AlgorithmSpec& spec, const GenerateRequest& request) {
+                    const auto tree = named(spec, request.size);
+                    if (!tree) return base::Result<plan::Program>(tree.failure());
+                    return program_by_blocks(
+                        call, spec, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
+                            SubtreeBlocks blocks(writer, *tree, cut);
+                            call.collective == "gather" ? blocks.gather() : blocks.scatter();
+                        });
+                },
+            .variants = optimal ? &loggp_variants : nullptr};
 }
 
 base::Result<plan::Program> generate_gather_broadcast(const AlgorithmSpec& spec,

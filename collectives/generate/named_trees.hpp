@@ -38,20 +38,21 @@ inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
     const Rank k = WEFT_TRY(radix_parameter(spec, 4, 2));
     return patterns::knomial_tree(size, k);
 }
-inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
+/// Reads a cost in thousandths; `cost` is its default. Costs are at least `least` thousandths.
+inline base::Result<void> read_cost(const AlgorithmSpec& spec, std::string_view key,
+                                    std::int64_t& cost, std::int64_t least) {
     constexpr std::int64_t kThousandths = 1000;
     constexpr std::int64_t kCostMax = 10'000 * kThousandths;
+    cost = WEFT_TRY(decimal_parameter(
+        spec, key, {.fallback = cost * kThousandths, .least = least, .most = kCostMax}));
+    return base::Done{};
+}
+inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
     constexpr std::int64_t kUnitsMax = 10'000;
     patterns::LogP costs;
-    const auto read = [&](std::string_view key, std::int64_t& cost, std::int64_t least) {
-        const auto given = decimal_parameter(
-            spec, key, {.fallback = cost * kThousandths, .least = least, .most = kCostMax});
-        if (given) cost = *given;
-        return given;
-    };
-    WEFT_TRY(read("latency", costs.latency, 1));
-    WEFT_TRY(read("overhead", costs.overhead, 0));
-    WEFT_TRY(read("gap", costs.gap, 1));
+    WEFT_TRY(read_cost(spec, "latency", costs.latency, 1));
+    WEFT_TRY(read_cost(spec, "overhead", costs.overhead, 0));
+    WEFT_TRY(read_cost(spec, "gap", costs.gap, 1));
     // The tree depends only on the ratios of the costs. Small costs keep logp_tree() fast: it
     // advances by one unit of time.
     const std::int64_t unit = std::gcd(std::gcd(costs.latency, costs.overhead), costs.gap);
@@ -64,6 +65,13 @@ inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
                               kUnitsMax);
     }
     return patterns::logp_tree(size, costs);
+}
+inline Tree block_tree(const AlgorithmSpec& spec, Rank size) {
+    patterns::LogGP costs;
+    WEFT_TRY(read_cost(spec, "latency", costs.latency, 0));
+    WEFT_TRY(read_cost(spec, "overhead", costs.overhead, 0));
+    WEFT_TRY(read_cost(spec, "block", costs.block, 0));
+    return patterns::block_tree(size, costs);
 }
 
 inline constexpr Parameter kTreeParameter{

@@ -137,6 +137,47 @@ RangeTree logp_tree(Rank size, LogP costs) {
         .children_max = at_most(last < 0 ? 0 : last / step + 1, size)};
 }
 
+RangeTree block_tree(Rank size, LogGP costs) {
+    // Of n nodes, the root sends the blocks of the last part[n], then serves the others as the root
+    // of n - part[n] nodes. A longer first message delays its receiver more, and leaves the root
+    // less: the best length does not decrease with n.
+    std::vector<std::int64_t> time{0, 0};
+    auto part = std::make_shared<std::vector<Rank>>(std::vector<Rank>{0, 0});
+    std::vector<Rank> children{0, 0};  // of the root of n nodes
+    std::vector<Rank> largest;
+    const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
+    Rank best = 1;
+    for (Rank nodes = 2; nodes <= size; ++nodes) {
+        const auto with = [&](Rank sent) {
+            const std::int64_t busy = costs.overhead + sent * costs.block;
+            return busy + std::max(time[at(nodes - sent)],
+                                   costs.latency + costs.overhead + time[at(sent)]);
+        };
+        while (best + 1 < nodes && with(best + 1) <= with(best)) ++best;
+        time.push_back(with(best));
+        part->push_back(best);
+        children.push_back(children[at(nodes - best)] + 1);
+        largest.resize(std::max(largest.size(), at(children.back())));
+        Rank& known = largest[at(children.back()) - 1];
+        known = std::max(known, best);
+    }
+    const auto branches = [part](Rank nodes) {
+        std::vector<Branch> list;
+        while (nodes > 1) {
+            const Rank sent = (*part)[static_cast<std::size_t>(nodes)];
+            nodes -= sent;
+            list.push_back({nodes, sent});
+        }
+        return list;
+    };
+    return {
+        .branches = branches,
+        .child_towards =
+            [branches](Rank nodes, Rank distance) { return find_child(branches(nodes), distance); },
+        .children_max = static_cast<std::uint32_t>(largest.size()),
+        .largest = std::move(largest)};
+}
+
 RangeTree in_rank_order(RangeTree tree) {
     const auto branches = [unordered = std::move(tree.branches)](Rank nodes) {
         std::vector<Branch> list = unordered(nodes);

@@ -54,6 +54,8 @@ struct RangeTree {
     /// Returns the child of that root whose subtree has the node at `distance` > 0 from the root.
     std::function<Child(Rank size, Rank distance)> child_towards;
     std::uint32_t children_max = 0;  ///< largest number of children of a node
+    /// Largest subtree of a child by the number of its later siblings. Empty: as at the root.
+    std::vector<Rank> largest = {};
 };
 
 /// Returns the tree in which nodes have up to k children with subtrees of almost equal size. It has
@@ -73,6 +75,17 @@ struct LogP {
 /// Returns the tree along which a message reaches all nodes earliest: every node that has it
 /// sends without pause.
 [[nodiscard]] RangeTree logp_tree(Rank size, LogP costs);
+
+/// Cost of a message of m blocks: its sender is busy for overhead + m block. The receiver has it
+/// latency + overhead later.
+struct LogGP {
+    std::int64_t latency = 6;
+    std::int64_t overhead = 2;
+    std::int64_t block = 1;
+};
+/// Returns the tree along which the blocks of all nodes reach them earliest, if each node gets the
+/// blocks of its subtree in one message. Takes time and memory proportional to `size`.
+[[nodiscard]] RangeTree block_tree(Rank size, LogGP costs);
 
 /// Returns the same tree with children in the order of their ranges.
 [[nodiscard]] RangeTree in_rank_order(RangeTree tree);

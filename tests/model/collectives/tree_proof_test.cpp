@@ -4,10 +4,13 @@
 // one rank out of a million is short.
 // Method: the verifier's counts are compared with formulas; the LogP model is simulated; the steps
 // of programs are counted.
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <queue>
 
+#include "collectives/patterns/range_tree.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/model/collectives/figures.hpp"
 
@@ -278,6 +281,55 @@ TEST(TreeProof, TheLogpTreeTakesTheMinimalTime) {
         }
     }
     EXPECT_EQ(least_time(8, {6, 2, 4}), 24);  // the example of Karp et al.
+}
+
+/// Least times under LogGP in which up to `size` ranks get their blocks, over all numbers of blocks
+/// that a rank may send first.
+std::vector<std::int64_t> least_times_of_blocks(Rank size, std::int64_t latency,
+                                                std::int64_t overhead, std::int64_t block) {
+    std::vector<std::int64_t> times{0, 0};
+    for (std::size_t n = 2; n <= static_cast<std::size_t>(size); ++n) {
+        std::int64_t least = std::numeric_limits<std::int64_t>::max();
+        for (std::size_t m = 1; m < n; ++m)
+            least = std::min(least, overhead + static_cast<std::int64_t>(m) * block +
+                                        std::max(times[n - m], latency + overhead + times[m]));
+        times.push_back(least);
+    }
+    return times;
+}
+
+TEST(TreeProof, TheOptimalTreeOfBlocksIsNeverSlower) {
+    struct Case {
+        std::int64_t latency, overhead, block;
+    };
+    for (const Case c :
+         {Case{6, 2, 1}, Case{50, 2, 0}, Case{1, 1, 9}, Case{30, 5, 3}, Case{0, 0, 1}}) {
+        const auto least = least_times_of_blocks(64, c.latency, c.overhead, c.block);
+        const auto spec = *parse_spec(fmt::format("loggp-optimal:latency={},overhead={},block={}",
+                                                  c.latency, c.overhead, c.block));
+        for (Rank size = 1; size <= 64; ++size) {
+            const auto tree = patterns::block_tree(size, {c.latency, c.overhead, c.block});
+            // The time at which the last rank has its block.
+            const std::function<std::int64_t(Rank)> time = [&](Rank nodes) {
+                std::int64_t now = 0, last = 0;
+                for (const patterns::Branch& branch : tree.branches(nodes)) {
+                    now += c.overhead + branch.size * c.block;
+                    last = std::max(last, now + c.latency + c.overhead + time(branch.size));
+                }
+                return last;
+            };
+            EXPECT_EQ(time(size), least[static_cast<std::size_t>(size)]) << size;
+            for (const char* collective : {"scatter", "gather"}) {
+                const auto verdict = prove(
+                    collective, spec,
+                    {.size = size, .root = size / 2, .elements = static_cast<std::uint64_t>(size)});
+                EXPECT_TRUE(verdict.valid) << collective << ' ' << size << ": " << verdict.error;
+                EXPECT_EQ(verdict.messages, static_cast<std::uint64_t>(size - 1));
+            }
+        }
+    }
+    EXPECT_EQ(least_times_of_blocks(3, 6, 2, 1).back(),
+              14);  // 2 messages in a row, then the latency
 }
 
 TEST(TreeProof, TheProgramOfOneRankOfAMillionIsSmall) {
