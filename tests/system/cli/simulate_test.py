@@ -234,7 +234,7 @@ class Simulate(unittest.TestCase):
                                   (("--ranks", "8"), "--ranks: 8 given")), "simulate", *given)
             with open(path, "w") as file:
                 file.write("rank 0\n  put to 5 slot 0 from input\n")
-            check_refusals(self, (((), "rank 5 of 1"),), "simulate", *given)
+            check_refusals(self, (((), "rank 5, but there are 1 ranks"),), "simulate", *given)
 
     def test_timelines_are_written(self):
         with tempfile.TemporaryDirectory() as folder:
