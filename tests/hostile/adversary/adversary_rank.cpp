@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adversary_rank.cpp - a rank that uses all network functions of weft, for many seeds.
+// adversary_rank.cpp - makes collectives, one-sided calls and teams over the adversary, for many
+// seeds.
+//
+// usage: weft_adversary_rank [--notify STRATEGY,...] [--first-seed S] [--seeds N] [--rounds N]
 //
 // Idea     One job tests a profile: it makes one runtime after another, for each seed and notify
-//          strategy. The adversary uses the seed too. From it, all ranks draw equal calls: every
-//          collective with a random algorithm, one-sided calls, teams.
-// Holds    A rank with a wrong result prints a line to stderr and exits with status 1. Rank 0
-//          prints a line of JSON.
+//          strategy. The adversary uses the seed, too. From the seed all ranks draw equal calls:
+//          every collective with a random algorithm, one-sided calls, teams.
+// Fails    A rank with a wrong result prints a line to stderr and exits with status 1. Rank 0
+//          prints its number of checks and runtimes as JSON.
 #include <fmt/format.h>
 #include <pmix.h>
 
@@ -23,6 +26,7 @@
 namespace weft::test {
 namespace {
 
+/// Options of the command line.
 struct Options {
     std::vector<std::string> notifies{""};  ///< notify strategies; "": the default
     std::uint64_t first_seed = 1;
@@ -70,6 +74,7 @@ class RandomCalls {
         return spec;
     }
 
+    /// Makes a call of the collective with random arguments.
     void call(const Traits& traits) {
         if (!traits.has_data()) {
             for (int i = 0; i < 3; ++i) world_.barrier();
@@ -99,7 +104,7 @@ class RandomCalls {
     /// Puts along a ring: with signals, with a fence between data and flag, and read back.
     void puts() {
         constexpr std::size_t kWords = 60'000;  // long puts use several cards
-        struct Board {
+        struct Board {                          // symmetric
             std::uint64_t signal, flag;
             std::array<std::uint64_t, kWords> data;
         };
@@ -107,7 +112,7 @@ class RandomCalls {
         board->signal = board->flag = 0;
         world_.barrier();
         const Rank next = (world_.rank() + 1) % world_.size();
-        const Rank before = (world_.rank() + world_.size() - 1) % world_.size();
+        const Rank previous = (world_.rank() + world_.size() - 1) % world_.size();
         std::vector<std::uint64_t> out(kWords);
         for (std::uint64_t round = 1; round <= 6; ++round) {
             const std::size_t words = round % 3 == 0 ? 1 + below(kWords) : below(40);
@@ -127,19 +132,21 @@ class RandomCalls {
             }
             bool right = true;
             for (std::size_t i = 0; i < words; ++i)
-                right = right && board->data[i] == value(before, i);
-            caller_.check(right, fmt::format("{} words that were put", words));
+                right = right && board->data[i] == value(previous, i);
+            caller_.check(right, fmt::format("{} words that the previous rank has put", words));
             world_.quiet();
             std::vector<std::uint64_t> in(words);
             world_.get(in.data(), board->data.data(), words * 8, next);
             for (std::size_t i = 0; i < words; ++i)
                 right = right && in[i] == value(world_.rank(), i);
-            caller_.check(right, fmt::format("{} words that were read", words));
+            caller_.check(right,
+                          fmt::format("{} words that this rank has put and read back", words));
             world_.barrier();
         }
         world_.release(board);
     }
 
+    /// Adds to a counter of rank 0 from all ranks.
     void counters() {
         auto* word = static_cast<std::uint64_t*>(world_.allocate(sizeof(std::uint64_t)));
         *word = 0;
@@ -147,17 +154,20 @@ class RandomCalls {
         for (int i = 0; i < 5; ++i) (void)world_.fetch_add(word, 3, 0);
         world_.barrier();
         const std::uint64_t sum = world_.fetch_add(word, 0, 0);
-        caller_.check(sum == 15 * static_cast<std::uint64_t>(world_.size()), "a sum by atomics");
+        caller_.check(sum == 15 * static_cast<std::uint64_t>(world_.size()),
+                      "the sum of atomic additions");
         world_.barrier();
         world_.release(word);
     }
 
+    /// Makes two teams, of the ranks of even and odd number, and an allreduce in each.
     void half_teams() {
         const Rank me = world_.rank();
         auto half = world_.split(me % 2, -me);
         std::int64_t expected = 0;
         for (Rank rank = me % 2; rank < world_.size(); rank += 2) expected += rank;
-        caller_.check(half->allreduce(std::int64_t{me}, Op::sum) == expected, "a sum over a half");
+        caller_.check(half->allreduce(std::int64_t{me}, Op::sum) == expected,
+                      "the sum over a half of the ranks");
         half->free();
     }
 
@@ -202,7 +212,7 @@ int run_all(const Options& options) {
             report["runtimes"] = report["runtimes"].get<int>() + 1;
             report["writes"] = report["writes"].get<std::uint64_t>() + runtime.network_writes();
             report["provider"] = runtime.provider();
-            report["ways"][runtime.notify()] = 1;
+            report["strategies"][runtime.notify()] = 1;
             const bool is_rank_0 = runtime.world().rank() == 0;
             const bool is_last = i + 1 == options.seeds && &notify == &options.notifies.back();
             runtime.finalize();

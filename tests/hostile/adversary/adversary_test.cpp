@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: over each fabric of profiles/, weft's ports deliver right data and obey the fabric's rules.
-// A port that relies on a guarantee that the fabric does not have is caught, with a message that
-// names the fault.
-// Method: each case runs in a child process that loads the adversary as its libfabric provider.
-// Three ports make random puts of each promised kind, over two cards if the fabric has them. Each
-// put is checked when its data must be delivered. Planted faults change the guarantees that a port
-// assumes, or check earlier.
+// Goal: over each fabric of profiles/, weft's ports (link::FabricPort) deliver right data and obey
+// the fabric's rules. A port that relies on a guarantee that the fabric does not have is caught,
+// with a message that names the fault. Method: each case runs in a child process that loads the
+// adversary as its libfabric provider. Three ports make random puts of each promised kind, over two
+// cards if the fabric has them. The data of each put is checked as soon as it must be delivered. A
+// planted fault changes the guarantees that a port assumes, or makes the test check too early.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -28,13 +27,13 @@ using Clock = std::chrono::steady_clock;
 using base::PutKind;
 
 constexpr Rank kRanks = 3;
-constexpr std::uint32_t kSlots = 24;  ///< for each pair of sender and target
+constexpr std::uint32_t kSlots = 24;  ///< put targets of each pair of sender and target rank
 constexpr std::size_t kSlotBytes = std::size_t{48} << 10;
 constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
 /// Offset of the sources in a rank's memory.
 constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;
 constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
-constexpr std::size_t kPieceBytes = 20'000;  ///< of puts over several cards
+constexpr std::size_t kPieceBytes = 20'000;  ///< ports split longer puts over several cards
 
 /// A planted error of a port or of its caller.
 struct Fault {
@@ -49,8 +48,9 @@ struct Fault {
     const char* universe = nullptr;   ///< value of FI_UNIVERSE_SIZE
 };
 
+/// A fabric, and the faults to plant over it.
 struct Fabric {
-    std::string profile;
+    std::string profile;  ///< name of a file in profiles/
     std::string provider;
     std::vector<PutKind> kinds;  ///< promised by the fabric
     std::vector<Fault> faults;
@@ -80,6 +80,7 @@ struct Slot {
     std::vector<std::byte> outside;  ///< the source, if it is not in the segment
 };
 
+/// Returns byte `at` of the put that uses a slot for the `use`-th time.
 std::byte pattern(Rank from, Rank to, std::uint32_t slot, std::uint32_t use, std::size_t at) {
     return static_cast<std::byte>((static_cast<std::size_t>(from) * 31 +
                                    static_cast<std::size_t>(to) * 17 + slot * 7 + use * 131 +
@@ -128,7 +129,8 @@ class Traffic {
     std::string run(int count) {
         const auto deadline = Clock::now() + std::chrono::seconds(20);
         while ((count > 0 || busy_ > 0) && problem_.empty()) {
-            if (Clock::now() > deadline) return fmt::format("late: {} puts are busy", busy_);
+            if (Clock::now() > deadline)
+                return fmt::format("{} puts are not complete after 20 s", busy_);
             const auto from = static_cast<Rank>(random_() % kRanks);
             if (count > 0 && try_send(from)) --count;
             poll(static_cast<Rank>(random_() % kRanks));
@@ -171,6 +173,8 @@ class Traffic {
         }
     }
 
+    /// Posts a put from `from` to a random rank. Returns false if the drawn slot is busy or the
+    /// port refuses the put for now.
     bool try_send(Rank from) {
         const auto to = static_cast<Rank>((index(from) + 1 + random_() % (kRanks - 1)) % kRanks);
         const auto which = static_cast<std::uint32_t>(random_() % kSlots);
@@ -211,6 +215,7 @@ class Traffic {
         return true;
     }
 
+    /// Polls a port, and checks the puts that are delivered.
     void poll(Rank rank) {
         std::array<std::uint64_t, 8> immediates{};
         const std::size_t got = ports_[index(rank)]->poll(immediates);
@@ -218,7 +223,7 @@ class Traffic {
             const auto from = static_cast<Rank>(immediates[i] >> 24);
             Slot& put = slot(from, rank, immediates[i] & 0xFFFF);
             if (!put.busy || put.kind != PutKind::with_immediate || put.delivered)
-                problem_ += "an immediate without its put\n";
+                problem_ += "an immediate without a put in flight\n";
             put.delivered = true;
             check(from, rank, immediates[i] & 0xFFFF);
             // A fabric that keeps the order of writes would have delivered earlier puts.
@@ -241,6 +246,7 @@ class Traffic {
         }
     }
 
+    /// Checks the puts that were posted before number `number`.
     void check_before(Rank from, Rank to, std::uint64_t number) {
         for (std::uint32_t which = 0; which < kSlots; ++which) {
             const Slot& put = slot(from, to, which);
@@ -248,6 +254,7 @@ class Traffic {
         }
     }
 
+    /// Checks the data of a put at its target.
     void check(Rank from, Rank to, std::uint32_t which) {
         const Slot& put = slot(from, to, which);
         const std::byte* at = target(from, to, which);
@@ -271,7 +278,8 @@ class Traffic {
     std::string problem_;
 };
 
-/// Ends the process at once, since closing ports with puts in flight would print other messages.
+/// Ends the process without destructors: closing ports with puts in flight would print other
+/// messages.
 [[noreturn]] void end_with(const std::string& problem) {
     [[maybe_unused]] const ssize_t done = ::write(STDERR_FILENO, problem.data(), problem.size());
     std::_Exit(problem.empty() ? 0 : 1);
@@ -313,6 +321,8 @@ constexpr auto kImmediate = PutKind::with_immediate;
 constexpr auto kDelivered = PutKind::delivered;
 constexpr auto kFenced = PutKind::fenced;
 
+// Faults. Each message is weft's, libfabric's or the adversary's.
+
 const Fault kDelivery{.name = "completion_taken_for_delivery",
                       .message = "is not delivered",
                       .assumes_delivery = true};
@@ -329,7 +339,7 @@ const Fault kUnregistered{
     .name = "sources_not_registered",
     .message = "FI_MR_LOCAL",
     .change_grant = [](link::Grant& grant) { grant.local_registration = false; }};
-// These faults fail in a write, or when the target closes the region: the message varies.
+// The next two faults fail in a write, or when the target closes the region: the message varies.
 const Fault kOffsets{.name = "offsets_for_addresses",
                      .message = "",
                      .change_grant = [](link::Grant& grant) { grant.virtual_addresses = false; }};
@@ -357,12 +367,14 @@ const Fault kLong{.name = "longer_than_granted",
 const Fault kUniverse{.name = "universe_too_small",
                       .message = "more addresses than FI_UNIVERSE_SIZE, which is 1",
                       .universe = "1"};
+/// Puts of a kind whose completion does not imply delivery on this fabric.
 Fault completion_trusted() {
     return {.name = "completion_trusted", .message = "is not delivered", .kinds = {PutKind::plain}};
 }
 Fault delivery_trusted() {
     return {.name = "delivery_trusted", .message = "is not delivered", .kinds = {kDelivered}};
 }
+/// Puts of a kind that the fabric refuses.
 Fault refused(PutKind kind, const char* message) {
     return {.name = "refused_writes", .message = message, .kinds = {kind}};
 }
@@ -413,7 +425,7 @@ TEST_P(Adversary, AllDataArrivesAndNoRuleIsViolated) {
 }
 
 TEST_P(Adversary, EachPlantedFaultIsCaughtAndNamed) {
-    EXPECT_GE(GetParam().faults.size(), 3U);
+    EXPECT_GE(GetParam().faults.size(), 3U) << "each fabric must have negative controls";
     for (const Fault& fault : GetParam().faults) {
         const std::string message = message_of_child(GetParam(), fault, 7, 500);
         EXPECT_NE(message, "") << fault.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.cpp - libfabric's functions for registered memory and endpoints.
+// calls.cpp - libfabric's functions for registered memory and endpoints, which the program calls.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ int close_region(fid* handle) {
     Domain& domain = *region->domain;
     const std::lock_guard hold(domain.lock);
     if (region->readers != 0)
-        violation("a region was closed under " + std::to_string(region->readers) +
-                  " operations that read it");
+        violation("a region was closed while " + std::to_string(region->readers) +
+                  " operations read from it");
     for (Endpoint* endpoint : domain.endpoints) endpoint->forget(*region);
     domain.regions.erase(region->region.key);
     domain.registered_bytes -= region->bytes;
@@ -65,7 +65,8 @@ int open_region(fid* handle, const void* buffer, std::size_t bytes, std::uint64_
     } else {
         if (profile.key_bytes < 8 && (key >> (8 * profile.key_bytes)) != 0) return -FI_EKEYREJECTED;
         if (profile.fast_keys_below != 0 && key >= profile.fast_keys_below)
-            violation("key " + std::to_string(key) + " is off the fast path, which ends at " +
+            violation("key " + std::to_string(key) +
+                      " is off the fast path; expected a key below " +
                       std::to_string(profile.fast_keys_below));
         if (domain.regions.contains(key)) return -FI_ENOKEY;
     }
@@ -153,7 +154,7 @@ fi_ops_cm name_ops{.size = sizeof(fi_ops_cm),
                    .shutdown = nullptr,
                    .join = nullptr};
 
-/// Arguments of all functions that transfer data.
+/// Arguments of the functions that transfer data; each uses some.
 struct Transfer {
     fid_ep* endpoint;
     MessageKind kind;
@@ -161,19 +162,20 @@ struct Transfer {
     std::size_t source_count;
     void** descs;
     fi_addr_t to;
-    const fi_rma_iov* places;
-    std::size_t place_count;
+    const fi_rma_iov* targets;
+    std::size_t target_count;
     std::uint64_t data;
     void* context;
 };
 
+/// Posts an operation. `reports`: its completion adds an entry to the queue.
 ssize_t transfer(const Transfer& call, std::uint64_t flags, bool reports) {
     Endpoint& endpoint = endpoint_of(&call.endpoint->fid);
     const std::lock_guard hold(endpoint.domain().lock);
     Operation operation;
     operation.kind = call.kind;
     operation.sources.assign(call.sources, call.sources + call.source_count);
-    operation.places.assign(call.places, call.places + call.place_count);
+    operation.targets.assign(call.targets, call.targets + call.target_count);
     operation.data = call.data;
     operation.context = call.context;
     operation.reports = reports;
@@ -195,17 +197,17 @@ using Word = std::uint64_t;  // address or key at the target
 ssize_t write(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
               Word address, Word key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    const fi_rma_iov place{address, bytes, key};
+    const fi_rma_iov target{address, bytes, key};
     return transfer_by_default(
-        {ep, MessageKind::write, &source, 1, &desc, to, &place, 1, 0, context}, 0);
+        {ep, MessageKind::write, &source, 1, &desc, to, &target, 1, 0, context}, 0);
 }
 ssize_t write_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count,
                      fi_addr_t to, Word address, Word key, void* context) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += sources[i].iov_len;
-    const fi_rma_iov place{address, bytes, key};
+    const fi_rma_iov target{address, bytes, key};
     return transfer_by_default(
-        {ep, MessageKind::write, sources, count, descs, to, &place, 1, 0, context}, 0);
+        {ep, MessageKind::write, sources, count, descs, to, &target, 1, 0, context}, 0);
 }
 ssize_t write_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
     return transfer_with_flags({ep, MessageKind::write, m->msg_iov, m->iov_count, m->desc, m->addr,
@@ -215,39 +217,39 @@ ssize_t write_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
 ssize_t write_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc,
                    std::uint64_t data, fi_addr_t to, Word address, Word key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    const fi_rma_iov place{address, bytes, key};
+    const fi_rma_iov target{address, bytes, key};
     return transfer_by_default(
-        {ep, MessageKind::write, &source, 1, &desc, to, &place, 1, data, context},
+        {ep, MessageKind::write, &source, 1, &desc, to, &target, 1, data, context},
         FI_REMOTE_CQ_DATA);
 }
 ssize_t inject_write(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to, Word address,
                      Word key) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    const fi_rma_iov place{address, bytes, key};
-    return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, 0, nullptr},
+    const fi_rma_iov target{address, bytes, key};
+    return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &target, 1, 0, nullptr},
                     FI_INJECT, false);
 }
 ssize_t inject_write_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
                           fi_addr_t to, Word address, Word key) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    const fi_rma_iov place{address, bytes, key};
-    return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, data, nullptr},
+    const fi_rma_iov target{address, bytes, key};
+    return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &target, 1, data, nullptr},
                     FI_INJECT | FI_REMOTE_CQ_DATA, false);
 }
 ssize_t read(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from, Word address,
              Word key, void* context) {
     const iovec into{buffer, bytes};
-    const fi_rma_iov place{address, bytes, key};
+    const fi_rma_iov target{address, bytes, key};
     return transfer_by_default(
-        {ep, MessageKind::read, &into, 1, &desc, from, &place, 1, 0, context}, 0);
+        {ep, MessageKind::read, &into, 1, &desc, from, &target, 1, 0, context}, 0);
 }
 ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
                     Word address, Word key, void* context) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += into[i].iov_len;
-    const fi_rma_iov place{address, bytes, key};
+    const fi_rma_iov target{address, bytes, key};
     return transfer_by_default(
-        {ep, MessageKind::read, into, count, descs, from, &place, 1, 0, context}, 0);
+        {ep, MessageKind::read, into, count, descs, from, &target, 1, 0, context}, 0);
 }
 ssize_t read_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
     return transfer_with_flags({ep, MessageKind::read, m->msg_iov, m->iov_count, m->desc, m->addr,

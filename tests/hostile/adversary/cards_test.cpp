@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: on a host with two network cards, each rank uses its nearest card, WEFT_CARDS selects
-// cards, and a card that cannot be opened is named. The adversary ends programs that mix up cards
-// or leave a write with FI_MORE alone.
-// Method: the adversary offers two cards on the PCI buses of a recorded machine of two packages.
-// libfabric runs in child processes.
+// cards, and a card that cannot be opened is named. The adversary ends programs that use objects of
+// one card with another, or post a write with FI_MORE and no write after it. Method: the adversary
+// offers two cards on the PCI buses of a recorded machine of two packages (two_packages.xml). Each
+// test runs libfabric in a child process.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kFirst = "cxi-adversary0";
 constexpr const char* kSecond = "cxi-adversary1";
 
+/// Returns a set of two processors.
 cpu_set_t processors(int first, int second) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -25,7 +26,8 @@ cpu_set_t processors(int first, int second) {
     return set;
 }
 
-/// Returns options of a rank on a host whose ranks are on the packages 0, 1, 1, 0 and on both.
+/// Returns options of a rank on a host of five ranks, which are bound to packages 0, 1, 1, 0 and
+/// both. Processors 0 and 1 are in package 0, 2 and 3 in package 1.
 link::FabricOptions rank_of_host(std::size_t position) {
     const cpu_set_t first = processors(0, 1);
     const cpu_set_t second = processors(2, 3);
@@ -43,7 +45,7 @@ void use_adversary() {
     ::setenv("HWLOC_XMLFILE", TWO_PACKAGES, 1);
 }
 
-/// Calls a function in a child process with the adversary as provider.
+/// Calls a function in a child process with the adversary as provider. Returns its text.
 std::string over_two_cards(const std::function<std::string()>& body) {
     return in_child([&] {
         use_adversary();
@@ -51,7 +53,7 @@ std::string over_two_cards(const std::function<std::string()>& body) {
     });
 }
 
-/// Returns the domains of a rank's port, first the chosen one, or its failure.
+/// Opens a rank's port. Returns its first domain and its number of cards, or the failure.
 std::string opened(const link::FabricOptions& options) {
     std::vector<std::byte> memory(4096);
     auto found = link::discover(options);
@@ -109,7 +111,7 @@ TEST(AdversaryCards, ACardThatCannotBeOpenedIsNamed) {
 
 // --- violations ----------------------------------------------------------------------------------
 
-constexpr int kViolationStatus = 86;
+constexpr int kViolationStatus = 86;  ///< as in report.hpp
 
 /// Opens an endpoint on the first card of this process.
 void open_endpoint(link::Endpoint& endpoint) {
@@ -128,7 +130,8 @@ void bind_addresses_of_another_card() {
     static_cast<void>(fi_ep_bind(first.handle.get(), &second.addresses->fid, 0));
 }
 
-void leave_a_write_with_more_alone() {
+/// Posts a write with FI_MORE, then only polls.
+void post_no_write_after_more() {
     link::Endpoint endpoint;
     open_endpoint(endpoint);
     if (!endpoint.enable()) std::exit(1);
@@ -152,7 +155,7 @@ TEST(AdversaryCards, ViolationsAreCaught) {
     EXPECT_EXIT(bind_addresses_of_another_card(), testing::ExitedWithCode(kViolationStatus),
                 "an object of domain cxi-adversary1 was bound to an endpoint of domain "
                 "cxi-adversary0");
-    EXPECT_EXIT(leave_a_write_with_more_alone(), testing::ExitedWithCode(kViolationStatus),
+    EXPECT_EXIT(post_no_write_after_more(), testing::ExitedWithCode(kViolationStatus),
                 "FI_MORE was followed by 400 polls, and by no operation without it");
 }
 

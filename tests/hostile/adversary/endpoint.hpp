@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // endpoint.hpp - an endpoint and its operations in flight, as origin and as target.
 //
-// Idea     A write waits at its origin for a random number of polls. Then its source is read and
-//          sent in pieces to the target's mailbox. At the target each piece waits again, may be cut
-//          into parts, and is delivered at a random time that the promised order permits.
-//          Completions wait, too. So events are late and reordered as far as the profile permits.
+// Idea     A write waits at its origin for a random number of polls. Then the origin reads the
+//          source and sends it in pieces to the target's mailbox. At the target each piece waits
+//          again, may be cut into parts, and is delivered at a random time that the promised order
+//          permits. Completions wait, too. So events are late and reordered as far as the profile
+//          permits.
 // Holds    All functions are called under the domain's lock.
 #pragma once
 
@@ -22,8 +23,8 @@ struct Peer {
     std::unique_ptr<Outbox> outbox;
     Address address;
     int refusals = 0;                 ///< posts to refuse until the peer is connected
-    std::set<std::uint64_t> pending;  ///< operations that a fence waits for
-    std::set<std::uint64_t> fences;   ///< fenced operations that still wait
+    std::set<std::uint64_t> pending;  ///< ids of operations that a fence waits for
+    std::set<std::uint64_t> fences;   ///< ids of fenced operations that are not sent yet
 };
 
 /// An operation of this endpoint as origin.
@@ -31,27 +32,27 @@ struct Operation {
     MessageKind kind = MessageKind::write;
     std::uint64_t id = 0;
     Peer* to = nullptr;
-    std::vector<iovec> sources;      ///< for a read: the destinations
-    std::vector<fi_rma_iov> places;  ///< targets
-    std::vector<Region*> regions;    ///< regions that contain the sources
+    std::vector<iovec> sources;       ///< for a read: the destinations
+    std::vector<fi_rma_iov> targets;  ///< of the peer's memory; none for a send
+    std::vector<Region*> regions;     ///< regions that contain the sources
     std::size_t bytes = 0;
     std::uint64_t flags = 0;
-    std::uint64_t data = 0;
+    std::uint64_t data = 0;  ///< immediate
     void* context = nullptr;
     bool reports = false;   ///< adds an entry to the completion queue
-    bool delivery = false;  ///< completes after delivery
+    bool delivery = false;  ///< completes only after delivery
     bool fenced = false;
     int delay = 0;                ///< polls to wait
     std::uint64_t checksum = 0;   ///< checksum of the sources at the post
     std::vector<std::byte> copy;  ///< contents of the sources once they are read
     std::vector<Header> pieces;   ///< pieces to send, in reverse order
-    bool held = false;            ///< posted with FI_MORE, and none without it since
+    bool held = false;            ///< posted with FI_MORE, and no operation without it since
     bool sources_read = false;    ///< the sources have been read
     bool lost = false;            ///< its connection is lost
     std::size_t missing = 0;      ///< bytes of a read that are not delivered
 };
 
-/// An operation of another endpoint with pieces that have arrived; kept until it is delivered.
+/// An operation of another endpoint of which pieces have arrived; kept until all are delivered.
 struct Arrival {
     Header first;  ///< header of the piece that arrived first
     std::uint32_t pieces_missing = 0;
@@ -65,10 +66,7 @@ struct PendingPiece {
     Operation* read = nullptr;  ///< the read of this endpoint that the piece answers
     Header header;
     std::vector<std::byte> bytes;
-    std::size_t landed = 0;
     int delay = 0;
-    std::uint64_t number = 0;
-    bool last_of_piece = true;
     std::shared_ptr<int> parts;  ///< number of undelivered parts of the piece
 };
 
@@ -78,14 +76,16 @@ struct DelayedCompletion {
     Counter* counter;
     Entry entry;
     int delay;
-    bool report;
+    bool report;  ///< adds an entry to the queue
 };
 
+/// A posted receive.
 struct Receive {
     std::vector<iovec> into;
     void* context;
 };
 
+/// An endpoint of type FI_EP_RDM.
 class Endpoint {
   public:
     fid_ep endpoint{};  ///< first: libfabric's handle
@@ -102,6 +102,7 @@ class Endpoint {
     /// Posts an operation. Returns 0, or a negative error if it is refused.
     ssize_t post(Operation operation, fi_addr_t to, void** descs, std::uint64_t flags);
     ssize_t post_receive(const iovec* into, std::size_t count, void* context);
+    /// Makes one step: receives, sends, delivers and reports some events.
     void progress();
     /// Counts the program's polls while operations are held.
     void polled();
@@ -114,12 +115,16 @@ class Endpoint {
   private:
     /// Returns true with a probability of 1 / `cases`.
     [[nodiscard]] bool chance(unsigned cases) { return random_() % cases == 0; }
+    /// Returns a random number of polls, often 0.
     [[nodiscard]] int draw_delay();
     [[nodiscard]] Peer* peer_at(fi_addr_t to);
     [[nodiscard]] bool must_retry(Peer& peer);
+    /// Checks an operation against the profile. Returns 0 or a negative error; a broken rule ends
+    /// the process.
     [[nodiscard]] int check(Operation& operation, void** descs, std::uint64_t flags);
     [[nodiscard]] int check_sources(Operation& operation, void** descs);
     void hold_or_release(Operation& operation, std::uint64_t flags);
+    /// With FI_CONTEXT the provider may write to the context of an operation in flight.
     void acquire_context(const Operation& operation);
     void return_context(const Operation& operation);
 
@@ -139,6 +144,7 @@ class Endpoint {
     void receive_piece(const Slot& slot);
     void answer(const Header& request);
     void deliver_some();
+    /// Returns true if the piece must not be delivered before an earlier piece.
     [[nodiscard]] bool must_wait(std::size_t index) const;
     void deliver(std::size_t index);
     [[nodiscard]] std::byte* target_address(const PendingPiece& piece);
@@ -149,6 +155,7 @@ class Endpoint {
     void send_replies();
     void delay_completion(Queue* queue, Counter* counter, const Entry& entry, bool report);
     void report_completions();
+    /// Body of server_.
     void serve();
 
     Domain& domain_;
@@ -174,9 +181,8 @@ class Endpoint {
     std::vector<std::unique_ptr<Operation>> outgoing_;
     std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent, but not confirmed
     std::set<void*> contexts_;  ///< contexts of operations in flight
-    std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival> arrivals_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival> arrivals_;  ///< by nonce and id
     std::deque<PendingPiece> pending_;
-    std::uint64_t next_number_ = 0;
     struct Reply {
         Address to;
         Header header;
@@ -185,7 +191,7 @@ class Endpoint {
     std::deque<Reply> replies_;
     std::vector<DelayedCompletion> delayed_;
     std::deque<Receive> receives_;
-    std::deque<Arrival> messages_;
+    std::deque<Arrival> messages_;  ///< complete, without a receive yet
     std::atomic<bool> stop_{false};
     std::thread server_;  ///< runs if the fabric writes memory without calls of the program
 };

@@ -22,6 +22,7 @@ Ring* map_ring(int file) {
     return at == MAP_FAILED ? nullptr : static_cast<Ring*>(at);
 }
 
+/// Rings the bell, and wakes the threads that wait for it.
 void wake(Ring& ring) {
     ring.bell.fetch_add(1);
     if (ring.sleepers.load() != 0)
@@ -96,7 +97,7 @@ bool Outbox::push(const Header& header, std::span<const std::byte> bytes) {
     for (;;) {
         const std::uint64_t turn =
             ring_->slots[ticket % kSlots].turn.load(std::memory_order_acquire);
-        if (turn < ticket) return false;  // still holds an unread message of the previous round
+        if (turn < ticket) return false;  // an earlier message in this slot is unread
         if (turn == ticket && ring_->tail.compare_exchange_weak(ticket, ticket + 1)) break;
         if (turn > ticket) ticket = ring_->tail.load(std::memory_order_relaxed);
     }

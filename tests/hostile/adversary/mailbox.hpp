@@ -30,31 +30,34 @@ enum class MessageKind : std::uint32_t {
     send,
 };
 
+/// Header of a message. Not all kinds use all fields.
 struct Header {
     MessageKind kind = MessageKind::write;
     std::uint32_t bytes = 0;  ///< bytes of data after the header
     Address from;
     std::uint64_t operation = 0;  ///< id of the operation at its origin
-    std::uint64_t address = 0;
-    std::uint64_t key = 0;
-    std::uint64_t total = 0;   ///< bytes of all pieces
-    std::uint64_t offset = 0;  ///< offset of this piece in the data
-    std::uint64_t data = 0;    ///< immediate, or an error
-    std::uint32_t pieces = 1;  ///< number of pieces of the operation
-    std::uint32_t flags = 0;
+    std::uint64_t address = 0;    ///< of the piece at the target
+    std::uint64_t key = 0;        ///< of the target's region
+    std::uint64_t total = 0;      ///< bytes of all pieces
+    std::uint64_t offset = 0;     ///< offset of this piece in the data
+    std::uint64_t data = 0;       ///< immediate, or an error
+    std::uint32_t pieces = 1;     ///< number of pieces of the operation
+    std::uint32_t flags = 0;      ///< kWithData, kWantsDelivery
 };
 inline constexpr std::uint32_t kWithData = 1;       ///< flag: has an immediate
 inline constexpr std::uint32_t kWantsDelivery = 2;  ///< flag: the target confirms the delivery
 
-inline constexpr std::size_t kPieceBytes = 3968;
-inline constexpr std::size_t kSlots = 256;
+inline constexpr std::size_t kPieceBytes = 3968;  ///< maximum data of a message
+inline constexpr std::size_t kSlots = 256;        ///< messages that a ring can have
 
+/// Memory of one message.
 struct Slot {
-    std::atomic<std::uint64_t> turn;  ///< a ticket: free for it; ticket + 1: holds its message
+    std::atomic<std::uint64_t> turn;  ///< the ticket that may write; +1 after it has written
     Header header;
     std::byte bytes[kPieceBytes];
 };
 
+/// The shared memory.
 struct Ring {
     std::uint64_t nonce;
     std::atomic<std::uint32_t> closed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offer.cpp - the provider that libfabric loads, with the name and the offer of the profile.
+// offer.cpp - entry point of the provider that libfabric loads: its name, and the attributes that
+// it offers to programs (fi_getinfo), both from the profile.
 //
 // Idea     Of two providers with one name, libfabric uses the higher version, so this provider
 //          replaces a built-in one. For a layered name ("core;layer") the provider has the name of
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kDirections =
     FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SEND | FI_RECV;
+/// Capabilities of every profile.
 constexpr std::uint64_t kAlways = kDirections | FI_RMA | FI_LOCAL_COMM | FI_REMOTE_COMM;
 
 std::string core_of(const std::string& name) {
@@ -59,7 +61,7 @@ bool satisfies(const Profile& profile, const fi_info* hints) {
     if (const fi_tx_attr* tx = hints->tx_attr; tx != nullptr) {
         if ((tx->msg_order & ~order_of(profile) & ~std::uint64_t{FI_ORDER_SAS}) != 0) return false;
         if (tx->inject_size > profile.inject_bytes) return false;
-        if (tx->iov_limit > profile.sources || tx->rma_iov_limit > profile.places) return false;
+        if (tx->iov_limit > profile.sources || tx->rma_iov_limit > profile.targets) return false;
     }
     if (hints->domain_attr != nullptr && hints->domain_attr->cq_data_size > profile.immediate_bytes)
         return false;
@@ -98,6 +100,7 @@ int copy_card(fid* handle, int command, void* copy) {
     return 0;
 }
 
+/// Returns card 0 or 1, which are on the PCI buses 1 and 0x81 of two_packages.xml (cards_test.cpp).
 fid_nic* card_number(std::size_t number) {
     fi_bus_attr bus{};
     bus.bus_type = FI_BUS_PCI;
@@ -105,6 +108,7 @@ fid_nic* card_number(std::size_t number) {
     return new_card(bus);
 }
 
+/// Fills the attributes of the domain with this number.
 void fill(fi_info& info, const Profile& profile, const fi_info* hints, std::size_t number) {
     const bool has_caps = hints != nullptr && hints->caps != 0;
     info.caps = has_caps ? hints->caps | kDirections : kAlways | (profile.caps & FI_MSG);
@@ -123,7 +127,7 @@ void fill(fi_info& info, const Profile& profile, const fi_info* hints, std::size
     info.tx_attr->op_flags = has_tx ? hints->tx_attr->op_flags : 0;
     info.tx_attr->inject_size = profile.inject_bytes;
     info.tx_attr->iov_limit = profile.sources;
-    info.tx_attr->rma_iov_limit = profile.places;
+    info.tx_attr->rma_iov_limit = profile.targets;
     info.tx_attr->size = profile.transfers;
     info.rx_attr->msg_order = info.tx_attr->msg_order;
     info.rx_attr->iov_limit = profile.sources;
@@ -162,7 +166,7 @@ int get_info(std::uint32_t, const char*, const char*, std::uint64_t, const fi_in
     const Profile* profile = chosen_profile();
     if (profile == nullptr || names_another(hints, *profile) || !satisfies(*profile, hints))
         return -FI_ENODATA;
-    universe_size();
+    universe_size();  // reads FI_UNIVERSE_SIZE now, as real providers do
     fi_info** next = out;
     for (std::size_t number = 0; number < profile->domains; ++number) {
         fi_info* info = fi_allocinfo();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// opening.cpp - libfabric's functions for queues, counters, address vectors, domains and fabrics.
+// opening.cpp - libfabric's functions that open completion queues, counters, address vectors,
+// domains and fabrics, and the functions of these objects.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace adversary {
 
 void add_entry(Queue* queue, const Entry& entry) {
     if (queue->entries.size() >= queue->size)
-        violation("a completion queue of " + std::to_string(queue->size) + " entries ran over");
+        violation("a completion queue of " + std::to_string(queue->size) +
+                  " entries has overflowed");
     queue->entries.push_back(entry);
 }
 
@@ -33,6 +35,7 @@ int close_object(fid* handle) {
     delete object;
     return 0;
 }
+/// Binding has no effect.
 int no_bind(fid*, fid*, std::uint64_t) {
     return 0;
 }

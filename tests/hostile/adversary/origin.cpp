@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// origin.cpp - functions of an endpoint as origin: post operations, send and complete them later.
+// origin.cpp - functions of an endpoint as origin: posts operations, and sends and completes them
+// later.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ std::uint64_t seed_of(const Domain& domain) {
     return hash_of(hash_of(domain.seed) + process * 64 + domain.endpoints.size() + domain.next_key);
 }
 
+/// Returns a hash of the contents of buffers.
 std::uint64_t checksum(const std::vector<iovec>& sources) {
     std::uint64_t sum = 0;
     for (const iovec& source : sources) {
@@ -166,14 +168,15 @@ bool Endpoint::must_retry(Peer& peer) {
 }
 
 int Endpoint::check(Operation& operation, void** descs, std::uint64_t flags) {
-    if (operation.sources.size() > profile_.sources || operation.places.size() > profile_.places) {
+    if (operation.sources.size() > profile_.sources ||
+        operation.targets.size() > profile_.targets) {
         violation("an operation of " + std::to_string(operation.sources.size()) + " sources and " +
-                  std::to_string(operation.places.size()) + " targets; granted: " +
-                  std::to_string(profile_.sources) + " and " + std::to_string(profile_.places));
+                  std::to_string(operation.targets.size()) + " targets; granted: " +
+                  std::to_string(profile_.sources) + " and " + std::to_string(profile_.targets));
     }
     for (const iovec& source : operation.sources) operation.bytes += source.iov_len;
     std::size_t target_bytes = 0;
-    for (const fi_rma_iov& place : operation.places) target_bytes += place.len;
+    for (const fi_rma_iov& target : operation.targets) target_bytes += target.len;
     if (operation.kind != MessageKind::send && target_bytes != operation.bytes)
         violation("an operation whose sources and targets differ in size");
     if (operation.bytes > profile_.message_bytes) return -FI_EMSGSIZE;
@@ -181,7 +184,7 @@ int Endpoint::check(Operation& operation, void** descs, std::uint64_t flags) {
         if (!profile_.immediate_writes || profile_.immediate_bytes == 0) return -FI_EOPNOTSUPP;
         if (profile_.immediate_bytes < 8 && (operation.data >> (8 * profile_.immediate_bytes)) != 0)
             violation("an immediate is wider than the " + std::to_string(profile_.immediate_bytes) +
-                      " bytes that were granted");
+                      " bytes that the provider granted");
     }
     if ((flags & FI_DELIVERY_COMPLETE) != 0 && profile_.delivery == Delivery::refused &&
         operation.kind == MessageKind::write)
@@ -268,7 +271,7 @@ void Endpoint::hold_or_release(Operation& operation, std::uint64_t flags) {
 }
 
 void Endpoint::polled() {
-    constexpr int kPollsMax = 400;
+    constexpr int kPollsMax = 400;  // a program that polls more often waits for a held operation
     const bool holds = std::ranges::any_of(outgoing_, [](const auto& each) { return each->held; });
     if (holds && ++polls_held_ > kPollsMax)
         violation("FI_MORE was followed by " + std::to_string(kPollsMax) +
@@ -298,20 +301,20 @@ void Endpoint::prepare(Operation& operation) {
     if ((operation.flags & FI_REMOTE_CQ_DATA) != 0) header.flags |= kWithData;
     if (operation.delivery || (caps_ & FI_FENCE) != 0) header.flags |= kWantsDelivery;
     std::uint64_t offset = 0;
-    std::vector<fi_rma_iov> places = operation.places;
-    if (places.empty()) places.push_back({0, operation.bytes, 0});  // for a send
-    for (const fi_rma_iov& place : places) {
+    std::vector<fi_rma_iov> targets = operation.targets;
+    if (targets.empty()) targets.push_back({0, operation.bytes, 0});  // for a send
+    for (const fi_rma_iov& target : targets) {
         std::uint64_t done = 0;
         do {
-            const std::uint64_t bytes = std::min<std::uint64_t>(place.len - done, kPieceBytes);
-            header.address = place.addr + done;
-            header.key = place.key;
+            const std::uint64_t bytes = std::min<std::uint64_t>(target.len - done, kPieceBytes);
+            header.address = target.addr + done;
+            header.key = target.key;
             header.bytes = static_cast<std::uint32_t>(bytes);
             header.offset = offset;
             operation.pieces.push_back(header);
             offset += bytes;
             done += bytes;
-        } while (done < place.len);
+        } while (done < target.len);
     }
     for (Header& piece : operation.pieces)
         piece.pieces = static_cast<std::uint32_t>(operation.pieces.size());
@@ -320,7 +323,7 @@ void Endpoint::prepare(Operation& operation) {
         std::shuffle(operation.pieces.begin(), operation.pieces.end(), random_);
         count_trick(Trick::pieces_out_of_order);
     } else {
-        std::reverse(operation.pieces.begin(), operation.pieces.end());  // the last is sent first
+        std::reverse(operation.pieces.begin(), operation.pieces.end());  // sent from the end
     }
 }
 

@@ -26,15 +26,17 @@ const std::map<std::string, std::uint64_t> kMrModes{
     {"LOCAL", FI_MR_LOCAL},       {"VIRT_ADDR", FI_MR_VIRT_ADDR}, {"ALLOCATED", FI_MR_ALLOCATED},
     {"PROV_KEY", FI_MR_PROV_KEY}, {"ENDPOINT", FI_MR_ENDPOINT},   {"MMU_NOTIFY", FI_MR_MMU_NOTIFY}};
 
+/// Returns the value of a word.
 template <class Value>
 Value one_of(const std::map<std::string, Value>& table, const std::string& word) {
     const auto found = table.find(word);
     if (found != table.end()) return found->second;
     std::string names;
     for (const auto& entry : table) names += " " + entry.first;
-    throw std::runtime_error("\"" + word + "\" is not one of" + names);
+    throw std::runtime_error("\"" + word + "\" is unknown; expected one of" + names);
 }
 
+/// Returns the bits of all words; "none" stands for no bit.
 std::uint64_t bits(const std::map<std::string, std::uint64_t>& table, const Words& words) {
     std::uint64_t all = 0;
     for (const std::string& word : words)
@@ -42,15 +44,17 @@ std::uint64_t bits(const std::map<std::string, std::uint64_t>& table, const Word
     return all;
 }
 
+/// Returns the only word as a number; "any" stands for the largest one.
 std::uint64_t number(const Words& words) {
-    if (words.size() != 1) throw std::runtime_error("one number is expected");
+    if (words.size() != 1) throw std::runtime_error("expected one number");
     if (words[0] == "any") return ~std::uint64_t{0};
     std::size_t end = 0;
     const std::uint64_t value = std::stoull(words[0], &end);
-    if (end != words[0].size()) throw std::runtime_error("\"" + words[0] + "\" is no number");
+    if (end != words[0].size()) throw std::runtime_error("\"" + words[0] + "\" is not a number");
     return value;
 }
 
+/// Returns a setter for a property whose values have names.
 template <class Value>
 Setter choice(Value Profile::*member, std::map<std::string, Value> table) {
     return [member, table = std::move(table)](Profile& profile, const Words& words) {
@@ -61,6 +65,7 @@ Setter size_of(std::size_t Profile::*member) {
     return [member](Profile& profile, const Words& words) { profile.*member = number(words); };
 }
 
+/// Returns the setters of all properties by name.
 const std::map<std::string, Setter>& setters() {
     static const std::map<std::string, Setter> kSetters{
         {"name", [](Profile& p, const Words& w) { p.name = w.at(0); }},
@@ -78,7 +83,7 @@ const std::map<std::string, Setter>& setters() {
         {"registered_bytes", size_of(&Profile::registered_bytes)},
         {"registrations", size_of(&Profile::registrations)},
         {"sources", size_of(&Profile::sources)},
-        {"places", size_of(&Profile::places)},
+        {"targets", size_of(&Profile::targets)},
         {"transfers", size_of(&Profile::transfers)},
         {"ranks", size_of(&Profile::ranks)},
         {"domains", size_of(&Profile::domains)},
@@ -115,7 +120,7 @@ void read_line(Profile& profile, const std::string& line) {
     for (std::string word; fields >> word;) words.push_back(word);
     if (words.empty()) throw std::runtime_error("no value");
     const auto setter = setters().find(name);
-    if (setter == setters().end()) throw std::runtime_error("\"" + name + "\" is not known");
+    if (setter == setters().end()) throw std::runtime_error("unknown property \"" + name + "\"");
     setter->second(profile, words);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // profile.hpp - properties of a fabric, read from a file with one line for each property.
 //
-// Idea     A line has a name, its values, and after '#' the source of the fact. Lines without a
-//          source are refused, so that a profile has no guesses.
+// Idea     A line has a name, values, and after '#' the source of the fact. Lines without a source
+//          are refused, so that a profile has no guesses.
 // Next     profiles/ for the fabrics; README.md for all names.
 #pragma once
 
@@ -28,27 +28,28 @@ enum class Fence : std::uint8_t {
     completion,  ///< waits until earlier writes are sent
 };
 
+/// Properties of a fabric.
 struct Profile {
-    std::string path;
-    std::string name;        ///< name of the provider, "core;layer" if it is layered
-    std::uint64_t caps = 0;  ///< bits FI_*, without FI_RMA and its directions
-    std::uint64_t mode = 0;  ///< bits FI_* that the program must support
-    int mr_mode = 0;         ///< bits FI_MR_* that the program must support
-    std::size_t key_bytes = 8;
+    std::string path;                   ///< of the file
+    std::string name;                   ///< name of the provider, "core;layer" if it is layered
+    std::uint64_t caps = 0;             ///< bits FI_*, without FI_RMA and its directions
+    std::uint64_t mode = 0;             ///< bits FI_* that the program must support
+    int mr_mode = 0;                    ///< bits FI_MR_* that the program must support
+    std::size_t key_bytes = 8;          ///< width of keys
     std::uint64_t fast_keys_below = 0;  ///< the program must use smaller keys; 0: no limit
-    std::size_t immediate_bytes = 8;
-    bool immediate_writes = true;
-    std::size_t inject_bytes = 64;
-    std::size_t message_bytes = std::size_t{1} << 30;
-    std::size_t registered_bytes = ~std::size_t{0};
-    std::size_t registrations = ~std::size_t{0};
-    std::size_t sources = 1;      ///< limit of source buffers of one write
-    std::size_t places = 1;       ///< limit of target buffers of one write
-    std::size_t transfers = 256;  ///< limit of operations in flight
-    std::size_t ranks = 0;        ///< limit of an address vector; 0: no limit
-    std::size_t domains = 1;      ///< network cards of the host
-    std::size_t universe = 0;     ///< peers without FI_UNIVERSE_SIZE; 0: no limit by that variable
-    bool batches = false;         ///< holds operations with FI_MORE until one without it
+    std::size_t immediate_bytes = 8;    ///< width of immediates
+    bool immediate_writes = true;       ///< false: writes with an immediate are refused
+    std::size_t inject_bytes = 64;      ///< maximum size of an inject
+    std::size_t message_bytes = std::size_t{1} << 30;  ///< maximum size of an operation
+    std::size_t registered_bytes = ~std::size_t{0};    ///< maximum of a domain
+    std::size_t registrations = ~std::size_t{0};       ///< maximum of a domain
+    std::size_t sources = 1;                           ///< limit of source buffers of one write
+    std::size_t targets = 1;                           ///< limit of target buffers of one write
+    std::size_t transfers = 256;                       ///< limit of operations in flight
+    std::size_t ranks = 0;                             ///< limit of an address vector; 0: no limit
+    std::size_t domains = 1;                           ///< network cards of the host
+    std::size_t universe = 0;  ///< peers without FI_UNIVERSE_SIZE; 0: no limit by that variable
+    bool batches = false;      ///< holds operations with FI_MORE until one without it
     Order order = Order::none;
     std::size_t order_bytes = 0;  ///< size of the largest write that keeps the order
     Delivery delivery = Delivery::real;

@@ -14,6 +14,7 @@ namespace adversary {
 namespace {
 
 constexpr std::size_t kTricks = static_cast<std::size_t>(Trick::count);
+/// In the order of Trick.
 constexpr std::array<const char*, kTricks> kNames{
     "write_delayed",
     "write_overtook",
@@ -46,7 +47,8 @@ class Report {
     void set_profile(const std::string& profile) { profile_ = profile; }
     [[nodiscard]] const std::string& profile() const { return profile_; }
 
-    /// Appends a line by one system call, because several processes write to the file.
+    /// Appends a line "PROFILE TAB TEXT" by one system call, because several processes write to the
+    /// file.
     void line(const std::string& text) const {
         const char* path = std::getenv("ADVERSARY_REPORT");
         if (path == nullptr || *path == 0) return;

@@ -7,7 +7,8 @@
 
 namespace adversary {
 
-/// Legal but unfavourable events, which the adversary causes at random.
+/// Legal but unfavourable events, which the adversary causes at random. report.cpp has their names
+/// in this order.
 enum class Trick : std::uint8_t {
     write_delayed,
     write_overtook,
@@ -33,13 +34,13 @@ enum class Trick : std::uint8_t {
 inline constexpr int kViolationStatus = 86;  ///< exit status after a violation
 
 void count_trick(Trick trick);
-/// Reports a write with a wrong key or address, which is refused. The program continues.
+/// Reports an access with a wrong key or address, which the target refuses. The program continues.
 void refused_access(const std::string& text);
 /// Reports a violation of the fabric's rules and ends the process with kViolationStatus.
 void violation(const std::string& text);
 /// Returns N if the variable is "RANK:N" and RANK is this rank, else the largest number.
 [[nodiscard]] std::uint64_t limit_for_this_rank(const char* variable);
-/// Sets the profile of later reports.
+/// Sets the profile to which later counts and reports belong.
 void report_for(const std::string& profile);
 
 }  // namespace adversary

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// target.cpp - functions of an endpoint as target: receive pieces, deliver and report them later.
+// target.cpp - functions of an endpoint as target: receives pieces, and delivers and reports them
+// later.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace adversary {
 namespace {
 
-constexpr std::size_t kPendingMax = 512;  ///< pieces; later messages stay in the mailbox
+constexpr std::size_t kPendingMax = 512;  ///< pieces; further messages stay in the mailbox
 
 /// Copies bytes; stores aligned words by one instruction, as some fabrics promise.
 void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -26,6 +27,7 @@ void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
     for (; i < bytes; ++i) to[i] = from[i];
 }
 
+/// Returns true if two pieces have common bytes at the target.
 bool overlap(const Header& a, std::size_t a_bytes, const Header& b, std::size_t b_bytes) {
     return a.key == b.key && a.address < b.address + b_bytes && b.address < a.address + a_bytes;
 }
@@ -90,11 +92,11 @@ void Endpoint::receive_piece(const Slot& slot) {
 
 /// Answers a piece of a peer's read with data of this endpoint's memory.
 void Endpoint::answer(const Header& request) {
-    PendingPiece place;
-    place.header = request;
-    place.header.kind = MessageKind::write;
-    place.bytes.resize(request.bytes);
-    const std::byte* at = target_address(place);
+    PendingPiece requested;
+    requested.header = request;
+    requested.header.kind = MessageKind::write;
+    requested.bytes.resize(request.bytes);
+    const std::byte* at = target_address(requested);
     Header header = request;
     header.kind = MessageKind::answer;
     header.from = address();
@@ -140,8 +142,8 @@ bool Endpoint::must_wait(std::size_t index) const {
 void Endpoint::deliver_some() {
     const std::size_t tries = 4 + pending_.size() / 4;
     for (std::size_t i = 0; i < tries && !pending_.empty(); ++i) {
-        const bool in_turn = profile_.order == Order::stream && !chance(4);
-        const std::size_t index = in_turn ? 0 : random_() % pending_.size();
+        const bool in_order = profile_.order == Order::stream && !chance(4);
+        const std::size_t index = in_order ? 0 : random_() % pending_.size();
         if (pending_[index].delay-- > 0 || must_wait(index)) continue;
         deliver(index);
     }
@@ -149,12 +151,13 @@ void Endpoint::deliver_some() {
 
 void Endpoint::deliver(std::size_t index) {
     PendingPiece& piece = pending_[index];
-    // Cuts the piece: the rest is delivered at another time, before or after later pieces.
+    // Sometimes cuts the piece: the rest is delivered at another time, before or after later
+    // pieces.
     const std::size_t min_bytes = profile_.whole_words ? 16 : 2;
     if (piece.bytes.size() >= min_bytes && piece.header.kind != MessageKind::send && chance(3)) {
         count_trick(Trick::delivered_in_parts);
         const std::size_t unit = profile_.whole_words ? 8 : 1;
-        // Aligned words stay whole.
+        // The cut is at the end of a word, so aligned words stay whole.
         const std::size_t skew = profile_.whole_words ? piece.header.address % 8 : 0;
         const std::size_t cut =
             std::min(piece.bytes.size(), unit * (1 + random_() % (piece.bytes.size() / unit)));
