@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// environment.cpp - reader of weft's environment variables; each line of the input is a variable.
+// environment.cpp - fuzz target: the reader of weft's environment variables. Each line of the input
+// is a variable. The input is also compared, as the settings of another rank.
 #include "base/environment.hpp"
 
 #include "base/check.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
 
 void weft::fuzz::environment(std::string_view input) {
+    // Collectives, for variables such as WEFT_ALLREDUCE.
     constexpr std::array<std::string_view, 3> kNames{"allreduce", "barrier", "alltoallv"};
     std::vector<std::string> lines(1);
     for (const char c : input) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// goal.cpp - fuzz target: the simulator of GOAL programs.
 #include "tools/simulate/goal.hpp"
 
 #include "base/check.hpp"

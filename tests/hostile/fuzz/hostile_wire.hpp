@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hostile_wire.hpp - the wire of rank 0 in a job of two ranks on two nodes, for targets that play
-// rank 1 with arbitrary data. It accepts all puts of rank 0 and checks their sources and targets.
+// hostile_wire.hpp - the wire of rank 0 in a job of two ranks on two nodes, for fuzz targets whose
+// input is the data of rank 1. The wire accepts all puts of rank 0 and checks their sources and
+// targets.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 namespace weft::fuzz {
 
+/// Implements the functions of link::Wire that one-sided calls and active messages use.
 class HostileWire {
   public:
     static constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 18;
@@ -37,6 +39,7 @@ class HostileWire {
     bool take_batch(Rank, std::uint32_t) noexcept { return true; }
     void distrust(Rank, const char*) noexcept { distrusted = true; }
 
+    /// Returns the segment of rank 0.
     std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(cells_.data()); }
     base::Cell& cell(std::uint64_t offset) noexcept {
         return *reinterpret_cast<base::Cell*>(bytes() + offset);
@@ -44,6 +47,7 @@ class HostileWire {
     bool distrusted = false;  ///< rank 0 has reported invalid data of its peer
 
   private:
+    /// Checks that bytes are in the segment of rank 1.
     static void check(std::uint64_t offset, std::uint64_t bytes) {
         WEFT_CHECK(offset <= kSegmentBytes && bytes <= kSegmentBytes - offset, offset, bytes);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libfuzzer.cpp - libFuzzer's entry point; FUZZ_TARGET names the target.
+// libfuzzer.cpp - libFuzzer's entry point. The environment variable FUZZ_TARGET names the target.
 #include <cstdint>
 #include <cstdlib>
 

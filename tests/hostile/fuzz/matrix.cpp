@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// matrix.cpp - fuzz target: the reader of Matrix Market files of perf/apps/cg.
 #include <sstream>
 
 #include "base/check.hpp"
@@ -16,6 +17,6 @@ void weft::fuzz::matrix(std::string_view input) {
             WEFT_CHECK(entry->column >= 0 && entry->column < reader.columns(), entry->column);
         }
         WEFT_CHECK(read == reader.listed(), read, reader.listed());
-    } catch (const apps::FormatError&) {  // an invalid file is no finding
+    } catch (const apps::FormatError&) {  // the reader must refuse invalid files like this
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.cpp - active messages from a remote rank: cells, slots and credits with any content,
-// while this rank answers. Handlers must only get bytes in the segment.
+// messages.cpp - fuzz target: active messages from a remote rank 1, whose cells, slots and credits
+// have any contents, while this rank answers. Handlers must get only bytes of the segment.
 #include "run/onesided/messages.hpp"
 
 #include "tests/hostile/fuzz/hostile_wire.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using Messages = run::Messages<HostileWire>;
 
-/// Handler that reads all its bytes and answers.
+/// Handler that reads all bytes of a message, and answers by handler 3.
 struct Reader {
     HostileWire& wire;
     Messages& messages;
@@ -37,7 +37,8 @@ std::string_view pop_front(std::string_view& input, std::size_t bytes) {
 
 }  // namespace
 
-/// Executes the steps of the input. A step is a kind, a number of bytes, and bytes from the peer.
+/// Executes the steps of the input. A step has a byte with the kind of message, a byte with the
+/// number of bytes that follow, and these bytes, which rank 1 puts.
 void messages(std::string_view input) {
     HostileWire wire;
     const run::MessageArea area{.offset = 4096, .ranks = 2};
@@ -48,11 +49,12 @@ void messages(std::string_view input) {
         messages.set_handler(handler, {&Reader::handle, &reader});
     std::uint64_t arrived = 0;
     std::uint64_t credits = 0;
-    while (input.size() > 1 && !wire.distrusted && arrived < 1000) {
+    constexpr std::uint64_t kArrivedMax = 1000;  // limits the time of an input
+    while (input.size() > 1 && !wire.distrusted && arrived < kArrivedMax) {
         const std::string_view step = pop_front(input, 2);
         const std::string_view bytes = pop_front(input, static_cast<unsigned char>(step[1]));
         const auto kind = static_cast<std::uint16_t>(step[0] & 7);
-        const bool is_credit = kind == 3;
+        const bool is_credit = kind == 3;  // other kinds are messages; the flag has the kind
         const std::uint64_t number = is_credit ? ++credits : ++arrived;
         base::Cell& cell = wire.cell(is_credit ? area.credit(1, number) : area.cell(1, number));
         std::memcpy(cell.payload, bytes.data(), std::min(bytes.size(), sizeof cell.payload));

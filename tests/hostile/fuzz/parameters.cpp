@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// parameters.cpp - parsers of options and parameter files; the first byte selects the parser.
+// parameters.cpp - fuzz target: parsers of options and parameter files. The first byte of the input
+// selects the parser: t topology, n noise, d duration, s seconds, b bytes, else files.
 #include "tools/lab/cost/parameters.hpp"
 
 #include "base/check.hpp"
@@ -19,7 +20,7 @@ void weft::fuzz::parameters(std::string_view input) {
         WEFT_CHECK(topology->latency(0, 63) >= 0, text);
         std::vector<std::uint64_t> links;
         topology->route(0, 63, links);
-        WEFT_CHECK(links.size() != 1, text);  // 0 within a node, else at least a port at each end
+        WEFT_CHECK(links.size() != 1, text);  // none within a node, else at least two
     } else if (kind == 'n') {
         (void)lab::parse_noise(text, 1);
     } else if (kind == 'd') {

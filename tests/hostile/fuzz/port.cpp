@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.cpp - decoder of the network address of a peer.
+// port.cpp - fuzz target: the decoder of a peer's network card record (link::decode_card), which
+// has the peer's address and keys.
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
@@ -9,10 +10,10 @@ void weft::fuzz::port(std::string_view input) {
     const auto card = link::decode_card(bytes);
     if (!card) return;
     WEFT_CHECK(card->endpoint.size() <= bytes.size(), card->endpoint.size());
-    const auto again = link::encode_card(*card);
-    const auto read = link::decode_card(again);
+    const auto encoded = link::encode_card(*card);
+    const auto read = link::decode_card(encoded);
     WEFT_CHECK(read.ok() && read->provider == card->provider && read->notify == card->notify &&
                    read->memory.key == card->memory.key && read->landing.key == card->landing.key &&
                    read->endpoint.size() == card->endpoint.size(),
-               again.size());
+               encoded.size());
 }

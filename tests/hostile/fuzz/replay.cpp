@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replay.cpp - passes each file of a corpus to its target: DIR/NAME/* to the target NAME.
+// replay.cpp - passes each file of a corpus to its target: each file of CORPUS/NAME to the target
+// NAME. Exit status 1: a target has no file.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,10 +11,10 @@
 
 int main(int argc, char** argv) {
     if (argc != 2) {
-        fmt::print(stderr, "usage: replay CORPUS\n");
+        fmt::print(stderr, "usage: weft_fuzz_replay CORPUS\n");
         return 2;
     }
-    int empty = 0;
+    int without_files = 0;
     for (const weft::fuzz::Target& target : weft::fuzz::kTargets) {
         const std::filesystem::path folder = std::filesystem::path(argv[1]) / target.name;
         int files = 0;
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
             ++files;
         }
         fmt::print("{}: {} files\n", target.name, files);
-        if (files == 0) ++empty;
+        if (files == 0) ++without_files;
     }
-    return empty == 0 ? 0 : 1;
+    return without_files == 0 ? 0 : 1;
 }

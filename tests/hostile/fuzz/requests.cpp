@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.cpp - requests of remote ranks, in cells and immediates, which the service of one-sided
-// calls executes. It must only access the segment and registered memory, on this rank and the peer.
+// requests.cpp - fuzz target: the service of one-sided calls, which executes requests of a remote
+// rank 1 that come in cells and immediates. The service must access only the segment and registered
+// memory.
 #include <cstring>
 #include <vector>
 
@@ -15,7 +16,9 @@ void weft::fuzz::requests(std::string_view input) {
     run::Service<HostileWire> service(wire, area, 0);
     std::vector<std::byte> registered(1000);  // the address sanitizer reports accesses past its end
     WEFT_CHECK(service.registered().add(registered) == 1, registered.size());
-    for (std::uint64_t number = 1; !input.empty() && number < 100 && !wire.distrusted; ++number) {
+    constexpr std::uint64_t kRequestsMax = 100;  // limits the time of an input
+    for (std::uint64_t number = 1; !input.empty() && number < kRequestsMax && !wire.distrusted;
+         ++number) {
         run::RemoteRequest request;
         const std::size_t bytes = std::min(input.size(), sizeof request);
         std::memcpy(&request, input.data(), bytes);

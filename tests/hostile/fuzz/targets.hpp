@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // targets.hpp - the fuzz targets: functions that accept any bytes and must return.
 //
-// Idea     A target passes its input to a parser of user files or peers' records. If parsed data
-//          can be printed, the output must parse to equal data. Findings are a crash, a failed
+// Idea     A target passes its input to a parser of options, files or records of peers. If parsed
+//          data can be printed, the output must parse to equal data. Findings are a crash, a failed
 //          check, an allocation beyond the limit, and a run that does not end.
 // Next     run for libFuzzer; replay.cpp for the corpus in an ordinary build; tests/unit/regress
 //          for past findings.
@@ -26,6 +26,7 @@ void requests(std::string_view input);
 void messages(std::string_view input);
 void port(std::string_view input);
 
+/// A target and its name, which is also the name of its folder in corpus/.
 struct Target {
     std::string_view name;
     void (*read)(std::string_view input);
