@@ -135,7 +135,7 @@ static void persistent_calls(void) {
     DONE(weft_allreduce_init(world, in, out, 5, WEFT_DOUBLE, WEFT_SUM, &reduce));
     DONE(weft_broadcast_init(world, &word, 1, WEFT_INT32, size - 1, &broadcast));
     DONE(weft_barrier_init(world, &barrier));
-    weft_request* const same = reduce;
+    weft_request* const first_handle = reduce;
     for (int round = 0; round < 300; ++round) {
         for (int i = 0; i < 5; ++i) in[i] = my_rank * round + i;
         word = my_rank + round;
@@ -149,7 +149,7 @@ static void persistent_calls(void) {
         while (!done) DONE(weft_test(&broadcast, &done));
         DONE(weft_wait(&barrier));
         DONE(weft_wait(&reduce));
-        CHECK(reduce == same);
+        CHECK(reduce == first_handle);
         CHECK(word == size - 1 + round);
         for (int i = 0; i < 5; ++i) CHECK(out[i] == round * (size * (size - 1) / 2) + i * size);
     }

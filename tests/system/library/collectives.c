@@ -60,6 +60,7 @@ static const struct {
 
 static int batch;  ///< number of calls; selects the values of the inputs
 
+/// Counts and prints a wrong result.
 static void check(struct trial* trial, const struct trial_facts* facts, const char* form) {
     const char* const complaint = trial_check(trial);
     if (complaint[0] == 0) return;
@@ -169,7 +170,7 @@ static void all_calls(int with_types) {
         try_arrangements(collective, user);
     }
     DONE(weft_allreduce(team, WEFT_IN_PLACE, &combined, 1, WEFT_UINT64, WEFT_SUM));
-    CHECK((combined > 0) == (size > 1));  // with one rank there is nothing to reduce
+    CHECK((combined > 0) == (size > 1));  // a single rank applies no operation
     DONE(weft_op_free(&user));
 }
 

@@ -31,7 +31,7 @@ using Words = std::span<std::uint64_t>;
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPageWords = kPage / sizeof(std::uint64_t);
-constexpr std::size_t kBlockWords = 24 * kPageWords;
+constexpr std::size_t kBlockWords = 24 * kPageWords;  ///< words of most buffers: 96 KiB
 
 /// Calls of one team, with values that make each result predictable.
 class Caller {
@@ -61,6 +61,7 @@ class Caller {
         check(right, fmt::format("rank {}: {}: sums", rank(), what));
         ++round_;
     }
+    /// Broadcasts from a root that changes with each call, and checks the data.
     void broadcast(Words words, std::string_view what) {
         const Rank root = static_cast<Rank>(round_ % static_cast<std::uint64_t>(size()));
         if (rank() == root) fill(words);

@@ -160,12 +160,14 @@ TEST(TrafficTest, AWrongValueIsDetected) {
 TEST(ShortWaitsTest, RanksWithDifferentCountsAreReported) {
     const Outcome outcome =
         run_ranks({"-n", "3", "--timeout", "20"}, {rank_program("short_waits")});
-    EXPECT_EQ(outcome.status, 40) << outcome.errors;
+    constexpr int kRefused = 40;  // a wait failed with WEFT_ERR_ARGUMENT
+    EXPECT_EQ(outcome.status, kRefused) << outcome.errors;
     EXPECT_NE(outcome.errors.find("caught: "), std::string::npos) << outcome.errors;
     EXPECT_NE(outcome.errors.find("ranks disagree about call"), std::string::npos)
         << outcome.errors;
 }
 
+/// With an argument, the last rank of weft_words calls weft_abort() with this status.
 TEST(AbortTest, AbortEndsTheJobWithItsStatus) {
     const Outcome outcome = run_ranks({"-n", "3", "--nodes", "2"}, {rank_program("words"), "7"});
     EXPECT_EQ(outcome.status, 7);
@@ -202,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, DirectTest, testing::Values("auto", "adopt", "
 
 /// The peers enter after the root has returned, so they must read copies of its buffers. If they
 /// read the buffers in place, the root would wait for them, and the job would end after 20 s.
-TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
+TEST(RootTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersEnter) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
             run_ranks({"-n", ranks}, {rank_program("roots_continue")},
@@ -269,7 +271,7 @@ std::vector<Words> rows_of_table(const Outcome& outcome) {
 }
 
 /// The table of WEFT_STATS=1 has a title, two lines of headings, a row for each rank and a row of
-/// sums. The first two words of a row are "rank" and a number or "all"; counters follow.
+/// sums. The first two words of a row are "weft:" and the rank or "all"; 15 counters follow.
 TEST(StatisticsTest, TheTableHasARowForEachRankAndTheirSums) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
                                       {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
@@ -285,7 +287,7 @@ TEST(StatisticsTest, TheTableHasARowForEachRankAndTheirSums) {
         EXPECT_EQ(std::stoull(rows[3][at]) + std::stoull(rows[4][at]), std::stoull(rows[5][at]));
     EXPECT_GT(std::stoull(rows[5][2]), 0U) << "bytes read in place";
     // direct_abuse has 300 buffers in many_buffers(), and more in other cases.
-    EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "remapped buffers";
+    EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "number of remappings (column 7)";
 }
 
 /// Minimum of data that n ranks must read and write in the memory of local peers, in units: blocks,
@@ -313,7 +315,7 @@ class MovementTest : public testing::TestWithParam<Movement> {};
 
 /// Compares the counters of WEFT_STATS=1 with the minimum, for the default algorithm, symmetric
 /// buffers and remapped buffers.
-TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
+TEST_P(MovementTest, NoMoreThanTheNecessaryBytesAreMoved) {
     constexpr std::uint64_t kDoubles = 6 << 14;  // 768 KiB; divisible by 2 and 3 ranks
     constexpr std::uint64_t kCalls = 5;
     const Movement& movement = GetParam();

@@ -82,6 +82,7 @@ static void line(void) {
     const int extents[1] = {size}, not_periodic[1] = {0};
     weft_neighbors* neighbors = NULL;
     DONE(weft_neighbors_on_grid(world, 1, extents, not_periodic, &neighbors));
+    // Numbers of neighbors (0 or 1) with a lower and with a higher rank.
     const int before = my_rank > 0, after = my_rank + 1 < size;
     CHECK(weft_neighbors_sources(neighbors) == before + after);
     const int64_t own = element(my_rank, 0, 0);

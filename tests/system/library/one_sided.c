@@ -101,7 +101,7 @@ static void atomics(void) {
     DONE(weft_barrier(world));
     DONE(weft_fetch_add(world, &board->counter, 0, 0, &old));
     CHECK(old == 60 * (uint64_t)size);
-    // The swap of one rank succeeds; the other ranks read the value of that rank.
+    // The swap of one rank succeeds; the other ranks get the value that it has written.
     DONE(weft_compare_swap(world, &board->word, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const int won = old == 0;
     CHECK(old <= (uint64_t)size);
@@ -130,8 +130,8 @@ static void teams(void) {
     DONE(weft_wait_until(half, word, WEFT_NE, 0));
     // The keys order the members by descending world rank: the put comes from my_rank + 2, or from
     // the lowest member if this rank is the highest.
-    const int last = my_rank % 2 == (size - 1) % 2 ? size - 1 : size - 2;
-    CHECK(*word == 1 + (uint64_t)(my_rank + 2 <= last ? my_rank + 2 : my_rank % 2));
+    const int highest = my_rank % 2 == (size - 1) % 2 ? size - 1 : size - 2;
+    CHECK(*word == 1 + (uint64_t)(my_rank + 2 <= highest ? my_rank + 2 : my_rank % 2));
     DONE(weft_quiet(half));
     DONE(weft_barrier(half));
     weft_team* stale = half;
@@ -140,6 +140,7 @@ static void teams(void) {
     REFUSED(weft_quiet(stale), "freed");
 }
 
+/// Returns 1 if all bytes have the value.
 static int all_are(const unsigned char* bytes, size_t count, unsigned char value) {
     for (size_t i = 0; i < count; ++i)
         if (bytes[i] != value) return 0;

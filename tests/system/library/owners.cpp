@@ -52,7 +52,7 @@ void share_memory(Runtime& runtime) {
     Team world = runtime.world();
     Team node = world.split_by_node();
     Memory memory(node, 100 * sizeof(std::uint64_t), 4096);
-    check(reinterpret_cast<std::uintptr_t>(memory.data()) % 4096 == 0, "alignment");
+    check(reinterpret_cast<std::uintptr_t>(memory.data()) % 4096 == 0, "the memory is aligned");
     for (Rank peer = 0; peer < node.size(); ++peer)
         memory.on<std::uint64_t>(peer)[static_cast<std::size_t>(node.rank())] =
             static_cast<std::uint64_t>(peer);
@@ -72,6 +72,7 @@ void share_memory(Runtime& runtime) {
     node.free();
 }
 
+/// Starts persistent requests repeatedly, and refuses requests that cannot start.
 void persistent_calls(Runtime& runtime) {
     Team world = runtime.world();
     double value = 0;

@@ -350,11 +350,11 @@ static void free_handles(int count) {
     for (int i = 0; i < count; ++i) DONE(weft_request_free(&unused[--unused_count]));
 }
 
-/// If weft_team_split_2d() finds no free handle, it must give back the regions of the two teams
-/// that it has made: a rank has 31 regions, and each series has 20 refused calls. The library keeps
-/// the last 64 freed handles unused. So 65 are freed first, and the one that this makes available
-/// is used up again; from then on, each freed handle makes one available. In the first series no
-/// handle is available, in the second one: the row gets it, the column gets none.
+/// Checks that weft_team_split_2d() gives back the regions of both new teams if it finds no handle
+/// for one of them. A rank has 31 regions, so 20 calls that kept two regions would use them up. The
+/// library reuses a freed handle only after 64 others have been freed. After the first three calls
+/// here, no handle is available, and each further free makes one available. So the first series of
+/// splits finds no handle, and the second series finds one, for the row.
 static void too_many_handles(void) {
     weft_team* row = NULL;
     weft_team* column = NULL;

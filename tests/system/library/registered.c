@@ -2,9 +2,8 @@
 // registered.c - puts, gets and atomic operations on memory that ranks have registered, and calls
 // that must be refused.
 //
-// Ranks register different kinds of memory: on the stack, static, of malloc(), symmetric, of
-// mmap(). Control: with the argument `plant` a put changes a word that must be 0, and the program
-// must fail.
+// Ranks register different kinds of memory (memory_of_kind()), with different lengths. Control:
+// with the argument `plant` a put changes a word that must be 0, and the program must fail.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -31,6 +30,8 @@ static size_t words_of(int rank) {
     return kWords - 100 * (size_t)rank;
 }
 
+/// Returns memory of kWords words and two guards. Kinds: on the stack of main(), static, of
+/// malloc(), symmetric, of mmap().
 static void* memory_of_kind(int kind, uint64_t* on_stack) {
     void* symmetric = NULL;
     const size_t bytes = sizeof fixed;
@@ -49,11 +50,13 @@ static void clear(void) {
     for (size_t i = 0; i < my_words; ++i) mine[i] = 0;
     DONE(weft_barrier(world));
 }
+/// Waits until the puts of all ranks are delivered.
 static void complete_puts(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
 }
 
+/// Returns word i of the data that a rank puts.
 static uint64_t value_of(int rank, size_t i) {
     return ((uint64_t)rank + 1) << 40 | i;
 }
@@ -62,19 +65,19 @@ static void puts_and_gets(void) {
     static uint64_t out[kWords], in[kWords];
     static char odd[8192];
     const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
-    const size_t all = words_of(next);
+    const size_t next_words = words_of(next);
     clear();
     for (size_t i = 0; i < kWords; ++i) out[i] = value_of(my_rank, i);
     DONE(weft_put(world, segment, out, 1000 * sizeof *out, next));
-    DONE(weft_put_nbi(world, segment + 1000, out + 1000, (all - 1001) * sizeof *out, next));
-    DONE(weft_put(world, segment + all - 1, out + all - 1, sizeof *out, next));
-    DONE(weft_put(world, segment + all, NULL, 0, next));
+    DONE(weft_put_nbi(world, segment + 1000, out + 1000, (next_words - 1001) * sizeof *out, next));
+    DONE(weft_put(world, segment + next_words - 1, out + next_words - 1, sizeof *out, next));
+    DONE(weft_put(world, segment + next_words, NULL, 0, next));
     complete_puts();
     for (size_t i = 0; i < my_words; ++i) CHECK(mine[i] == value_of(previous, i));
     DONE(weft_get(world, in, segment, 3 * sizeof *in, next));
-    DONE(weft_get_nbi(world, in + 3, segment + 3, (all - 3) * sizeof *in, next));
+    DONE(weft_get_nbi(world, in + 3, segment + 3, (next_words - 3) * sizeof *in, next));
     DONE(weft_quiet(world));
-    CHECK(memcmp(in, out, all * sizeof *in) == 0);
+    CHECK(memcmp(in, out, next_words * sizeof *in) == 0);
     // Puts of several lengths at odd offsets, to a peer's memory and to this rank's.
     clear();
     for (size_t i = 0; i < sizeof odd; ++i) odd[i] = (char)(i * 7 + (size_t)my_rank);
@@ -196,7 +199,7 @@ static void atomics(void) {
     CHECK(mine[2] == kAdds * (uint64_t)size);
     CHECK((int32_t)mine[3] == -3 * size && mine[3] >> 32 == 0);
     CHECK(mine[4] == 5 * (uint64_t)size);
-    // The swap of one rank succeeds; the other ranks read the value of that rank.
+    // The swap of one rank succeeds; the other ranks get the value that it has written.
     DONE(weft_compare_swap(world, segment + 5, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const uint64_t won = old == 0;
     DONE(weft_fetch_add(world, segment + 6, won, 0, &old));

@@ -33,7 +33,7 @@ constexpr std::int64_t kLateResidentBytes = 2 << 20;
 struct InUse {
     std::int64_t heap_bytes = 0;
     std::int64_t resident_bytes = 0;
-    std::uint64_t free_regions = 0;  ///< bit set.
+    std::uint64_t free_regions = 0;  ///< bit set
     link::HeapStatistics symmetric;
 };
 
@@ -46,6 +46,7 @@ InUse in_use(run::Runtime& runtime) {
     return now;
 }
 
+/// Rounds of teams, calls and memory.
 class Rounds {
   public:
     Rounds(run::Runtime& runtime, bool leak) : runtime_(runtime), leak_(leak) {}
@@ -60,9 +61,9 @@ class Rounds {
         if (!inner) return failed(inner.failure().text);
         for (run::Team* team : {*half, *inner}) {
             double sum = 1;
-            const auto* const why =
+            const auto* const failure =
                 team->run(Call::allreduce(&sum, &sum, 1, Type::float64, Op::sum));
-            if (why != nullptr || sum != team->size()) return failed("a sum is wrong");
+            if (failure != nullptr || sum != team->size()) return failed("a sum is wrong");
             if (!runtime_.heap().allocate(*team, {1000, 64})) return failed("no memory");
         }
         if (leak_) leaked_.push_back(std::make_unique<std::array<char, 128>>());

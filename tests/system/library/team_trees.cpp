@@ -32,7 +32,7 @@ constexpr int kTeamsMax = 32;  ///< number of teams of which a rank can be a mem
 
 /// Symmetric memory of a team.
 struct Block {
-    std::uint64_t tag = 0;  ///< value of each byte, modulo 256.
+    std::uint64_t tag = 0;  ///< value of each byte, modulo 256
     std::size_t bytes = 0;
     std::byte* data = nullptr;
 };

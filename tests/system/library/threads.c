@@ -14,15 +14,15 @@
 
 #include "check.h"
 
-enum { kThreads = 4, kCells = 40, kBlock = 300 };  // words of struct shared.
-enum { kHandler = 7 };                             // number of the message handler.
+enum { kThreads = 4, kCells = 40, kBlock = 300 };  // words of struct shared
+enum { kHandler = 7 };                             // number of the message handler
 enum { kCalls = 25 };                              // one-sided calls of a thread in a round
 
 /// Symmetric memory.
 struct shared {
     uint64_t cells[kThreads][kCells];   // written by the same thread of the previous rank
     uint64_t blocks[kThreads][kBlock];  // written in the same way, with signals
-    uint64_t signals[kThreads];         // round of the block that has arrived.
+    uint64_t signals[kThreads];         // round of the block that has arrived
     uint64_t credits[kThreads];         // round whose block the next rank has read
     uint64_t counter;                   // all threads add to it
     uint32_t bits;                      // threads flip bits twice, so it is 0 at the end
@@ -33,13 +33,13 @@ struct worker {
     uint64_t state;  // of the random generator
     weft_team* team;
     weft_team* handle;       // for one-sided calls: the team or one of its contexts
-    uint64_t added, sent;    // sum of values added to counters; bytes of messages sent.
+    uint64_t added, sent;    // sum of values added to counters; bytes of messages sent
     uint64_t model[kCells];  // expected words of this thread at the next rank
     int wrong;               // failed checks
 };
 
 static struct shared* mine;
-static uint64_t handled;  // bytes of messages that this rank has handled.
+static uint64_t handled;  // bytes of messages that this rank has handled
 static uint64_t rounds = 20;
 static uint64_t planted;  // 1 until a thread puts a wrong value
 static struct worker workers[kThreads];

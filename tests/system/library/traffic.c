@@ -46,7 +46,7 @@ struct operation {
     int origin, target, third;  // ranks; `third` receives a message that is passed on
     int handle, cell;           // indices of a handle and of a word
     int variant;                // function or form of the operation
-    int offset, length;         // of a block; a message uses them for its handler and length.
+    int offset, length;         // of a block; a message uses them for its handler and length
     uint64_t value;
 };
 

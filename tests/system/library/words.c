@@ -34,6 +34,7 @@ static int previous_rank(void) {
     return (my_rank + size - 1) % size;
 }
 
+/// Waits until the puts of all ranks are delivered.
 static void complete_puts(void) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));

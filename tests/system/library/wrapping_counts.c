@@ -17,7 +17,8 @@ static double out[kWords];
 static size_t counts[kWords];
 static weft_request* request;
 
-/// Counts of doubles: the bytes wrap to 8, exceed 2^63, and the largest count.
+/// Counts of doubles. Times 8 bytes, the first wraps to 8 and the second is 2^63 + 8. The third is
+/// the largest count.
 static const size_t kInvalidCounts[] = {((size_t)1 << 61) + 1, ((size_t)1 << 60) + 1, SIZE_MAX};
 
 static void collectives(size_t n) {
