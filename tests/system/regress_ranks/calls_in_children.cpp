@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls_in_children.cpp - ranks that fork a child, which calls each entry point.
+// calls_in_children.cpp - each rank forks a child, which calls each entry point of an interface.
 //
 // The child checks that each call is refused with a message that names the fork. Then the rank
 // checks that its symmetric memory is unchanged and that its next calls have right results.
 //
-// usage: calls_in_children fork|_Fork|clone|old_kernel c|cpp   (under a launcher)
+// usage: weft_calls_in_children fork|_Fork|clone|old_kernel c|cpp   (under a launcher)
 //
 // The first argument is the method to make the child; old_kernel is fork() on a kernel without
 // MADV_WIPEONFORK. The second argument is the interface.
@@ -45,7 +45,7 @@ using namespace weft;
 constexpr std::size_t kBytes = 4096;
 constexpr unsigned char kPattern = 0x5a;
 constexpr std::string_view kRefusal = "this process is a fork of rank ";
-constexpr unsigned kChildSeconds = 40;
+constexpr unsigned kChildSeconds = 40;  ///< after which a child that hangs is killed
 
 /// Functions that only read memory of the caller, and may be called in a child.
 const std::set<std::string_view> kPure{"weft_version",
@@ -100,6 +100,7 @@ T argument() {
 
 int failures = 0;
 
+/// Counts and prints a failure of the function `name`.
 void report(std::string_view name, std::string_view what) {
     std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(name.size()), name.data(),
                  static_cast<int>(what.size()), what.data());
@@ -115,6 +116,7 @@ bool is_named(std::string_view name) {
     return names_function && text.find(kRefusal) != std::string_view::npos;
 }
 
+/// Calls a function of the C interface in the child, and checks that it is refused.
 template <class Returned, class... Parameters>
 void call(std::string_view name, Returned (*function)(Parameters...)) {
     if (kPure.contains(name) || name == kEndsProcess) return;
@@ -193,6 +195,7 @@ const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
 
 using Calls = std::map<std::string_view, std::function<void()>>;
 
+/// Returns calls of the members of a team. Members that are not public are called by public ones.
 Calls calls_of_teams(Objects& objects) {
     Team& world = objects.world;
     void* const memory = objects.memory.data();
@@ -261,6 +264,8 @@ Calls calls_of_teams(Objects& objects) {
               [&, word] { world.wait_until(word, Compare::eq, std::uint64_t{1}); }});
 }
 
+/// Makes a call of each member, and checks that each is refused. Reports members that are in
+/// neither table.
 void call_cpp_entries(Objects& objects) {
     Calls calls = calls_of_teams(objects);
     std::uint64_t* const word = static_cast<std::uint64_t*>(objects.memory.data());
@@ -320,7 +325,8 @@ void call_cpp_entries(Objects& objects) {
 #undef CPP_ENTRY
 }
 
-// --- ranks ---------------------------------------------------------------------------------------
+// --- the ranks
+// ---------------------------------------------------------------------------------------
 
 /// Makes madvise(MADV_WIPEONFORK) fail from now on, as before Linux 4.14.
 bool hide_wipe_on_fork() {
@@ -358,6 +364,7 @@ int in_child(std::string_view method, Body body) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// Reports a condition of the rank that is false.
 void expect(bool holds, std::string_view what) {
     if (!holds) report("rank", what);
 }

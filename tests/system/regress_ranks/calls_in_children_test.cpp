@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: calls of a forked child were executed. They changed the shared segment as its parent, whose
-// next call succeeded with a wrong result. weft_init() and weft_finalize() in the child never
-// returned. Method: a child of each rank calls each entry point of both interfaces. entries.py
-// lists the entry points from the library's symbols, so new functions are included.
-// In commit 9d518da all of these programs fail with "symmetric memory has changed".
+// Bug: calls of a forked child were executed. They changed the segment that the child shared with
+// its parent, and the next call of the parent succeeded with a wrong result. weft_init() and
+// weft_finalize() in the child never returned. Method: run calls_in_children.cpp, in which a child
+// of each rank calls each entry point of both interfaces. In commit 9d518da, which lacks the fix,
+// all jobs fail with "symmetric memory has changed".
 #include "tests/system/ranks/ranks_job.hpp"
 
 namespace weft::test {
 namespace {
 
+/// Arguments of calls_in_children.cpp: method to make the child, interface.
 using Child = std::tuple<std::string, std::string>;
 class CallsInChildren : public testing::TestWithParam<Child> {};
 
 TEST_P(CallsInChildren, AllCallsInForkedChildrenAreRefused) {
-    const auto& [how, interface] = GetParam();
+    const auto& [method, interface] = GetParam();
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
         const Outcome outcome =
-            run_ranks(options, {rank_program("calls_in_children"), how, interface});
+            run_ranks(options, {rank_program("calls_in_children"), method, interface});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_EQ(outcome.errors, "");
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a second weft_init() failed with "PARTIAL SUCCESS". If a rank closed its connection late at
-// the end of its first runtime, the PMIx server counted it as lost in the first fence of the second
-// runtime. Method: many runtimes one after another while other threads keep the processors busy. In
-// commit 9d518da, with 4 ranks, the 8th weft_init() fails, and the job exits with status 1.
+// Bug: a second weft_init() failed with the PMIx error "PARTIAL SUCCESS". If a rank closed its
+// connection late at the end of its first runtime, the PMIx server counted the rank as lost in the
+// first fence of the second runtime. Method: make 100 runtimes one after another, while threads
+// keep the processors busy. In commit 9d518da, which lacks the fix, the 8th weft_init() of 4 ranks
+// fails.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -50,7 +51,7 @@ int run_rank(const Words&) {
 }
 const RankFunction kRankFunction("departures_meet_joins", run_rank);
 
-TEST(DeparturesMeetJoins, AHundredRuntimesInTurnStartAndEnd) {
+TEST(DeparturesMeetJoins, AHundredRuntimesStartAndEndOneAfterAnother) {
     const Load load(std::thread::hardware_concurrency());
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "4", "--nodes", "2"}}) {
         const Outcome outcome = run_function(options, "departures_meet_joins");

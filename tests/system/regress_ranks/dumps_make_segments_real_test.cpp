@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: a core dump of a rank read the sparse segments of all local peers and so allocated them
-// (900 MB with two ranks). Segments had large pages, so the first write to a cell allocated two
-// MiB. Method: read the kernel's flags of each mapping of a segment (VmFlags in smaps; dd: not in
-// dumps, hg: large pages). Without the fix, they have hg and no dd.
+// Bugs: a core dump of a rank read the segments of all local peers, and so allocated all their
+// pages (900 MB with two ranks). Segments had large pages, so the first write to a cell allocated 2
+// MiB. Method: read the kernel's flags of each mapping of a segment (VmFlags in /proc/self/smaps):
+// it must have dd, "not in dumps", and not hg, "large pages". Without the fix, it has hg and no dd.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -14,6 +14,7 @@
 namespace weft::test {
 namespace {
 
+/// Checks the flags of the segments of all three ranks, which each rank maps.
 int run_rank(const Words&) {
     Runtime runtime;
     std::ifstream maps("/proc/self/smaps");
@@ -37,7 +38,7 @@ int run_rank(const Words&) {
         }
     }
     if (segments != 3 || wrong != 0)
-        fmt::print(stderr, "{} segments, {} wrong flags\n", segments, wrong);
+        fmt::print(stderr, "{} segments, expected 3; {} wrong flags\n", segments, wrong);
     runtime.finalize();
     return segments == 3 && wrong == 0 ? 0 : 3;
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the entry points of both interfaces as calls of macros, for calls_in_children.cpp.
+"""Writes a macro call for each entry point of both interfaces; calls_in_children.cpp includes the file.
 
 Usage: entries.py NM LIBRARY COMPILER INCLUDE_FOLDER OUTPUT
 C_ENTRY(name): a C function of the library, or an inline function of near.h. CPP_ENTRY("name"): a
-member of a class of the C++ interface. They are taken from the library's symbols, so none is missing.
+member of a class of the C++ interface. The list comes from the library's symbols, so that it includes
+new functions.
 """
 import re
 import subprocess

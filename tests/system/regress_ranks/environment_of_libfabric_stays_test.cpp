@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: variables of libfabric were set for all preferred providers and not removed. An MPI in the
-// process and child processes read them, too. Method: compare the environment before and after
-// start-up over a network. Without the fix, FI_OFI_RXM_BUFFER_SIZE remains.
+// Bug: weft set variables of libfabric for its preferred providers and did not remove them, so an
+// MPI library in the process and child processes read them, too. Method: compare the environment
+// before and after start-up over a network. Without the fix, FI_OFI_RXM_BUFFER_SIZE remains.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,22 +13,23 @@
 namespace weft::test {
 namespace {
 
+/// Returns the sorted environment, except PMIx's own variables.
 Words environment() {
     Words all;
     for (char** entry = environ; *entry != nullptr; ++entry)
-        if (!std::string_view(*entry).starts_with("PMIX_")) all.emplace_back(*entry);  // PMIx's own
+        if (!std::string_view(*entry).starts_with("PMIX_")) all.emplace_back(*entry);
     std::sort(all.begin(), all.end());
     return all;
 }
 
-/// Argument `kept`: a value that the user has set must not change.
+/// Argument: `fresh`, or `kept` if the user has set FI_OFI_RXM_BUFFER_SIZE, which must not change.
 int run_rank(const Words& words) {
     const Words before = environment();
     Runtime runtime;
     const Words after = environment();
     for (const std::string& entry : after)
         if (!std::binary_search(before.begin(), before.end(), entry))
-            std::fprintf(stderr, "new: %s\n", entry.c_str());
+            std::fprintf(stderr, "start-up has added: %s\n", entry.c_str());
     runtime.finalize();
     const bool kept =
         words[0] != "kept" || std::string(::getenv("FI_OFI_RXM_BUFFER_SIZE")) == "512";

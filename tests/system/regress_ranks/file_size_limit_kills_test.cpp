@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with a limit of file sizes (ulimit -f) each rank was killed by SIGXFSZ when it made its
-// segment, which is a file in memory, without a message that explained it. Method: jobs with limits
-// below and above the size of a segment. Without the fix, the first job ends by the signal (153).
+// Bug: with a limit of file sizes (ulimit -f) each rank was killed by SIGXFSZ, without a message,
+// when it made its segment, which is a file in memory. Method: run jobs with limits below and above
+// the size of a segment. Without the fix, the first job ends with status 153, by the signal.
 #include <fmt/format.h>
 
 #include "tests/system/regress_ranks/rank_function.hpp"
@@ -27,13 +27,13 @@ Outcome run_limited(const char* blocks) {
 }
 
 TEST(FileSizeLimit, ALowLimitIsNamedAndKillsNoRank) {
-    const Outcome outcome = run_limited("2000");
+    const Outcome outcome = run_limited("2000");  // about 1 MB; a segment has hundreds
     EXPECT_EQ(outcome.status, 1) << outcome.errors;
     EXPECT_NE(outcome.errors.find("ulimit -f"), std::string::npos) << outcome.errors;
 }
 
 TEST(FileSizeLimit, ALimitLargerThanASegmentIsAccepted) {
-    const Outcome outcome = run_limited("16777216");
+    const Outcome outcome = run_limited("16777216");  // 8 GiB
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: an rpc function whose result was larger than a message ended the called process by
-// std::terminate, and the text of an exception was lost. Method: the largest result, and functions
-// that throw each kind of object. tests/system/neg/rpc_result_too_large.cpp has a refused result.
-// In commit 9d518da the refused result compiles, and the called rank is killed by signal 6; the
-// Error of a function that throws does not have its text.
+// Bug: a function called by weft::Rpc whose result was larger than a message ended its process by
+// std::terminate(). If a called function threw an exception, the caller did not get the text.
+// Method: call a function with the largest result, and functions that throw. A larger result must
+// not compile (tests/system/neg/rpc_result_too_large.cpp). In commit 9d518da, which lacks the fix,
+// it compiles, and the called rank is killed by signal 6.
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-using Largest = std::array<unsigned char, 2032>;
+using Largest = std::array<unsigned char, 2032>;  ///< largest result that fits a message
 
 Largest filled(int value) {
     Largest all;
@@ -31,7 +31,7 @@ int throws_number(int value) {
 
 /// Calls the function on the peer. Returns the text of the Error, or an empty string.
 template <auto Function>
-std::string refusal(Rpc& rpc, Rank peer, int argument) {
+std::string error_of(Rpc& rpc, Rank peer, int argument) {
     try {
         static_cast<void>(rpc.call<Function>(peer, argument).get());
     } catch (const Error& error) {
@@ -48,10 +48,10 @@ int run_rank(const Words&) {
         Rpc rpc(runtime);
         const Rank peer = (world.rank() + 1) % world.size();
         if (rpc.call<filled>(peer, 7).get() != filled(7)) status = 3;
-        if (refusal<throws_text>(rpc, peer, 1).find("x is the reason") == std::string::npos)
+        if (error_of<throws_text>(rpc, peer, 1).find("x is the reason") == std::string::npos)
             status = 4;
-        if (refusal<throws_text>(rpc, peer, 100000).find("xxx") == std::string::npos) status = 5;
-        if (refusal<throws_number>(rpc, peer, 1).find("not a std::exception") == std::string::npos)
+        if (error_of<throws_text>(rpc, peer, 100000).find("xxx") == std::string::npos) status = 5;
+        if (error_of<throws_number>(rpc, peer, 1).find("not a std::exception") == std::string::npos)
             status = 6;
         if (rpc.call<filled>(peer, 9).get() != filled(9)) status = 7;  // the peer still answers
         world.barrier();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: ranks could not distinguish the user's calls from collectives inside finalize, alloc, free,
-// split and free of a team, or from barriers that the bank rule inserts. The barrier of one rank
-// returned by the finalize of another, and finalize then hung.
+// Bug: ranks could not distinguish the user's calls from the library's own: collectives inside
+// finalize, alloc, free, split and free of a team, and barriers before banks are reused. A barrier
+// of one rank completed with the barrier inside the finalize of another, and finalize then hung.
 // Method: the last rank makes another call than the others. Each waiting rank must get an Error
 // that names both calls as the program made them. Without the fix, the first case hangs.
 #include <fmt/format.h>
@@ -14,6 +14,9 @@
 namespace weft::test {
 namespace {
 
+constexpr int kCaught = 40;  ///< exit status of a rank that gets an Error
+
+/// Makes the call that is named `what`.
 void make_call(const std::string& what, Runtime& runtime, Team team, void* memory) {
     double values[4] = {};
     if (what == "barrier") team.barrier();
@@ -25,7 +28,8 @@ void make_call(const std::string& what, Runtime& runtime, Team team, void* memor
     if (what == "broadcast") team.broadcast(values, 4, Type::float64, 0);
 }
 
-/// Arguments: team, number of broadcasts before, call of the last rank, call of the others.
+/// Arguments: `world` or `team`, number of broadcasts before the call, call of the last rank, call
+/// of the other ranks.
 int run_rank(const Words& words) {
     Runtime runtime;
     Team team = words[0] == "world" ? runtime.world() : *runtime.world().split(0, 0);
@@ -38,16 +42,17 @@ int run_rank(const Words& words) {
         team.barrier();
     } catch (const Error& error) {
         fmt::print(stderr, "caught: {}\n", error.what());
-        return 40;
+        return kCaught;
     }
     return 0;
 }
 const RankFunction kRankFunction("hidden_calls", run_rank);
 
+/// Checks that a rank gets an Error that names both calls. `words` are the arguments of run_rank().
 void check(const Words& options, const Words& words) {
     const Outcome outcome =
         run_function(options, "hidden_calls", words, {"WEFT_BANKS=4", "WEFT_TIMEOUT=0"});
-    EXPECT_EQ(outcome.status, 40) << outcome.errors;
+    EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
     EXPECT_LT(outcome.seconds, 10);
     for (const std::string& call : {words[2], words[3]})
         EXPECT_NE(outcome.errors.find("called " + call), std::string::npos)
@@ -62,7 +67,7 @@ TEST(HiddenCalls, InternalCallsDoNotPairWithUserCalls) {
     check({"-n", "2"}, {"team", "0", "team_free", "barrier"});
 }
 
-/// With four banks there is a barrier before every second broadcast.
+/// With WEFT_BANKS=4 the library inserts a barrier before every second broadcast.
 TEST(HiddenCalls, InsertedBarriersAreNamedAfterTheCallThatNeedsThem) {
     check({"-n", "2"}, {"world", "1", "barrier", "broadcast"});
     check({"-n", "2"}, {"world", "2", "barrier", "broadcast"});

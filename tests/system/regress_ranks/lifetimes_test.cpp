@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: a started call did not keep the user's operation (C++). network_writes() read freed memory
-// after finalize(). If two threads made runtimes at once, their start-up failed.
-// Method: a temporary operation whose memory is reused; network_writes() after finalize; several
-// runtimes in threads.
+// Bugs: a started call used the user's operation after its destruction (C++). network_writes() read
+// freed memory after finalize(). If two threads made runtimes at once, their start-up failed.
+// Method: start a call with a temporary operation and reuse its memory; call network_writes() after
+// finalize(); make runtimes in several threads.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,6 +22,8 @@ void add(const void* in, void* inout, std::size_t count, void*) {
 }
 void add_nothing(const void*, void*, std::size_t, void*) {}
 
+/// Starts a call with a temporary operation. Before the call is complete, other operations take the
+/// memory of the first one, and other calls take its place in the cache of plans.
 int started_with_a_temporary(Runtime& runtime) {
     Team world = runtime.world();
     std::vector<int> values(3000, 1);
@@ -30,16 +32,17 @@ int started_with_a_temporary(Runtime& runtime) {
     std::vector<UserOp> others(100, UserOp(add_nothing, nullptr, sizeof(int), true));
     int one = 1;
     for (int i = 0; i < 2000; ++i) {  // enough to evict older plans
-        const UserOp brief(add, nullptr, sizeof(int), true);
-        world.allreduce(&one, &one, 1, brief);
+        const UserOp other(add, nullptr, sizeof(int), true);
+        world.allreduce(&one, &one, 1, other);
         one = 1;
     }
     sum.wait();
     return values.back() == world.size() ? 0 : 3;
 }
 
-/// Makes four runtimes in threads. Start-up decides which runtimes of the ranks belong together, so
-/// rank 0 sends its index of each runtime.
+/// Makes four runtimes in threads. Start-up decides which runtimes of different ranks form a job,
+/// so rank 0 broadcasts its index in each job, and all ranks finalize in the order of these
+/// indices.
 int make_in_threads() {
     std::array<std::unique_ptr<Runtime>, 4> runtimes;
     std::vector<std::thread> threads;
@@ -47,16 +50,17 @@ int make_in_threads() {
     for (int thread = 0; thread < 4; ++thread)
         threads.emplace_back([&runtimes, &storing, thread] {
             auto runtime = std::make_unique<Runtime>();
-            int number = thread;
-            runtime->world().broadcast(&number, 1, Type::int32, 0);
+            int job_index = thread;
+            runtime->world().broadcast(&job_index, 1, Type::int32, 0);
             const std::lock_guard held(storing);
-            runtimes.at(static_cast<std::size_t>(number)) = std::move(runtime);
+            runtimes.at(static_cast<std::size_t>(job_index)) = std::move(runtime);
         });
     for (std::thread& thread : threads) thread.join();
     for (const auto& runtime : runtimes) runtime->finalize();
     return 0;
 }
 
+/// Argument: threads, operation or writes.
 int run_rank(const Words& words) {
     if (words[0] == "threads") return make_in_threads();
     Runtime runtime;

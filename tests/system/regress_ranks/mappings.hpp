@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mappings.hpp - private memory for tests, and its entry in /proc/self/maps.
+// mappings.hpp - maps private memory for tests, and finds the entry of memory in /proc/self/maps.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-/// Maps private memory and fills it with ones.
+/// Maps private memory and sets each byte to 1.
 inline std::byte* map_private(std::size_t bytes) {
     void* const at =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -34,7 +34,7 @@ inline std::string mapping_of(const std::byte* at) {
     return {};
 }
 
-/// Returns true if the page is remapped, and so is not private memory.
+/// Returns true if weft has remapped the page to shared memory.
 inline bool is_shared(const std::byte* at) {
     return mapping_of(at).find(" rw-s ") != std::string::npos;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a dropped team was freed by the next split of its parent. If the parent was freed before, as
-// by destructors, the team's entry in the table was never freed: after 30 rounds no team could be
-// made. Method: many more rounds of nested teams than the table has entries, in each order, with
-// calls in flight when a team is dropped. Without the fix, round 16 fails.
+// Bug: a dropped team was freed only by the next split of its parent. If the parent was freed
+// first, as by destructors, the team kept its entry in the table of teams until no team could be
+// made. Method: make more nested teams than the table has 32 entries, free them in each order, and
+// drop teams with calls in flight. Without the fix, round 16 fails.
 #include <fmt/format.h>
 
 #include "tests/system/regress_ranks/rank_function.hpp"
@@ -11,12 +11,14 @@
 namespace weft::test {
 namespace {
 
+/// Makes a team and, inside, teams down to `depth`; destructors free the innermost team first.
 void nest(Team parent, int depth) {
     OwnedTeam team(*parent.split(0, -parent.rank()));
     if (team.allreduce(1, Op::sum) != team.size()) throw Error(Status::peer, "a sum is wrong");
     if (depth > 1) nest(team, depth - 1);
 }
 
+/// Frees a team before the team that was split from it.
 void parent_first(Team world) {
     Team outer = *world.split(world.rank() % 2, 0);
     OwnedTeam inner(*outer.split(0, 0));
@@ -24,6 +26,7 @@ void parent_first(Team world) {
     inner.barrier();
 }
 
+/// Drops a team while two of its calls are in flight; both must complete.
 void drop_in_flight(Team world, std::vector<int>& values) {
     Team team = *world.split(0, 0);
     std::fill(values.begin(), values.end(), 1);
@@ -36,6 +39,7 @@ void drop_in_flight(Team world, std::vector<int>& values) {
     if (values.front() != world.size()) throw Error(Status::peer, "a started sum is wrong");
 }
 
+/// Argument: number of rounds.
 int run_rank(const Words& words) {
     Runtime runtime;
     std::vector<int> values(1000);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: an exception in an operation of the user ended the process. A team with a failed call could
-// not be freed. Method: an operation throws on one rank, in blocking and started calls, interpreted
-// and fused ones. All waiting ranks get an Error, free the team and use other teams, for more
-// rounds than the table of teams has entries. Without the fix, the process ends.
+// Bugs: an exception in a user operation ended the process, and a team with a failed call could not
+// be freed. Method: a user operation throws on the last rank, in blocking and started calls with
+// one and with 5000 elements. All waiting ranks must get an Error, free the team and use other
+// teams, in more rounds than the table of teams has entries. Without the fix, the process ends.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -20,8 +20,8 @@ void add_or_throw(const void* in, void* inout, std::size_t count, void* throws) 
         static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
 }
 
-/// Returns true if the call or the next one fails as expected: a rank that already has all its
-/// data does not wait for the rank that throws.
+/// Returns true if the call or the barrier after it fails as expected. A rank that has all its data
+/// does not wait for the rank that throws, so it gets the error in the barrier.
 bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started) {
     const Call call = Call::allreduce(values.data(), values.data(), values.size(), op);
     try {
@@ -65,7 +65,7 @@ TEST(OperationsThatThrow, TheCallFailsAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
         const Outcome outcome = run_function(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_LT(outcome.seconds, 40) << "other ranks got the Error late, by a check of peers";
+        EXPECT_LT(outcome.seconds, 40) << "the error reached other ranks late";
     }
 }
 TEST(OperationsThatThrow, TheCallFailsOnAProgressThread) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: set-user-id programs used WEFT_LOG_FILE, WEFT_TRACE, WEFT_TUNING, WEFT_PARAMETERS and
-// WEFT_FABRIC_MODULE, so users wrote and read files with the program's rights. Method: run a
-// set-user-id copy of this program as another user, once for each variable of the table that names
-// a file. As a control, run it without raised rights. Needs root. In commit 9d518da a set-user-id
-// program makes a log and a folder for traces as root, and reads the other files.
+// WEFT_FABRIC_MODULE, so users could write and read files with the program's rights. Method: run a
+// set-user-id copy of this program as another user, once for each variable that names a file. As a
+// control, run the copy without raised rights. Needs root. In commit 9d518da, which lacks the fix,
+// the program makes a log and a folder for traces as root, and reads the other files.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,6 +50,8 @@ class RaisedRights : public testing::Test {
     }
     [[nodiscard]] std::string program() const { return folder_ / "program"; }
     [[nodiscard]] std::string protected_folder() const { return folder_ / "protected"; }
+    /// Runs the copy with these file permissions as user 54321, with the variable set to a file in
+    /// the protected folder.
     [[nodiscard]] Outcome run(mode_t mode, std::string_view variable) const {
         EXPECT_EQ(::chmod(program().c_str(), mode), 0);
         Words command{"setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"};
@@ -67,6 +69,7 @@ TEST_F(RaisedRights, VariablesThatNameFilesAreIgnored) {
     std::size_t count = 0;
     for (const base::Variable& variable : base::variables()) {
         if (!variable.names_file) {
+            // No variable names a file without this mark.
             EXPECT_EQ(variable.form.find("file"), std::string_view::npos) << variable.name;
             EXPECT_EQ(variable.form.find("folder"), std::string_view::npos) << variable.name;
             continue;
@@ -79,10 +82,10 @@ TEST_F(RaisedRights, VariablesThatNameFilesAreIgnored) {
                   std::string::npos)
             << raised.errors;
         EXPECT_TRUE(std::filesystem::is_empty(protected_folder())) << variable.name;
-        const Outcome usual = run(0755, variable.name);
-        EXPECT_EQ(usual.output, fmt::format("[{}/file]\n", protected_folder())) << variable.name;
+        const Outcome control = run(0755, variable.name);
+        EXPECT_EQ(control.output, fmt::format("[{}/file]\n", protected_folder())) << variable.name;
     }
-    EXPECT_EQ(count, 5U);
+    EXPECT_EQ(count, 5U) << "the variables named above";
 }
 
 }  // namespace

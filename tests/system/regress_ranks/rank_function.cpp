@@ -10,14 +10,19 @@ namespace weft::test {
 
 namespace {
 
+/// Returns all registered functions by name.
 std::map<std::string, const RankFunction*>& functions() {
     static std::map<std::string, const RankFunction*> all;
     return all;
 }
 
+/// Runs the function words[0] with the other words as arguments. Returns the exit status.
 int run_named(const Words& words) {
     const auto found = functions().find(words.front());
-    if (found == functions().end()) return 2;
+    if (found == functions().end()) {
+        std::fprintf(stderr, "unknown rank function %s\n", words.front().c_str());
+        return 2;
+    }
     try {
         return found->second->run({words.begin() + 1, words.end()});
     } catch (const std::exception& problem) {

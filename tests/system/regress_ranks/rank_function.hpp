@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_function.hpp - tests of bugs that need a job. Each file has the test and the function that
-// its ranks run.
+// rank_function.hpp - for tests of bugs that need a job. A test file has the test and the functions
+// that its ranks run: the ranks are processes of the test program, started with --rank NAME.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace weft::test {
 
-/// A named function that ranks run. It returns the exit status. A file has a variable for each.
+/// A named function that ranks run. It returns the exit status: 0 or the number of the failed
+/// check. A static variable of this type registers the function.
 struct RankFunction {
     RankFunction(std::string name, int (*function)(const Words& arguments));
     int (*run)(const Words& arguments);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: buffers did not behave as private memory after the library had remapped them.
-// Method: each rank function uses a buffer in calls until it is remapped, then makes one of these
-// steps, with these results in commit 9d518da:
-//   shrink    mremap() in place lost writes of another thread (1 to 3 in 20 rounds)
-//   handlers  a deadlock, if a fork handler locks a mutex that the program holds during calls
-//   watched   a userfaultfd registration was lost: ENOENT
-//   growing   memory with MAP_GROWSDOWN did not grow after a call: SIGSEGV
-//   overlap   A call on part of a remapped buffer made its pages private while an O_DIRECT read was
-//             in flight. Up to half of the data was lost. The test needs no disk: it checks that
-//             the mapping does not change.
-//   finalize  the end of the runtime lost data like overlap (tested in overlap)
-//   forked    after a fork, each page existed twice: 239 MB instead of 126 MB
+// Bug: buffers did not behave as private memory after the library had remapped them. Method: each
+// rank function uses a buffer in calls until the library has remapped it, and then tests one
+// behaviour. In commit 9d518da, which lacks the fixes, each fails: shrink    mremap() to fewer
+// bytes lost writes of another thread: 1 to 3 in 20 rounds handlers  a fork handler locks a mutex
+// that the program holds during calls: deadlock watched   the registration of the buffer with a
+// userfaultfd was lost: ENOENT growing   memory with MAP_GROWSDOWN did not grow after a call:
+// SIGSEGV overlap   a call on another part of the buffer, or finalize(), made pages private while
+// an O_DIRECT read was in flight: up to half of the data was lost. The test needs no disk: it
+// checks that the mapping does not change. forked    after a fork, each page existed twice: 239 MB
+// instead of 126 MB
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -50,6 +48,7 @@ long proportional_kib() {
     return 0;
 }
 
+/// Shrinks the buffer while another thread counts in it.
 int shrink(const Words& /*none*/) {
     Runtime runtime;
     long lost = 0;
@@ -79,6 +78,7 @@ int shrink(const Words& /*none*/) {
 
 std::mutex around_calls;  ///< the program holds it during calls
 
+/// Forks in a thread while the program makes calls.
 int handlers(const Words& /*none*/) {
     ::pthread_atfork([] { around_calls.lock(); }, [] { around_calls.unlock(); },
                      [] { around_calls.unlock(); });
@@ -108,12 +108,13 @@ int handlers(const Words& /*none*/) {
 int growing(const Words& /*none*/) {
     Runtime runtime;
     constexpr std::size_t kSmall = std::size_t{512} << 10;
+    // An address with free memory below it.
     void* const at = ::mmap(reinterpret_cast<void*>(0x300000000000), kSmall, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
     if (at == MAP_FAILED) return 3;
     auto* const buffer = static_cast<std::byte*>(at);
     use(runtime.world(), buffer, kSmall);
-    static_cast<volatile std::byte*>(buffer)[-100] = std::byte{1};
+    static_cast<volatile std::byte*>(buffer)[-100] = std::byte{1};  // the memory must grow down
     runtime.finalize();
     return 0;
 }
@@ -163,7 +164,8 @@ int forked(const Words& /*none*/) {
     const long after = proportional_kib();
     runtime.world().barrier();
     runtime.finalize();
-    // If the peer has unmapped these pages, its half is added to this process.
+    // The peer shares the pages, so half of the buffer counts for each process. If the peer unmaps
+    // the pages, its half is added to this process. 512 KiB are for other changes.
     return after - before <= static_cast<long>(kBytes / 2048) + 512 ? 0 : 4;
 }
 
@@ -175,10 +177,10 @@ const RankFunction kOverlap("remapped_overlap", overlap);
 const RankFunction kForked("remapped_forked", forked);
 
 TEST(RemappedBuffers, BuffersBehaveAsPrivateMemory) {
-    for (const char* part :
+    for (const char* function :
          {"remapped_shrink", "remapped_handlers", "remapped_growing", "remapped_forked"}) {
-        const Outcome outcome = run_function({"-n", "2", "--timeout", "60"}, part);
-        EXPECT_EQ(outcome.status, 0) << part << '\n' << outcome.errors;
+        const Outcome outcome = run_function({"-n", "2", "--timeout", "60"}, function);
+        EXPECT_EQ(outcome.status, 0) << function << '\n' << outcome.errors;
     }
 }
 

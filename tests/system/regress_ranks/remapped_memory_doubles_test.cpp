@@ -2,10 +2,10 @@
 // Bug: a job that needed 126 MB was killed in a control group of 200 MB. Remapped memory needed
 // twice its size while it became private, at the end of the runtime and after a fork.
 //
-// Method: the limit of the job's control group is the memory of the same job with small buffers,
-// plus its buffers, plus 8 MiB. The kernel kills a rank that exceeds it. Needs root and the memory
-// controller of cgroup version 1 or 2.
-// In commit 9d518da: peaks of 239 to 247 MB.
+// Method: run the job in a control group whose limit is the memory that the job needs without its
+// buffers, plus the buffers, plus 8 MiB. The kernel kills a rank that exceeds the limit. Needs root
+// and the memory controller of cgroup version 1 or 2. In commit 9d518da, which lacks the fix, the
+// job needed 239 to 247 MB without a limit.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kRanks = 2;
-constexpr std::size_t kSmall = std::size_t{1} << 20;
-constexpr std::size_t kLarge = std::size_t{48} << 20;
+constexpr std::size_t kSmall = std::size_t{1} << 20;   ///< bytes of a buffer
+constexpr std::size_t kLarge = std::size_t{48} << 20;  ///< bytes of a buffer
 /// Maximum memory of the job beyond its buffers.
 constexpr std::size_t kExtraBytes = std::size_t{8} << 20;
 
-/// Repeatedly uses a buffer in calls, forks, and writes to the buffer. After the runtime's end,
-/// frees the buffer and fills another one.
+/// Uses a buffer in calls, forks, and writes to the buffer, twice. After the runtime's end, frees
+/// the buffer and fills another one. Argument: bytes of the buffer.
 int run_rank(const Words& words) {
     const std::size_t bytes = std::stoul(words[0]);
     void* const at =
@@ -58,7 +58,7 @@ int run_rank(const Words& words) {
 }
 const RankFunction kRankFunction("remapped_memory_doubles", run_rank);
 
-/// Makes a control group of either version, and removes it at the end.
+/// A control group of version 1 or 2. The destructor removes the group.
 class MemoryGroup {
   public:
     MemoryGroup() {
@@ -81,12 +81,13 @@ class MemoryGroup {
 
     [[nodiscard]] bool exists() const { return !folder_.empty(); }
     void limit(std::size_t bytes) const { std::ofstream(folder_ / limit_) << bytes << std::flush; }
+    /// Returns the maximum of bytes that the group has used.
     [[nodiscard]] std::size_t peak() const {
         std::size_t bytes = 0;
         std::ifstream(folder_ / peak_) >> bytes;
         return bytes;
     }
-    /// Runs the job in the group.
+    /// Runs the job in the group. `method` is the value of WEFT_DIRECT.
     [[nodiscard]] Outcome run(std::size_t bytes, const std::string& method) const {
         const Words program{RANK_PROGRAMS "/weft_regress_ranks_test", "--rank",
                             "remapped_memory_doubles", std::to_string(bytes)};

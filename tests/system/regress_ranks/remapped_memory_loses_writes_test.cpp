@@ -3,12 +3,13 @@
 // while other threads or processes wrote to them.
 //
 // Remapped memory becomes private, or loses pages, if the program forks, if it frees pages by
-// madvise(), or if a call fails. The test repeats each step while three writers increase words
-// in other pages of the same range: a thread, a thread that reads from a pipe with vmsplice(), and
-// another process with process_vm_writev(). Each writer has a word, whose value must always be the
-// last value that it wrote. After a fork the child checks that its memory does not change. Writers
-// pause during calls.
-// In commit 9d518da: 1 to 3 writes lost in 20 rounds of mremap(), and half of an O_DIRECT read.
+// madvise(), or if a call fails. The test repeats each of these events. Meanwhile three writers
+// increase words in other pages of the same range: a thread, a thread that reads from a pipe with
+// vmsplice(), and another process with process_vm_writev(). Each writer has a word, which must
+// always have the last value that the writer wrote. After a fork the child checks that its memory
+// does not change. Writers pause during calls, in which the program must not write to the buffer.
+// In commit 9d518da, which lacks the fix, 1 to 3 writes were lost in 20 rounds of mremap(), and
+// half of an O_DIRECT read.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -29,7 +30,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kPages = 600;  // more than one piece of 2 MiB
+constexpr std::size_t kPages = 600;  ///< more than 2 MiB, the unit in which weft copies
 constexpr std::size_t kBytes = kPages * kPage;
 constexpr std::size_t kFreed = 400;  ///< the page that the program frees by madvise()
 constexpr int kWriters = 3;
@@ -40,11 +41,11 @@ using Word = volatile std::uint64_t;
 
 /// State shared by a rank and its children.
 struct Control {
-    std::atomic<bool> open{false};  ///< writers may write
-    std::atomic<bool> over{false};
-    std::atomic<bool> busy[kWriters];
-    std::atomic<long> lost{0};
-    std::atomic<long> written[kWriters];
+    std::atomic<bool> open{false};        ///< writers may write
+    std::atomic<bool> over{false};        ///< writers must end
+    std::atomic<bool> busy[kWriters];     ///< the writer may be writing
+    std::atomic<long> lost{0};            ///< writes that were lost
+    std::atomic<long> written[kWriters];  ///< number of writes
 };
 
 /// Writes increasing numbers with `write` while `open` is set. Checks with `read` that the last
@@ -70,6 +71,7 @@ void write_numbers(Control& control, int writer, Read read, Write write) {
     }
 }
 
+/// The three writers of a buffer; each writes until the destructor.
 class Writers {
   public:
     explicit Writers(std::byte* buffer) : buffer_(buffer) {
@@ -91,12 +93,13 @@ class Writers {
         ::waitpid(outside_, nullptr, 0);
     }
 
+    /// Returns when no writer is writing.
     void pause() {
         control_->open = false;
         for (const auto& busy : control_->busy)
             while (busy) std::this_thread::yield();
     }
-    /// Lets the writers write, and returns after each of them has written.
+    /// Lets the writers write, and returns after each of them has written since.
     void resume() {
         long before[kWriters];
         for (int i = 0; i < kWriters; ++i) before[i] = control_->written[i];
@@ -166,15 +169,16 @@ void check_in_child(const Writers& writers) {
     ::_exit(0);
 }
 
-/// In each round, calls `unmap(writers, buffer)` while the writers write. `unmap` makes memory
-/// private and returns false if something is wrong. Returns the exit status of the rank.
-template <class Unmap>
-int unmap_while_others_write(int rounds, bool all_becomes_private, Unmap unmap) {
+/// In each round, calls `event(writers, buffer)` while the writers write. The event makes memory
+/// private, all of the buffer if `all_becomes_private`, and returns false after an error. Returns
+/// the exit status of the rank.
+template <class Event>
+int repeat_while_others_write(int rounds, bool all_becomes_private, Event event) {
     std::byte* const buffer = map_private(kBytes);
     std::byte* const unused = map_private(kBytes);
     Runtime runtime;
     Team world = runtime.world();
-    // Only rank 0 has writers, because writers of other ranks would slow them down.
+    // Only rank 0 has writers: writers of other ranks would slow these down.
     if (world.rank() != 0) {
         for (int round = 0; round < rounds; ++round) {
             world.broadcast(unused, kBytes, Type::uint8, 0);
@@ -189,7 +193,7 @@ int unmap_while_others_write(int rounds, bool all_becomes_private, Unmap unmap) 
         world.broadcast(buffer, kBytes, Type::uint8, 0);
         if (!is_shared(buffer)) return round == 0 ? kStatusNeverRemapped : 7;
         writers.resume();
-        if (!unmap(writers, buffer)) return 5;
+        if (!event(writers, buffer)) return 5;
         if (all_becomes_private && is_shared(buffer)) return 6;
         writers.pause();
         world.barrier();
@@ -200,7 +204,7 @@ int unmap_while_others_write(int rounds, bool all_becomes_private, Unmap unmap) 
 }
 
 int at_fork(const Words& /*none*/) {
-    return unmap_while_others_write(60, true, [](const Writers& writers, std::byte*) {
+    return repeat_while_others_write(60, true, [](const Writers& writers, std::byte*) {
         const pid_t child = ::fork();
         if (child == 0) check_in_child(writers);
         int status = -1;
@@ -210,14 +214,15 @@ int at_fork(const Words& /*none*/) {
 }
 
 int by_madvise(const Words& /*none*/) {
-    return unmap_while_others_write(200, false, [](const Writers&, std::byte* buffer) {
+    return repeat_while_others_write(200, false, [](const Writers&, std::byte* buffer) {
         std::byte* const freed = buffer + kFreed * kPage;
         *freed = std::byte{9};
         return ::madvise(freed, kPage, MADV_DONTNEED) == 0 && *freed == std::byte{0};
     });
 }
 
-/// A call on a part of the buffer fails: its pages become private, and the writers' pages do not.
+/// A call on a part of the buffer fails: the pages of this part become private, the writers' pages
+/// stay shared.
 int at_failure(const Words& /*none*/) {
     std::byte* const buffer = map_private(kBytes);
     Runtime runtime;
@@ -230,7 +235,7 @@ int at_failure(const Words& /*none*/) {
     std::byte* const part = buffer + kFreed * kPage;
     constexpr std::size_t kPartBytes = 64 * kPage;
     bool failed = false;
-    try {  // ranks disagree about the count
+    try {  // the ranks disagree about the count, so the call fails
         world.broadcast(part, world.rank() == 0 ? kPartBytes : kPartBytes / 2, Type::uint8, 0);
     } catch (const Error&) {
         failed = true;
@@ -248,14 +253,15 @@ const RankFunction kByMadvise("remapped_memory_by_advice", by_madvise);
 const RankFunction kAtFailure("remapped_memory_at_failure", at_failure);
 
 TEST(RemappedMemory, NoWriteIsLostWhenMemoryBecomesPrivate) {
-    for (const char* part :
+    for (const char* function :
          {"remapped_memory_at_fork", "remapped_memory_by_advice", "remapped_memory_at_failure"}) {
         const Outcome outcome =
-            run_function({"-n", "2", "--timeout", "60"}, part, {}, {"WEFT_DIRECT=adopt"});
+            run_function({"-n", "2", "--timeout", "60"}, function, {}, {"WEFT_DIRECT=adopt"});
         if (outcome.status == kStatusNeverRemapped)
             GTEST_SKIP() << "no memory is remapped on this machine";
-        const bool fails = std::string_view(part) == "remapped_memory_at_failure";
-        EXPECT_EQ(outcome.status, fails ? kStatusFailedRight : 0) << part << '\n' << outcome.errors;
+        const bool fails = std::string_view(function) == "remapped_memory_at_failure";
+        EXPECT_EQ(outcome.status, fails ? kStatusFailedRight : 0) << function << '\n'
+                                                                  << outcome.errors;
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: when a rank had ended before the exchange of cards, Open MPI's mpirun printed a part of a
-// message without the rank. At SIGTERM the other ranks only reported that they wait for the cards
-// of all ranks. Method: a rank removes the launcher's variables, so that mpirun considers it
-// running, and its peers consider it ended. A peer that gets SIGTERM must name it; without the fix
-// it does not. Under srun PMIx may end the wait with "PARTIAL SUCCESS (another rank, or the
-// launcher, has gone)"; the last test checks the text that StartWatch adds to it.
+// Bug: when a rank had ended before the exchange of cards, no message named it. At SIGTERM the
+// other ranks only reported that they waited for the cards of all ranks. Method: a rank executes a
+// program without the launcher's variables: mpirun considers the rank running, its peers consider
+// it ended. A peer that gets SIGTERM must name the rank. Without the fix, both jobs' reports end
+// before the name. Under srun, PMIx may instead end the wait with an error ("PARTIAL SUCCESS"), to
+// which weft adds the text of StartWatch; the last test checks this text without a launcher.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -16,25 +16,27 @@
 namespace weft::test {
 namespace {
 
-/// Returns the errors of a job in which rank 1 runs for `stays_s` seconds, and rank 0 gets SIGTERM
-/// after `after_s` seconds.
-std::string errors_of_job(int after_s, int stays_s) {
+/// Returns the errors of a job in which rank 1 seems to end after `lifetime_s` seconds, and rank 0
+/// gets SIGTERM after `sigterm_s` seconds.
+std::string errors_of_job(int sigterm_s, int lifetime_s) {
     const std::string script = fmt::format(
         "[ $PMIX_RANK = 1 ] && {{ sleep {}; exec env -u PMIX_RANK sleep 60; }};"
         "[ $PMIX_RANK = 0 ] && {{ sleep {}; kill $$; }} & exec {}",
-        stays_s, after_s, rank_program("hello"));
+        lifetime_s, sigterm_s, rank_program("hello"));
     const auto outcome = run_under_mpirun(3, {"sh", "-c", script});
     return outcome ? outcome->errors : "";
 }
 
-void expect_report(int stays_s, const std::string& text) {
+/// Checks that rank 0 reports `text` about the missing rank.
+void expect_report(int lifetime_s, const std::string& text) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0)
         GTEST_SKIP() << "mpirun is not installed";
     const std::regex line("weft: rank 0: start-up: waiting for the cards of all ranks; " + text +
                           "\n");
     std::string errors;
-    for (int after_s = stays_s + 2; after_s < 20; after_s *= 2) {  // a busy machine starts late
-        errors = errors_of_job(after_s, stays_s);
+    // On a busy machine rank 0 may not be in start-up yet, so the test repeats with later signals.
+    for (int sigterm_s = lifetime_s + 2; sigterm_s < 20; sigterm_s *= 2) {
+        errors = errors_of_job(sigterm_s, lifetime_s);
         if (std::regex_search(errors, line)) return;
     }
     ADD_FAILURE() << errors;
@@ -48,6 +50,7 @@ TEST(StartUp, AnExitedRankIsNamed) {
     expect_report(1, "rank 1 \\(process [0-9]+\\) is gone");
 }
 
+/// Prints the missing rank of a job of two. No launcher runs: the environment claims the job.
 int wait_for_peers(const Words&) {
     run::SigtermReport report;
     run::StartWatch watch(report, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the name of a trace had only the process ID of rank 0, and an existing file of this name was
-// removed. The second runtime of a process, and a process of another container with the same ID,
-// replaced the earlier trace. Method: several runtimes of a process. In commit 9d518da one file of
-// three remains.
+// Bug: the only variable part of a trace's file name was the process ID of rank 0, and an existing
+// file was replaced. The second runtime of a process, and a process of another container with the
+// same ID, replaced the earlier trace. Method: make three runtimes in a process and count the
+// files. In commit 9d518da, which lacks the fix, one file remains.
 #include <fmt/format.h>
 #include <unistd.h>
 

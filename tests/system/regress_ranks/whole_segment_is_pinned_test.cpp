@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a rank registered its whole sparse segment with the network, and hardware would pin it: 450
-// MB for each of two ranks. Method: read the size of the registered memory in the log of a job over
-// a network. Without the fix the log has no such line, and the whole segment is registered.
+// Bug: each rank registered its whole segment with the network: 450 MB, of which few are used, but
+// which hardware would pin. Method: read the sizes of the segment and of the registered memory in
+// the log of a job over a network. Without the fix, the log has no such line.
 #include <cstdio>
 
 #include "tests/system/regress_ranks/rank_function.hpp"
@@ -22,7 +22,7 @@ TEST(WholeSegment, OnlyPartOfTheSegmentIsRegistered) {
     const Outcome outcome =
         run_function({"-n", "2", "--nodes", "2"}, "whole_segment", {}, {"WEFT_LOG=info"});
     ASSERT_EQ(outcome.status, 0) << outcome.errors;
-    int segment = 0;
+    int segment = 0;  // both in MiB
     int registered = 0;
     const std::size_t at = outcome.errors.find("memory of each rank: ");
     ASSERT_NE(at, std::string::npos) << outcome.errors;
@@ -32,7 +32,7 @@ TEST(WholeSegment, OnlyPartOfTheSegmentIsRegistered) {
     std::sscanf(outcome.errors.c_str() + outcome.errors.rfind(' ', end - 1), " %d", &registered);
     EXPECT_GT(segment, 400);
     EXPECT_GT(registered, 0);
-    EXPECT_LE(15 * registered, segment);
+    EXPECT_LE(15 * registered, segment);  // at most a 15th is registered
 }
 
 }  // namespace
