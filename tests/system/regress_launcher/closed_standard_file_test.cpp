@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: if standard input, output or error was closed, files of the launcher got their numbers, so
-// ranks wrote to its pipes and sockets. Method: close several standard files; ranks print the names
-// of their standard files. In commit 296e588 it fails with and without --label.
+// Bug: if standard input, output or error was closed, the launcher's own pipes and sockets got
+// these descriptors, and ranks wrote to them. Method: start the launcher with closed standard
+// files; ranks print the names of their standard files. In commit 296e588, which lacks the fix, the
+// test fails with and without --label.
 #include "tests/system/regress_launcher/launches.hpp"
 
 namespace weft::test {

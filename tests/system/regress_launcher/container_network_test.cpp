@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: containers of a machine with separate networks were considered one host. They bound their
-// ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md advises users to
-// run jobs in such containers (WEFT_NODE_ID).
-// Method: as root, make two network namespaces connected by a pair of interfaces, each with a
-// bridge of the same address and no default route. Each rank enters a namespace after it has
-// joined PMIx. In commit 296e588 the job ends by its timeout.
+// Bug: ranks in containers with separate networks on one machine were considered to be on one host.
+// They bound their ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md
+// describes jobs in such containers (WEFT_NODE_ID). Method: as root, make two network namespaces
+// that a pair of interfaces connects. Each has a bridge with the same address, like a container
+// engine's, and no default route. Each rank enters a namespace after it has joined PMIx. In commit
+// 296e588, which lacks the fix, the job ends by its timeout.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace weft::test {
 namespace {
 
-/// Makes the namespaces, and removes them with their interfaces.
+/// Two network namespaces, `name`0 and `name`1. The destructor removes them with their interfaces.
 struct Networks {
     explicit Networks(std::string prefix) : name(std::move(prefix)) {
         const std::string script = fmt::format(
@@ -37,7 +37,7 @@ struct Networks {
                 .wait());
     }
     std::string name;
-    Outcome made;
+    Outcome made;  ///< of the commands that make the namespaces
 };
 
 TEST(ContainerNetwork, RanksWithSeparateNetworksConnectByAddress) {
@@ -51,9 +51,10 @@ TEST(ContainerNetwork, RanksWithSeparateNetworksConnectByAddress) {
     EXPECT_NE(outcome.output.find("sum 3"), std::string::npos) << outcome.output;
 }
 
-// Bug: commands of weft that are ranks (bench, fit, tune) refused each TCP connection from another
-// machine, and waited for it forever. Their program contains the check of connections to the PMIx
-// server (connection_gate.hpp), which searched this kernel's sockets for the user of the peer.
+// Bug: commands of weft that run as ranks (bench, fit, tune) refused all TCP connections from other
+// machines, and waited for them forever. The program weft contains a check of connections to its
+// PMIx server (connection_gate.hpp). The check looks for the peer's user among the sockets of this
+// machine, and was applied to the connections of ranks, too.
 TEST(ContainerNetwork, CommandsWithSeparateNetworksConnect) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
     const Networks networks(fmt::format("weftc{}-", ::getpid()));

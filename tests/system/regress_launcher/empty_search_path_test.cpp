@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the search path of libraries (RUNPATH) of built files ended in an empty entry, which means
-// the current folder: a library that another user puts there would be executed.
-// Method: run readelf on the files that are installed. In commit 296e588 it fails.
+// the current folder: a library that another user puts there would be executed. Method: run readelf
+// on the files that are installed. In commit 296e588, which lacks the fix, the test fails.
 #include <regex>
 #include <sstream>
 
@@ -18,6 +18,7 @@ TEST(EmptySearchPath, NoBuiltFileHasAnEmptyEntry) {
         const std::regex path("\\((?:RUNPATH|RPATH)\\).*\\[(.*)\\]");
         for (std::sregex_iterator at(outcome.output.begin(), outcome.output.end(), path), end;
              at != end; ++at) {
+            // Neither an empty entry nor one relative to the current folder.
             const std::string entries = ":" + (*at)[1].str() + ":";
             EXPECT_EQ(entries.find("::"), std::string::npos) << file << ": " << entries;
             EXPECT_EQ(entries.find(":."), std::string::npos) << file << ": " << entries;

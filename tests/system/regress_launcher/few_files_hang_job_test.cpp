@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with a limit of 20 open files, the check of `weft run -n 2` found enough. Its PMIx server
-// then closed the connection of a rank, and the job hung. Method: with each limit near 20, jobs
-// must either run or be refused. In commit 9d518da jobs with limits of 20 and 21 end by their
-// timeout, with status 124.
+// Bug: with a limit of 20 open files, the check at the start of `weft run -n 2` passed. Then the
+// PMIx server closed the connection of a rank, and the job hung. Method: with each limit from 14 to
+// 44, the job must either run or be refused. In commit 9d518da, which lacks the fix, jobs with
+// limits of 20 and 21 end by their timeout, with status 124.
 #include <fmt/format.h>
 
 #include "tests/system/regress_launcher/launches.hpp"
@@ -10,11 +10,12 @@
 namespace weft::test {
 namespace {
 
+/// The parameter is an option of `weft run`.
 class FewFilesHangJob : public testing::TestWithParam<const char*> {};
 
 TEST_P(FewFilesHangJob, EveryLimitEitherRunsOrIsRefused) {
-    constexpr int kTooFew = 14;
-    constexpr int kEnough = 44;
+    constexpr int kTooFew = 14;  // always refused
+    constexpr int kEnough = 44;  // never refused
     constexpr int kRefused = 3;  // exit status
     for (int limit = kTooFew; limit <= kEnough; ++limit) {
         SCOPED_TRACE(limit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: SIGUSR1 and SIGUSR2, by which batch systems announce the end of a job, killed the launcher.
-// SIGTSTP stopped the launcher, but not its ranks.
-// Method: ranks print the signals that they get. In commit 296e588 all tests fail.
+// SIGTSTP stopped the launcher, but not its ranks. Method: ranks print the signals that they get.
+// In commit 296e588, which lacks the fix, all tests fail.
 #include <signal.h>
 #include <unistd.h>
 
@@ -23,6 +23,7 @@ char state_of(pid_t pid) {
     return name_end == std::string::npos ? '?' : text[name_end + 2];
 }
 
+/// Returns true if all processes of the job except the guardian are stopped.
 bool all_stopped(const std::vector<pid_t>& processes) {
     for (const pid_t pid : processes) {
         std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
@@ -44,8 +45,9 @@ bool wait_until_stopped(const RunningProgram& running) {
 }
 
 TEST(ForwardedSignal, TheSignalReachesTheRanksAndNotTheLauncher) {
-    // The ranks have no child while they wait, because it would get the signal, too. The loop has
-    // no substitution, because bash fails if a trap runs while it parses one.
+    // The ranks wait without a child, which would get the signal, too: they read from a pipe
+    // without data. The loop has no substitution, because bash fails if a trap runs while it parses
+    // one.
     RunningProgram running(
         launched("",
                  "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "

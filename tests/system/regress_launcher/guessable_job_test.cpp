@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the PMIx namespace of a job was "weft-" and the launcher's process ID, and PMIx does not
-// check the user that a client names: another user joined as rank 0 and aborted the job.
-// Method: compare the namespaces of two jobs. In commit 296e588 it fails. tests/hostile/strangers
-// has attacks of another user.
+// Bug: the PMIx namespace of a job was "weft-" and the launcher's process ID. PMIx accepts any
+// client that names the namespace, so another user could join as rank 0 and abort the job. Method:
+// the namespace must have 128 random bits and occur in no other variable. In commit 296e588, which
+// lacks the fix, the first test fails. tests/hostile/strangers attacks jobs as another user.
 #include <regex>
 #include <set>
 

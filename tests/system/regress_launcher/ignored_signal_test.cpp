@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: signals that were ignored when the launcher started (nohup; background jobs of scripts)
+// Bug: signals that the launcher's parent had set to be ignored (nohup, background jobs of scripts)
 // ended the job. If SIGCHLD was ignored, the launcher did not detect the end of ranks, and spun.
-// Method: trap '' and env --ignore-signal. In commit 296e588 all tests fail.
+// Method: start the launcher with ignored signals, by trap '' and env --ignore-signal. In commit
+// 296e588, which lacks the fix, all tests fail.
 #include <signal.h>
 
 #include <chrono>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr const char* kIgnoreAll = "trap '' HUP INT QUIT TERM USR1 USR2 XCPU TSTP;";
 
-TEST(IgnoredSignal, TheLauncherKeepsIgnoringIt) {
+TEST(IgnoredSignal, TheLauncherKeepsIgnoringTheSignal) {
     RunningProgram running(
         launched(kIgnoreAll, "-n 2 -- sh -c 'echo started; sleep 1; echo ended'"));
     ASSERT_TRUE(running.wait_for_output("started\nstarted\n"));
@@ -25,18 +26,19 @@ TEST(IgnoredSignal, TheLauncherKeepsIgnoringIt) {
     EXPECT_EQ(outcome.output, "started\nstarted\nended\nended\n");
 }
 
-/// Returns the signals that a process ignores, from its status; without real-time signals.
+/// Returns the bit mask of ignored signals from the text of /proc/PID/status, without real-time
+/// signals.
 unsigned long ignored_in(const std::string& status) {
     const std::size_t at = status.find("SigIgn:");
     EXPECT_NE(at, std::string::npos);
     return std::stoul(status.substr(at + 7), nullptr, 16) & 0x7fff'ffff;
 }
 
-TEST(IgnoredSignal, RanksKeepIgnoringIt) {
+TEST(IgnoredSignal, RanksKeepIgnoringTheSignal) {
     const auto ignored = [](const std::string& before) {
         return ignored_in(launch(before, "-n 1 -- grep SigIgn /proc/self/status").output);
     };
-    const unsigned long always = ignored("");
+    const unsigned long always = ignored("");  // ignored without a trap
     for (const int signal : {SIGHUP, SIGPIPE, SIGXFSZ}) {
         const std::string trap = "trap '' " + std::to_string(signal) + ";";
         EXPECT_EQ(ignored(trap), always | 1UL << (signal - 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// in_network.cpp - a library for LD_PRELOAD. After a rank has connected to its launcher, it enters
-// the network namespace whose name is IN_NETWORK and its rank.
+// in_network.cpp - a library for LD_PRELOAD that replaces PMIx_Init(). After a rank has connected
+// to its launcher, the rank enters a network namespace. Its name is the value of IN_NETWORK
+// followed by the rank.
 //
 // Next     rank_in_network.cpp is a rank that enters a namespace without this library.
 //          perf/papers/delayed uses the library.

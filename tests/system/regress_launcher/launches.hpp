@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launches.hpp - runs `weft run` by a shell, which first sets limits and redirections.
+// launches.hpp - runs `weft run` in a shell, which first sets limits, traps and redirections.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace weft::test {
 
-/// Returns `weft run ARGUMENTS` as a shell command, after `before`, with the redirections `after`.
+/// Returns the command `sh -c 'BEFORE exec weft run ARGUMENTS AFTER'`: `before` has shell commands,
+/// `after` has redirections.
 inline Words launched(const std::string& before, const std::string& arguments,
                       const std::string& after = "") {
     return {"sh", "-c", before + " exec " RANK_PROGRAMS "/weft run " + arguments + " " + after};

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: ranks over the provider shm that other launchers killed, later also ranks killed at their
-// start, left 16 MiB each in /dev/shm. weft's launcher removed files whose name has the process ID
-// of a rank, although another container may have made them. With a small /dev/shm ranks were killed
-// by SIGBUS. Slurm kills all processes of a job at once when a rank has ended, and the files of the
-// other ranks remained.
+// Bugs of ranks that use the provider shm, whose endpoints are files of 16 MiB in /dev/shm:
+//   - Files of ranks that mpirun or Slurm killed remained, also if they were killed at start-up.
+//     Slurm kills all processes of a job at once when a rank has ended.
+//   - weft's launcher removed each file whose name has the process ID of a rank, although a process
+//     of another container may have made the file.
+//   - With a small /dev/shm ranks were killed by SIGBUS.
 // Method: kill ranks under mpirun; kill a rank while all other processes of the job are stopped;
-// make a file with a similar name; use a small /dev/shm (root only). Commit 296e588 fails all.
+// make a file with a similar name; use a small /dev/shm (root only). In commit 296e588, which lacks
+// the fixes, all tests fail.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -25,8 +27,10 @@ Words under_mpirun() {
         "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", rank_program("storm_rank"),
         "1"};
 }
+/// Settings of two virtual nodes over shm.
 const Words kOverShm{"WEFT_NODES=2", "WEFT_PROVIDER=shm"};
 
+/// Returns the processes of the job that are ranks.
 std::vector<pid_t> ranks_of(const RunningProgram& job) {
     std::vector<pid_t> ranks = job.processes();
     std::erase_if(ranks, [](pid_t pid) {
@@ -74,7 +78,8 @@ TEST(LeftEndpoint, NoFileRemainsOfRanksKilledDuringStartUp) {
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
-/// Stops ranks and launcher while endpoints exist. Returns false if one was removed before.
+/// Stops ranks and launcher while the endpoints of three ranks exist. Returns false if a rank had
+/// removed its endpoint's file already: ranks remove the files when all are connected.
 bool stop_with_endpoints(const RunningProgram& job) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (endpoints().size() < 3 && std::chrono::steady_clock::now() < deadline) continue;
@@ -97,7 +102,8 @@ TEST(LeftEndpoint, NoFileRemainsAfterTheFirstRankEnds) {
             while (!endpoints().empty() && std::chrono::steady_clock::now() < deadline)
                 ::poll(nullptr, 0, 1);
             EXPECT_EQ(endpoints(), std::set<std::string>{});
-            EXPECT_EQ(::kill(ranks[0], 0) + ::kill(ranks[2], 0), 0) << "the other ranks have ended";
+            EXPECT_EQ(::kill(ranks[0], 0) + ::kill(ranks[2], 0), 0)
+                << "the other two ranks must still exist";
         }
         signal_ranks(job, SIGCONT);
         job.send(SIGCONT);
@@ -111,7 +117,7 @@ TEST(LeftEndpoint, NoFileRemainsAfterTheFirstRankEnds) {
 TEST(LeftEndpoint, AnUnrelatedFileWithASimilarNameIsKept) {
     const Outcome outcome = run_ranks(
         {"-n", "1"}, {"sh", "-c", "echo $$; echo mine > /dev/shm/$$:0:weft-test; kill -9 $$"});
-    EXPECT_EQ(outcome.status, 137);
+    EXPECT_EQ(outcome.status, 128 + SIGKILL);
     const std::string file = fmt::format("/dev/shm/{}:0:weft-test", std::stoi(outcome.output));
     EXPECT_TRUE(std::filesystem::exists(file));
     std::filesystem::remove(file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: PMIx 4 and 5 crash if HOME is not set and the user ID has no entry in the user database, as
-// in many containers. Method: root starts jobs of such a user. In commit 9d518da `weft run` ends
-// with status 139, and so does a rank without HOME.
+// in many containers. Method: as root, start jobs as such a user. In commit 9d518da, which lacks
+// the fix, `weft run` and ranks without HOME end with status 139 (SIGSEGV).
 #include <pwd.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-constexpr uid_t kNameless = 54321;
+constexpr uid_t kNameless = 54321;  ///< a user ID that usually has no entry
 
 class MissingHomeCrashesPmix : public testing::Test {
   protected:
@@ -20,6 +20,7 @@ class MissingHomeCrashesPmix : public testing::Test {
         if (as_nameless("test -x " RANK_PROGRAMS "/weft").status != 0)
             GTEST_SKIP() << "user 54321 cannot run the built programs";
     }
+    /// Runs a command as this user, with only PATH in the environment.
     static Outcome as_nameless(const std::string& command) {
         return run_command({"sh", "-c",
                             "cd / && exec setpriv --reuid=54321 --regid=54321 --clear-groups "

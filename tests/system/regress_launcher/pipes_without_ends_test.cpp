@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a named pipe in WEFT_TUNING, WEFT_PARAMETERS or WEFT_LOG_FILE blocked the start-up forever
-// in open(). Method: use a pipe in each variable, and links and devices as log files. In commit
-// 9d518da all three jobs hang until they are killed.
+// Bug: if WEFT_TUNING, WEFT_PARAMETERS or WEFT_LOG_FILE named a pipe without a process at its other
+// end, start-up hung in open(). Method: name a pipe in each variable, and links and devices as log
+// files. In commit 9d518da, which lacks the fix, the jobs with pipes hang until they are killed.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -16,6 +16,7 @@
 namespace weft::test {
 namespace {
 
+/// Tests with a folder that has a named pipe.
 class PipesWithoutEnds : public testing::Test {
   protected:
     void SetUp() override {

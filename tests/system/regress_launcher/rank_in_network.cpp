@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_in_network.cpp - a rank that connects to the PMIx server and then enters the network
-// namespace whose name is its argument and its rank, like the network of a container.
+// rank_in_network.cpp - a rank that connects to the PMIx server, enters a network namespace and
+// makes an allreduce, like a rank in a container.
+//
+// usage: weft_rank_in_network PREFIX   (the path of the namespace is PREFIX followed by the rank)
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>

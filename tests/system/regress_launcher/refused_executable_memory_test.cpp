@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: no rank could start if the administrator forbids executable memory objects
+// Bug: no rank could start if the administrator forbids executable memory files
 // (vm.memfd_noexec=2). Method: the setting belongs to a PID namespace, so the job runs in a new
-// namespace. Commit 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"). On later
-// kernels an object created without either flag is not executable.
+// namespace. Commit 296e588, which lacks the fix, fails on Linux 6.3 to 6.5 ("memfd_create:
+// Permission denied"). Later kernels accept its memfd_create() without MFD_EXEC or MFD_NOEXEC_SEAL,
+// and make the file not executable.
 #include <unistd.h>
 
 #include "tests/system/regress_launcher/launches.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: hosts without a default route used the first interface of the kernel's list. This may be the
 // bridge of a container engine, which has the same address on all hosts, so ranks connected to
-// themselves. Method: call choose_address() with invented address lists. Commit 296e588 lacks that
-// function and uses the first address, so this test does not compile there.
+// themselves. Method: call choose_address(), the fix, with invented address lists.
 #include <gtest/gtest.h>
 
 #include "link/fabric/host_addresses.hpp"
@@ -11,13 +10,16 @@
 namespace weft::link {
 namespace {
 
+/// Returns the IPv4 address a.b.c.d.
 constexpr std::uint32_t ip(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
     return a << 24 | b << 16 | c << 8 | d;
 }
 
+/// Address and prefix length of a container engine's bridge.
 const HostAddress kBridge{ip(172, 17, 0, 1), 16};
 
 TEST(SharedBridge, TheBridgeIsNotChosen) {
+    // Host and addresses of each rank.
     const std::vector<HostOnNetwork> ranks{{1, {kBridge, {ip(10, 0, 0, 1), 24}}},
                                            {1, {kBridge, {ip(10, 0, 0, 1), 24}}},
                                            {2, {kBridge, {ip(10, 0, 0, 2), 24}}}};
@@ -26,7 +28,7 @@ TEST(SharedBridge, TheBridgeIsNotChosen) {
     EXPECT_EQ(choose_address(ranks, 2), "10.0.0.2");
 }
 
-/// The first network of a kernel has the same identity on all hosts.
+/// The identity of a kernel's first network namespace is equal on all hosts.
 TEST(SharedBridge, TheBridgeIsNotChosenIfHostsHaveEqualKernels) {
     std::vector<HostOnNetwork> ranks;
     for (const std::uint32_t host : {1U, 1U, 2U}) {
@@ -42,7 +44,7 @@ TEST(SharedBridge, TheBridgeIsNotChosenIfHostsHaveEqualKernels) {
     EXPECT_EQ(choose_address(ranks, 2), "10.0.0.2");
 }
 
-TEST(SharedBridge, NetworkOfAllHostsIsPreferred) {
+TEST(SharedBridge, ANetworkOfAllHostsIsPreferred) {
     const std::vector<HostOnNetwork> ranks{{1, {{ip(192, 168, 1, 5), 24}, {ip(10, 0, 0, 1), 8}}},
                                            {2, {{ip(192, 168, 7, 5), 24}, {ip(10, 9, 0, 2), 8}}}};
     EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1");
@@ -57,7 +59,7 @@ TEST(SharedBridge, WithoutACommonNetworkTheBestAddressIsChosen) {
     EXPECT_EQ(choose_address(std::vector<HostOnNetwork>{{1, {}}, {2, {}}}, 0), "");
     EXPECT_EQ(choose_address(std::vector<HostOnNetwork>{{1, {kBridge}}, {2, {kBridge}}}, 0),
               "172.17.0.1")
-        << "a bridge must be chosen if there is nothing else";
+        << "a bridge is chosen if a host has no other address";
 }
 
 TEST(SharedBridge, AnyPrefixLengthIsAccepted) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the thread of the PMIx server blocks until it has read the first message of a connection. A
 // process of another user that connected to the launcher's port and sent nothing stopped the job.
-// Method: as root, start a process of another user that connects and waits before the ranks join.
-// In commit 296e588 the job ends by its timeout.
+// Method: as root, start a process of another user that connects and sends nothing; the ranks join
+// later. In commit 296e588, which lacks the fix, the job ends by its timeout.
 #include <fmt/format.h>
 #include <unistd.h>
 

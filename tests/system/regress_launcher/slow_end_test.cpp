@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: when a rank failed, the launcher waited in its event loop for each other rank that had begun
 // to exit. A rank that exits slowly (much memory to free, a thread that still runs) delayed
-// signals, timeouts and the job's end.
-// Method: a rank whose first thread has ended. In commit 296e588 the test hangs.
+// signals, timeouts and the job's end. Method: rank 0 fails while the first thread of rank 1 has
+// ended and another one runs (two_threads.cpp). In commit 296e588, which lacks the fix, the test
+// hangs.
 #include "tests/system/regress_launcher/launches.hpp"
 
 namespace weft::test {

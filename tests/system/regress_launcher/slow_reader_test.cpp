@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with --label the launcher wrote the output of ranks in its event loop, where it waited for
-// a slow reader. This delayed timeouts and signals.
-// Method: a pipe that is not read until the job has ended. In commit 296e588 two tests hang.
+// Bug: with --label the launcher wrote the output of ranks in its event loop, where it waited for a
+// slow reader. This delayed timeouts and signals. Method: the output of the job is a pipe that is
+// not read until the job has ended. In commit 296e588, which lacks the fix, the first two tests
+// hang.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -30,7 +31,7 @@ struct Pipe {
     void close_writer() {
         if (ends[1] >= 0) ::close(std::exchange(ends[1], -1));
     }
-    int ends[2];
+    int ends[2];  ///< to read and to write; -1: closed
 };
 
 TEST(SlowReader, TimeoutEndsAJobWithBlockedOutput) {
@@ -49,7 +50,7 @@ TEST(SlowReader, SignalsEndAJobWithBlockedOutput) {
     EXPECT_TRUE(running.nothing_left());
 }
 
-/// Ranks that have ended must not be reported as alive after SIGKILL while their output is read.
+/// The reader starts after 6 s, and then must get all lines of a rank that has failed.
 TEST(SlowReader, TheReaderGetsEveryLineOfAFailedRank) {
     const Outcome outcome = run_command(
         {"sh", "-c",

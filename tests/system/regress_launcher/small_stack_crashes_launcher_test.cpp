@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a function of the PMIx library has a stack frame of 200 KiB, so the launcher ended by
-// SIGSEGV with a small limit of the stack. Method: jobs with such limits must succeed. In commit
-// 9d518da `weft run` ends with status 139 with limits of 64 to 192 KiB.
+// SIGSEGV with a small limit of the stack. Method: jobs with limits below and near 200 KiB must
+// succeed. In commit 9d518da, which lacks the fix, `weft run` ends with status 139.
 #include <fmt/format.h>
 
 #include "tests/system/regress_launcher/launches.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: `weft run` exited with 1 after a rank had aborted the job with status 0, so
 // shmem_global_exit(0) failed a job that had succeeded. Method: abort with several statuses, each
-// five times, because the launcher may detect the rank's end before it reads its request.
-// In commit 9d518da: status 1 for an abort with status 0.
+// five times, because the launcher may detect the rank's end before it reads the rank's request to
+// abort. In commit 9d518da, which lacks the fix, an abort with status 0 gives status 1.
 #include <fmt/format.h>
 
 #include "tests/system/regress_launcher/launches.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// two_threads.cpp - a process whose first thread has ended while another one runs. In /proc it
-// seems to end, although it still runs.
+// two_threads.cpp - a process whose first thread has ended while another one runs. /proc shows the
+// process as a zombie, although it still runs.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the launcher waited forever for the end of processes to which it had sent SIGKILL. A process
-// that has changed its user (sudo) cannot be killed, so neither signals nor a timeout ended the
-// job. Method: the launcher may not kill processes of other users; a rank, or a process that a rank
-// leaves, belongs to another user. In commit 296e588 both tests hang.
+// Bug: the launcher waited forever for the end of processes to which it had sent SIGKILL. It may
+// not kill a process that has changed its user (sudo), so neither signals nor a timeout ended the
+// job. Method: as root, take from the launcher the right to kill processes of other users. A rank,
+// or a process that a rank leaves, belongs to another user. In commit 296e588, which lacks the fix,
+// both tests hang.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a limit of processor time (cpu.max of containers) was ignored: two ranks in a container with
-// the time of one processor spun, and were stopped for half of the time.
-// Method: make folders like the kernel's, for both versions of control groups; as root and with
-// version 1, run a job in a group. In commit 296e588 the job reports that it spins.
+// the time of one processor spun, and the kernel stopped them for half of the time. Method: write
+// files like the kernel's for versions 1 and 2 of control groups, and read the limit from them. As
+// root and with version 1, also run a job in a group. In commit 296e588, which lacks the fix, the
+// job reports that waiting ranks spin.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ class UnseenQuota : public testing::Test {
     }
     ~UnseenQuota() override { fs::remove_all(root_); }
 
+    /// Writes a file of the test's folder: "/groups" is the model of /proc/self/cgroup, and
+    /// "/cgroup" of /sys/fs/cgroup.
     void write(const std::string& file, const std::string& text) const {
         fs::create_directories(fs::path(root_ + file).parent_path());
         std::ofstream(root_ + file) << text;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a message that the launcher could not write caused an exception. The launcher aborted with
-// status 134 instead of the job's, and killed the ranks without two seconds to report. If stderr
-// was a full pipe that is not read, it waited forever.
-// Method: standard error is closed, a full disk, a closed terminal, or a full pipe. In commit
-// 296e588 all tests fail; with a closed stderr only with --label.
+// status 134 instead of the job's status, and killed the ranks without the two seconds in which
+// they report. If stderr was a full pipe that no process reads, the launcher waited forever.
+// Method: stderr is closed, a full disk, a closed terminal, a full pipe, or a file that must not
+// grow. In commit 296e588, which lacks the fix, all tests fail; with a closed stderr only with
+// --label.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -14,13 +15,15 @@
 namespace weft::test {
 namespace {
 
+/// Rank 1 fails with status 7.
 const char* const kFails = "-n 2 -- sh -c 'test $PMIX_RANK = 1 && exit 7; sleep 60'";
 const char* const kNeverEnds = "-n 2 --timeout 0.3 -- sleep 60";
-/// A rank that gets SIGTERM reports to standard output after 0.3 of its two seconds.
+/// Rank 1 fails. Rank 0, when it gets SIGTERM, reports to standard output after 0.3 s.
 const char* const kReports =
     "-n 2 -- sh -c 'test $PMIX_RANK = 1 && sleep 0.3 && exit 7; "
     "trap \"sleep 0.3; echo reported; exit\" TERM; while :; do sleep 0.05; done'";
 
+/// Checks that the launcher keeps the statuses of jobs with this redirection of stderr.
 void expect_statuses(const std::string& redirection) {
     EXPECT_EQ(launch("", kFails, redirection).status, 7);
     EXPECT_EQ(launch("", std::string("--label ") + kFails, redirection).status, 7);
@@ -65,7 +68,7 @@ TEST(UnwritableMessage, FullPipeKeepsStatuses) {
 }
 
 TEST(UnwritableMessage, FileSizeLimitKeepsStatuses) {
-    // With the bug, SIGXFSZ ended the launcher and the job (153).
+    // Without the fix, SIGXFSZ ends the launcher and the job: status 153.
     const char* const file = "2>$TMPDIR/messages; status=$?; rm $TMPDIR/messages; exit $status";
     const Words limited{"sh", "-c",
                         std::string("ulimit -f 0; " RANK_PROGRAMS "/weft run ") + kFails + file};
