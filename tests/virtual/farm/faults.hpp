@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // faults.hpp - faults that can be planted into a scenario, to show that the farm detects them.
 //
-// Idea     A fault represents a mistake in one room: a wrong bank rule, an engine with a
+// Idea     A fault represents a mistake in one component: a wrong bank rule, an engine with a
 //          missing wait, a team that uses memory of another team, a request that overtakes its
-//          writes. It is planted from outside, by a faulty window, wire, fabric or caller,
-//          never by code in the library.
-// Next     run.cpp plants them.
+//          writes. It is planted from outside, by a faulty window, wire, fabric or caller, never by
+//          code in the library.
+// Next     world.cpp, rank.cpp and scenario.cpp plant the faults.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 namespace weft::farm {
 
+/// The faults are described in kFaults. From no_fence on they need a fabric.
 enum class Fault : std::uint8_t {
     none,
     late_barrier,
@@ -39,11 +40,12 @@ enum class Fault : std::uint8_t {
     torn_words,
 };
 
+/// A row of kFaults.
 struct FaultEntry {
     Fault fault;
-    std::string_view room;  ///< where the mistake would be
-    std::string_view name;  ///< value of --controls
-    std::string_view what;
+    std::string_view component;  ///< component that would have the mistake
+    std::string_view name;       ///< value of --fault and --controls
+    std::string_view description;
 };
 
 inline constexpr std::array kFaults{
@@ -55,18 +57,20 @@ inline constexpr std::array kFaults{
     FaultEntry{Fault::one_small_bank, "window", "one-small-bank",
                "one small bulk bank where the rule assumes four"},
     FaultEntry{Fault::false_synchronizing, "window", "false-synchronizing",
-               "calls without data are taken as synchronizing"},
+               "calls without data count as synchronizing"},
     FaultEntry{Fault::early_reuse, "engine", "early-reuse", "sources are overwritten too early"},
     FaultEntry{Fault::forgotten_refusal, "engine", "forgotten-refusal",
                "a put that was refused is not repeated"},
     FaultEntry{Fault::ignored_arrivals, "engine", "ignored-arrivals",
-               "arrivals without an immediate are ignored"},
+               "data that arrives without an immediate is ignored"},
     FaultEntry{Fault::skipped_credit, "engine", "skipped-credit", "credits are not awaited"},
     FaultEntry{Fault::skipped_wait, "engine", "skipped-wait", "one wait of rank 1 is missing"},
     FaultEntry{Fault::forgotten_failure, "engine", "forgotten-failure",
                "a rank forgets that its team has failed"},
-    FaultEntry{Fault::shared_region, "team", "shared-region", "two teams use one region at a time"},
-    FaultEntry{Fault::ticks_again, "team", "ticks-again", "a region's ticks start over"},
+    FaultEntry{Fault::shared_region, "team", "shared-region",
+               "two teams use one region at the same time"},
+    FaultEntry{Fault::ticks_again, "team", "ticks-again",
+               "the ticks of a reused region start at 1 again"},
     FaultEntry{Fault::early_free, "team", "early-free",
                "a region is reused while members still use it"},
     FaultEntry{Fault::swapped_ranks, "team", "swapped-ranks", "one member swaps two other members"},

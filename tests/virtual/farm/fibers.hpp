@@ -4,7 +4,7 @@
 // Idea     Each rank has its own stack (ucontext). It runs until it calls pause(), and continues
 //          from that call when the scheduler picks it again. So blocking and fused calls run
 //          unchanged, and the seed alone determines the order of execution.
-// Holds    One thread. A body must not throw.
+// Limits   All fibers run in one thread. A body must not throw.
 #pragma once
 
 #include <ucontext.h>
@@ -16,12 +16,14 @@
 
 namespace weft::farm {
 
+/// The fibers of all ranks and their scheduler's context.
 class Fibers {
   public:
     Fibers() = default;
     Fibers(const Fibers&) = delete;
     Fibers& operator=(const Fibers&) = delete;
 
+    /// Adds a fiber, which runs `body` at its first run().
     void add(std::function<void()> body);
     /// Runs a fiber until it pauses or ends.
     void run(std::size_t number);
@@ -29,6 +31,7 @@ class Fibers {
     void pause();
     [[nodiscard]] bool ended(std::size_t number) const { return fibers_[number].ended; }
     [[nodiscard]] std::size_t size() const { return fibers_.size(); }
+    /// Returns true in a fiber, false in the scheduler.
     [[nodiscard]] bool running() const { return running_ != nullptr; }
 
   private:
@@ -39,6 +42,7 @@ class Fibers {
         ucontext_t context{};
         bool ended = false;
     };
+    /// First function of a fiber; the arguments are the halves of its address.
     static void enter(unsigned high, unsigned low);
 
     std::deque<Fiber> fibers_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp - weft_farm: runs scenarios, prints a line for each, and shortens failing scenarios.
 //
-// Idea     Runs seeds until the limit of seeds or minutes. --fault plants a fault into each
-//          scenario; --controls plants each fault, and fails unless some seed detects it.
-// Next     docs/reliability.md for the runs so far; scenario.hpp for the scenario of a seed.
+// Idea     Runs seeds up to a number of seeds or minutes. --fault plants a fault into each
+//          scenario. --controls runs seeds with each fault planted, and fails unless a seed detects
+//          the fault.
+// Next     docs/reliability.md for the results so far; scenario.hpp for the scenario of a seed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,17 +24,18 @@ namespace {
 constexpr std::uint64_t kControlSeeds = 200;  ///< tried for each planted fault
 constexpr std::size_t kShortMax = 12;         ///< acts that may remain after shortening
 
+/// Options of the command line.
 struct Options {
     std::uint64_t seeds = 100;
-    double minutes = 0;      ///< 0: the number of seeds limits the run
-    std::uint64_t seed = 1;  ///< first seed
-    std::size_t acts = 100;  ///< number of acts of a scenario
-    std::uint64_t schedule = 0;
+    double minutes = 0;              ///< 0: the number of seeds limits the run
+    std::uint64_t seed = 1;          ///< first seed
+    std::size_t acts = 100;          ///< number of acts of a scenario
+    std::uint64_t schedule = 0;      ///< see run.hpp
     std::vector<std::size_t> calls;  ///< indices of the acts to run; empty: all
     Fault fault = Fault::none;
     std::vector<Fault> controls;  ///< faults that --controls plants; empty: all
-    bool twice = false;
-    bool quiet = false;
+    bool twice = false;           ///< run each seed twice and compare the traces
+    bool quiet = false;           ///< print failing seeds only
 };
 
 constexpr const char* kUsage =
@@ -44,11 +46,12 @@ constexpr const char* kUsage =
     "  --seed      first seed (1); clock: taken from the clock\n"
     "  --acts      number of calls of a job (100)\n"
     "  --schedule, --calls   repeat a failure as printed\n"
-    "  --twice     run each seed twice and expect the same trace\n"
+    "  --twice     run each seed twice; the ranks must run in the same order\n"
     "  --fault     plant this fault; --fault list: print the names\n"
     "  --controls  plant each fault, or each of NAMES: it must be detected within\n"
     "              200 seeds and shortened to 12 calls\n";
 
+/// Prints a shortened scenario and the command that repeats it.
 void print_failing(const Scenario& scenario, const Failing& failing, const Options& options) {
     fmt::print("  shrunk to {} calls on {}: {}\n", failing.part.size(), to_text(scenario),
                failing.wrong);
@@ -63,7 +66,7 @@ void print_failing(const Scenario& scenario, const Failing& failing, const Optio
 }
 
 /// Returns the indices of all acts.
-std::vector<std::size_t> whole(const Scenario& scenario) {
+std::vector<std::size_t> all_acts(const Scenario& scenario) {
     std::vector<std::size_t> all(scenario.acts.size());
     std::iota(all.begin(), all.end(), 0);
     return all;
@@ -74,14 +77,16 @@ std::vector<std::size_t> whole(const Scenario& scenario) {
 bool detect_fault(const FaultEntry& entry, const Options& options) {
     for (std::uint64_t seed = options.seed; seed < options.seed + kControlSeeds; ++seed) {
         const Scenario scenario = draw_scenario(seed, entry.fault, options.acts);
-        Report report = run_in_child(scenario, whole(scenario), 0);
+        Report report = run_in_child(scenario, all_acts(scenario), 0);
         if (report.wrong.empty()) continue;
-        const Failing failing = shrink(scenario, {whole(scenario), 0, std::move(report.wrong)});
-        fmt::print("{}: {} ({}): detected at seed {}\n", entry.room, entry.name, entry.what, seed);
+        const Failing failing = shrink(scenario, {all_acts(scenario), 0, std::move(report.wrong)});
+        fmt::print("{}: {} ({}): detected at seed {}\n", entry.component, entry.name,
+                   entry.description, seed);
         print_failing(scenario, failing, options);
         return failing.part.size() <= kShortMax;
     }
-    fmt::print("{}: {}: NOT DETECTED within {} seeds\n", entry.room, entry.name, kControlSeeds);
+    fmt::print("{}: {}: NOT DETECTED within {} seeds\n", entry.component, entry.name,
+               kControlSeeds);
     return false;
 }
 
@@ -100,7 +105,8 @@ int run_controls(const Options& options) {
 /// Runs a seed and adds its number of operations to `operations`. Returns false if it failed.
 bool run_seed(std::uint64_t seed, const Options& options, std::uint64_t& operations) {
     const Scenario scenario = draw_scenario(seed, options.fault, options.acts);
-    const std::vector<std::size_t> part = options.calls.empty() ? whole(scenario) : options.calls;
+    const std::vector<std::size_t> part =
+        options.calls.empty() ? all_acts(scenario) : options.calls;
     Report report = run_in_child(scenario, part, options.schedule);
     operations += report.operations;
     if (options.twice && report.wrong.empty()) {
@@ -125,10 +131,10 @@ int run_seeds(const Options& options) {
     std::uint64_t operations = 0;
     std::uint64_t failures = 0;
     std::uint64_t seed = options.seed;
-    while (failures < 5) {
-        const bool over =
+    while (failures < 5) {  // each failure takes long to shorten
+        const bool is_over =
             options.minutes > 0 ? Clock::now() >= end : seed - options.seed >= options.seeds;
-        if (over) break;
+        if (is_over) break;
         if (!run_seed(seed++, options, operations)) ++failures;
     }
     fmt::print("{} seeds from {} on, {} operations, {} failed\n", seed - options.seed, options.seed,
@@ -136,6 +142,7 @@ int run_seeds(const Options& options) {
     return failures == 0 ? 0 : 1;
 }
 
+/// Reads a number. Returns false if the text is not a number.
 template <class Number>
 bool read(std::string_view text, Number& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -204,7 +211,7 @@ int run(std::span<char* const> arguments) {
             if (!known) return usage();
         } else if (name == "--fault" && has_value && std::strcmp(arguments[i + 1], "list") == 0) {
             for (const FaultEntry& entry : kFaults)
-                fmt::print("{:10} {:20} {}\n", entry.room, entry.name, entry.what);
+                fmt::print("{:10} {:20} {}\n", entry.component, entry.name, entry.description);
             return 0;
         } else if (!has_value || !read_option(name, arguments[++i], options)) {
             return usage();

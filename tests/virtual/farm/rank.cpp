@@ -18,9 +18,9 @@ run::Reducer throwing(std::size_t element_bytes) {
     const UserFunction function = [](const void*, void*, std::size_t, void*) {
         throw std::runtime_error("planted failure");
     };
-    const auto [held, added] = operations.try_emplace(
+    const auto [entry, added] = operations.try_emplace(
         element_bytes, run::UserOperation{.function = function, .element_bytes = element_bytes});
-    return {.user = &held->second, .element_bytes = element_bytes};
+    return {.user = &entry->second, .element_bytes = element_bytes};
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void RankRun::run() {
         if (random_.chance(1, 3)) poll_open_calls();
     }
     finish_all(nullptr);
-    close_disagreement();
+    check_disagreements();
     if (remote_ != nullptr) remote_->quiet(rank_);
     world_.note_done(rank_);
     world_.note_progress();
@@ -48,10 +48,10 @@ void RankRun::perform(std::size_t number) {
         case Kind::collective:
             return collective(number, act.call, act.form);
         case Kind::disagree:
-            if (act.team == 0) team0_disagrees_ = true;
+            if (act.team == 0) team0_fails_ = true;
             return collective(number, act.rank == rank_ ? act.instead : act.call, Form::blocking);
         case Kind::throws:
-            if (act.team == 0) team0_disagrees_ = true;
+            if (act.team == 0) team0_fails_ = true;
             return collective(number, act.call, Form::blocking);
         case Kind::exchange:
             return exchange(number);
@@ -76,10 +76,10 @@ void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
     if (team.state_of(rank_) == nullptr) return;
     const test::TeamCall& bound = team.calls[number];
     Call& call =
-        form == Form::persistent ? held_call(act, team, number) : new_call(act, team, number);
-    const Act& made = world_.scenario.acts[act];
-    call.must_be_right = made.kind != Kind::disagree && made.kind != Kind::throws;
-    const bool throws = made.kind == Kind::throws && made.rank == rank_;
+        form == Form::persistent ? persistent_call(act, team, number) : new_call(act, team, number);
+    const Act& entry = world_.scenario.acts[act];
+    call.must_succeed = entry.kind != Kind::disagree && entry.kind != Kind::throws;
+    const bool throws = entry.kind == Kind::throws && entry.rank == rank_;
     const run::Reducer reducer =
         throws ? throwing(test::element_bytes(bound.plan.algebra)) : bound.reducer;
     test::fill_input(bound, {world_.scenario.seed, act}, call.member, call.input);
@@ -87,10 +87,11 @@ void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
     if (failed_teams_.contains(&team)) ++script_.failed_before[act];
     const run::Registers registers{.input = call.input, .output = call.output};
     if (form == Form::blocking) {
-        if (run_blocking(call, registers, reducer)) judge(call);
+        if (run_blocking(call, registers, reducer)) check_result(call);
         return;
     }
-    issue(call, registers, reducer);
+    start(call, registers, reducer);
+    // The number of started calls in flight varies.
     const std::size_t open_max = 1 + random_.below(24);
     while (open_.size() > open_max) finish(*open_[random_.below(open_.size())]);
 }
@@ -106,48 +107,49 @@ RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uin
     return call;
 }
 
-/// Returns the team's persistent call of this number, which keeps its memory, after its last start
-/// has ended. After a failure, returns a new call, as a peer may still read the memory.
-RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
+/// Returns the team's persistent call of this number, after its last start has been finished. The
+/// call keeps its memory. After any failure, returns a new call: a peer may still read the memory.
+RankRun::Call& RankRun::persistent_call(std::size_t act, const LiveTeam& team,
+                                        std::uint32_t number) {
     if (failed_) return new_call(act, team, number);
-    Call*& held = held_[{&team, number}];
-    if (held == nullptr) held = &new_call(act, team, number);
-    if (held->op != nullptr) finish(*held);
-    held->act = act;
-    return *held;
+    Call*& call = persistent_calls_[{&team, number}];
+    if (call == nullptr) call = &new_call(act, team, number);
+    if (call->op != nullptr) finish(*call);
+    call->act = act;
+    return *call;
 }
 
 void RankRun::allocate_buffers(Call& call, std::size_t bytes) {
     const bool in_place = random_.chance(1, 3);
-    const std::size_t all = (in_place ? 1 : 2) * bytes + 1;
+    const std::size_t total = (in_place ? 1 : 2) * bytes + 1;  // not 0
     if (random_.chance(1, 4)) {
-        call.output = world_.job().allocate(rank_, all);
+        call.output = world_.job().allocate(rank_, total);
     } else {
-        call.memory.resize(all);
+        call.memory.resize(total);
         call.output = call.memory.data();
     }
     call.input = in_place ? call.output : call.output + bytes;
 }
 
-void RankRun::issue(Call& call, run::Registers registers, const run::Reducer& reducer) {
+void RankRun::start(Call& call, run::Registers registers, const run::Reducer& reducer) {
     run::TeamState& state = *call.team->state_of(rank_);
     call.op = &world_.job().engine(rank_).start(state, *call.program, registers, reducer);
     if (watched(call)) world_.job().watch().issued(call.team->team->id, call.member, *call.op);
     open_.push_back(&call);
 }
 
-/// Returns true if the call succeeded and the caller must judge its result.
+/// Returns true if the call succeeded and its result is not checked yet.
 bool RankRun::run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer) {
     if (watched(call)) {
-        issue(call, registers, reducer);
+        start(call, registers, reducer);
         finish(call);
         return false;
     }
     test::VirtualEngine& engine = world_.job().engine(rank_);
     run::TeamState& state = *call.team->state_of(rank_);
-    const bool good = engine.run(state, *call.program, registers, reducer);
-    if (!good) failed(call, engine.failure());
-    return good;
+    const bool succeeded = engine.run(state, *call.program, registers, reducer);
+    if (!succeeded) record_failure(call, engine.failure());
+    return succeeded;
 }
 
 void RankRun::finish(Call& call) {
@@ -157,17 +159,17 @@ void RankRun::finish(Call& call) {
     std::erase(open_, &call);
     call.op = nullptr;
     if (op.state == run::Operation::State::failed) {
-        failed(call, op.failure);
+        record_failure(call, op.failure);
     } else {
-        judge(call);
+        check_result(call);
     }
     engine.release(op);
 }
 
 /// Checks the result of a successful call, then overwrites the call's memory.
-void RankRun::judge(Call& call) {
+void RankRun::check_result(Call& call) {
     world_.note_progress();
-    if (!call.must_be_right || call.act == kNone) return;
+    if (!call.must_succeed || call.act == kNoAct) return;
     const auto exchange = script_.exchanges.find(call.act);
     if (exchange != script_.exchanges.end()) {
         const auto& side = exchange->second[static_cast<std::size_t>(call.member)];
@@ -181,27 +183,27 @@ void RankRun::judge(Call& call) {
     if (!wrong.empty()) world_.fail(std::move(wrong));
     const bool after_all = bound.ends_after_all_entered();
     if (after_all && script_.made_by[call.act] != call.team->team->size())
-        world_.fail(fmt::format("call {} ({}) is done at rank {} before all ranks made it",
+        world_.fail(fmt::format("call {} ({}) is complete at rank {} before all ranks made it",
                                 call.act, call.program->description, rank_));
     if (after_all && script_.failed_before[call.act] != 0)
         world_.fail(
-            fmt::format("call {} ({}) is OK at rank {}, but a rank had an earlier failure in "
-                        "this team",
+            fmt::format("call {} ({}) succeeded at rank {}, but a rank had an earlier failure "
+                        "in this team",
                         call.act, call.program->description, rank_));
     std::fill_n(call.output, bound.bytes(), std::byte{0xa5});
     std::fill_n(call.input, bound.bytes(), std::byte{0x5a});
 }
 
-/// Records the failure of a call. Only a dead rank, a disagreement in the call's team or a throwing
-/// reduction may cause it.
-void RankRun::failed(const Call& call, const base::Failure& failure) {
+/// Records the failure of a call. The failure is an error of the library unless a rank has died, or
+/// ranks disagree or throw in the call's team.
+void RankRun::record_failure(const Call& call, const base::Failure& failure) {
     world_.note_progress();
     failed_ = true;
     failed_teams_.insert(call.team);
     const auto caused_by = [&](Kind kind, const char* word) {
         const auto is_cause = [&](std::size_t act) {
-            const Act& one = world_.scenario.acts[act];
-            return one.kind == kind && &world_.teams[one.team] == call.team;
+            const Act& entry = world_.scenario.acts[act];
+            return entry.kind == kind && &world_.teams[entry.team] == call.team;
         };
         return failure.status == Status::argument && failure.text.find(word) != std::string::npos &&
                std::ranges::any_of(script_.part, is_cause);
@@ -247,12 +249,12 @@ void RankRun::exchange(std::size_t act) {
     call.program = &side.program;
     if (script_.made_by[act]++ == 0) ++script_.operations;
     if (world_.scenario.acts[act].form != Form::blocking)
-        return issue(call, registers_of(side), {});
-    if (run_blocking(call, registers_of(side), {})) judge(call);
+        return start(call, registers_of(side), {});
+    if (run_blocking(call, registers_of(side), {})) check_result(call);
 }
 
-/// After a disagreement, makes a barrier, which must fail on all members.
-void RankRun::close_disagreement() {
+/// After a disagreement in a team, makes a barrier of the team, which must fail on all members.
+void RankRun::check_disagreements() {
     for (const std::size_t number : script_.part) {
         const Act& act = world_.scenario.acts[number];
         const LiveTeam& team = world_.teams[act.team];
@@ -260,51 +262,52 @@ void RankRun::close_disagreement() {
         const auto hash = [&](std::uint32_t call) {
             return team.calls[call].programs.front().call_hash;
         };
-        if (hash(act.call) == hash(act.instead)) return;
-        Call& call = new_call(kNone, team, 0);
+        if (hash(act.call) == hash(act.instead)) return;  // the calls are equal by chance
+        Call& call = new_call(kNoAct, team, 0);
         test::VirtualEngine& engine = world_.job().engine(rank_);
         if (engine.run(*team.state_of(rank_), *call.program, {}, {}))
             world_.fail(fmt::format("rank {} completed a barrier though ranks of team {} disagree",
                                     rank_, team.team->id));
         else
-            failed(call, engine.failure());
+            record_failure(call, engine.failure());
     }
 }
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Makes a barrier of all ranks. A failure of a rank's next call can make the barrier fail here,
-/// after all ranks have entered it. Returns false if the barrier failed and a rank has died.
+/// Makes a barrier of all ranks. Returns false if not all ranks may have entered it, because a rank
+/// has died. If the barrier fails without a death, all ranks have entered: the cause is a failure
+/// of another rank's next call.
 bool RankRun::all_entered() {
     return barrier() || !world_.expects_death();
 }
 
 /// Makes a barrier of all ranks. Returns false if it failed.
 bool RankRun::barrier() {
-    Call& call = new_call(kNone, world_.teams.front(), 0);
+    Call& call = new_call(kNoAct, world_.teams.front(), 0);
     if (!watched(call)) return run_blocking(call, {}, {});
-    issue(call, {}, {});
+    start(call, {}, {});
     run::Operation& op = *call.op;
     world_.job().engine(rank_).wait(op);
-    const bool good = op.state == run::Operation::State::complete;
+    const bool succeeded = op.state == run::Operation::State::complete;
     finish(call);
-    return good;
+    return succeeded;
 }
 
-/// Leaves the team, if any, that uses the region of later teams. Returns false if a rank has died.
+/// Leaves the later team, if this rank is in one. Returns false if a rank has died.
 bool RankRun::leave_later_team() {
     if (later_team_ == ~std::uint32_t{0}) return true;
     LiveTeam& team = world_.teams[later_team_];
     finish_all(&team);
     if (world_.scenario.fault != Fault::early_free && !all_entered()) return false;
-    std::erase_if(held_, [&](const auto& held) { return held.first.first == &team; });
+    std::erase_if(persistent_calls_, [&](const auto& entry) { return entry.first.first == &team; });
     world_.leave(team, rank_);
     later_team_ = ~std::uint32_t{0};
     return true;
 }
 
 void RankRun::make_team(std::uint32_t team) {
-    if (team0_disagrees_ || later_team_ == team) return;
+    if (team0_fails_ || later_team_ == team) return;
     if (world_.scenario.fault == Fault::shared_region) {
         if (world_.teams[team].state_of(rank_) != nullptr) return;
     } else if (!leave_later_team()) {
@@ -316,7 +319,7 @@ void RankRun::make_team(std::uint32_t team) {
 }
 
 void RankRun::free_team(std::uint32_t team) {
-    if (!team0_disagrees_ && later_team_ == team) leave_later_team();
+    if (!team0_fails_ && later_team_ == team) leave_later_team();
 }
 
 }  // namespace weft::farm

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank.hpp - one rank of a run: performs the acts and checks their results.
+// rank.hpp - one rank of a run: performs the acts of the scenario and checks their results.
 //
-// Idea     Blocking calls use Engine::run(), like users' calls. Started calls are ended later in
+// Idea     Blocking calls use Engine::run(), like users' calls. Started calls are finished later in
 //          any order. Persistent calls are started again on the same memory. Results are compared
-//          with the reference; then the memory is overwritten, so that a late read gives a wrong
-//          result.
+//          with the reference. Then the call's memory is overwritten, so that a late read of a peer
+//          gives a wrong result.
 // Next     world.hpp; remote.hpp for one-sided acts.
 #pragma once
 
@@ -28,6 +28,7 @@ struct Script {
     std::uint64_t operations = 0;  ///< acts performed; a call of a team counts once
 };
 
+/// The body of a rank's fiber.
 class RankRun {
   public:
     RankRun(World& world, Script& script, Remote* remote, Rank rank)
@@ -37,26 +38,28 @@ class RankRun {
           rank_(rank),
           random_(world.random.stream(100 + static_cast<std::uint64_t>(rank))) {}
 
+    /// Performs all acts of the script, then polls until all ranks are done.
     void run();
 
   private:
-    static constexpr std::size_t kNone = ~std::size_t{0};  ///< a barrier that is no act
+    static constexpr std::size_t kNoAct = ~std::size_t{0};  ///< for barriers that are no act
 
     /// A call and its memory.
     struct Call {
-        std::size_t act = kNone;
+        std::size_t act = kNoAct;
         const LiveTeam* team = nullptr;
         std::uint32_t number = 0;  ///< index in the team's calls
         Rank member = 0;           ///< this rank's team rank
         const run::BoundProgram* program = nullptr;
-        run::Operation* op = nullptr;
-        std::vector<std::byte> memory;
+        run::Operation* op = nullptr;   ///< set while a started call is not finished
+        std::vector<std::byte> memory;  ///< buffers, unless they are in the segment
         std::byte* input = nullptr;
         std::byte* output = nullptr;
-        bool must_be_right = true;  ///< false: its result is not checked
+        bool must_succeed = true;  ///< false: ranks disagree or throw; the result is not checked
     };
 
     void perform(std::size_t act);
+    /// Makes a collective call of the act's team: the call of index `number`.
     void collective(std::size_t act, std::uint32_t number, Form form);
     void exchange(std::size_t act);
     void make_team(std::uint32_t team);
@@ -64,19 +67,22 @@ class RankRun {
     bool leave_later_team();
     bool all_entered();
     bool barrier();
-    void close_disagreement();
+    void check_disagreements();
 
     Call& new_call(std::size_t act, const LiveTeam& team, std::uint32_t number);
-    Call& held_call(std::size_t act, const LiveTeam& team, std::uint32_t number);
+    Call& persistent_call(std::size_t act, const LiveTeam& team, std::uint32_t number);
+    /// Chooses at random whether the call is in place and whether its buffers are in the segment.
     void allocate_buffers(Call& call, std::size_t bytes);
+    /// Returns true if the bank watch records the call.
     [[nodiscard]] bool watched(const Call& call) const {
         return world_.scenario.watched && call.team->sketch->from_start;
     }
-    void issue(Call& call, run::Registers registers, const run::Reducer& reducer);
+    void start(Call& call, run::Registers registers, const run::Reducer& reducer);
     bool run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer);
+    /// Waits for the end of a started call and checks its result.
     void finish(Call& call);
-    void judge(Call& call);
-    void failed(const Call& call, const base::Failure& failure);
+    void check_result(Call& call);
+    void record_failure(const Call& call, const base::Failure& failure);
     void finish_all(const LiveTeam* team);
     void poll_open_calls();
 
@@ -85,13 +91,13 @@ class RankRun {
     Remote* remote_;  ///< nullptr: no one-sided calls in this scenario
     Rank rank_;
     base::Random random_;
-    std::uint32_t later_team_ = ~std::uint32_t{0};  ///< this rank's later team; ~0: none
+    std::uint32_t later_team_ = ~std::uint32_t{0};  ///< later team of this rank now; ~0: none
     bool failed_ = false;                           ///< a call has failed
     std::set<const LiveTeam*> failed_teams_;        ///< teams with a failed call
-    bool team0_disagrees_ = false;  ///< or a reduction of team 0 throws; stops changes of teams
+    bool team0_fails_ = false;  ///< a call of team 0 disagrees or throws: teams no longer change
     std::deque<Call> calls_;
-    std::vector<Call*> open_;                                          ///< started, not finished
-    std::map<std::pair<const LiveTeam*, std::uint32_t>, Call*> held_;  ///< persistent calls
+    std::vector<Call*> open_;  ///< started, not finished
+    std::map<std::pair<const LiveTeam*, std::uint32_t>, Call*> persistent_calls_;
 };
 
 }  // namespace weft::farm

@@ -10,10 +10,11 @@ namespace weft::farm {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
-/// Indices in one origin's block, in words: the put words, the signal, and the announced words.
+/// Layout of the memory that one origin has in a heap, in words: the block of puts, the signal, and
+/// the data of puts with a signal.
 constexpr std::uint32_t kSignal = kBlockWords;
-constexpr std::uint32_t kAnnounced = kBlockWords + 1;
-constexpr std::uint32_t kAllWords = kAnnounced + kSignalWords;
+constexpr std::uint32_t kSignalData = kBlockWords + 1;
+constexpr std::uint32_t kAllWords = kSignalData + kSignalWords;
 
 const std::byte* bytes_of(const std::vector<std::uint64_t>& words) {
     return reinterpret_cast<const std::byte*>(words.data());
@@ -36,11 +37,11 @@ Remote::Remote(World& world)
         area.offset = static_cast<std::uint64_t>(at - job.network().segment(rank));
     }
     heap_ = (area.offset + area.bytes() + kLine - 1) / kLine * kLine;
-    for (Block& one : blocks_) {
-        one.words.resize(kBlockWords);
-        one.fresh.resize(kBlockWords);
+    for (Block& new_block : blocks_) {
+        new_block.words.resize(kBlockWords);
+        new_block.fresh.resize(kBlockWords);
     }
-    for (std::vector<bool>& drawn : tickets_) drawn.resize(world.scenario.acts.size() + 1);
+    for (std::vector<bool>& returned : tickets_) returned.resize(world.scenario.acts.size() + 1);
     for (Rank rank = 0; rank < size_; ++rank) {
         link::Wire& real = *job.wire(rank).real();
         Calls& calls = calls_.emplace_back(real, job.engine(rank), area, rank);
@@ -66,14 +67,16 @@ std::uint64_t Remote::signalled(Rank origin, Rank peer, std::uint64_t round,
                      (static_cast<std::uint64_t>(origin * size_ + peer) << 40));
 }
 
-/// Reports an error if the call failed (`done` is false), but no rank has died. Returns `done`.
-bool Remote::good(bool done, Rank origin, const char* call) {
+/// Records whether a call succeeded; a failure is an error unless a rank has died. Returns
+/// `succeeded`.
+bool Remote::record(bool succeeded, Rank origin, const char* call) {
     world_.note_progress();
-    if (!done) has_failed_[static_cast<std::size_t>(origin)] = true;
-    if (!done && !world_.expects_death())
+    if (succeeded) return true;
+    has_failed_[static_cast<std::size_t>(origin)] = true;
+    if (!world_.expects_death())
         world_.fail(fmt::format("{} of rank {} failed: {}", call, origin,
                                 world_.job().engine(origin).failure().text));
-    return done;
+    return false;
 }
 
 void Remote::perform(const Act& act, std::size_t number) {
@@ -103,17 +106,17 @@ void Remote::put(const Act& act, std::size_t number) {
         target.words[act.first + i] = source.back();
         target.fresh[act.first + i] = true;
     }
-    target.unsettled = true;
+    target.needs_quiet = true;
     const bool reusable = act.form == Form::blocking;
-    const bool done = calls_[static_cast<std::size_t>(act.rank)].put(
+    const bool succeeded = calls_[static_cast<std::size_t>(act.rank)].put(
         act.peer, offset(act.rank, act.first), bytes_of(source), act.words * 8U,
         reusable ? run::Return::reusable : run::Return::at_once);
-    if (good(done, act.rank, "put") && reusable) std::ranges::fill(source, 0);
+    if (record(succeeded, act.rank, "put") && reusable) std::ranges::fill(source, 0);
 }
 
 void Remote::signal(const Act& act) {
     Block& target = block(act.rank, act.peer);
-    // The announced words may be overwritten only after the peer has seen the last signal.
+    // The data may be overwritten only after the peer has seen the last signal.
     if (target.seen != target.signals) {
         quiet(act.rank);
         check_signals(act.peer);
@@ -124,11 +127,11 @@ void Remote::signal(const Act& act) {
     const std::uint32_t words = 1 + static_cast<std::uint32_t>(round % kSignalWords);
     for (std::uint32_t i = 0; i < words; ++i)
         source.push_back(signalled(act.rank, act.peer, round, i));
-    target.unsettled = true;
-    const bool done = calls_[static_cast<std::size_t>(act.rank)].put_signal(
-        act.peer, offset(act.rank, kAnnounced), bytes_of(source), words * 8U,
+    target.needs_quiet = true;
+    const bool succeeded = calls_[static_cast<std::size_t>(act.rank)].put_signal(
+        act.peer, offset(act.rank, kSignalData), bytes_of(source), words * 8U,
         {offset(act.rank, kSignal), round, false}, run::Return::reusable);
-    if (good(done, act.rank, "put with signal")) std::ranges::fill(source, 0);
+    if (record(succeeded, act.rank, "put with signal")) std::ranges::fill(source, 0);
 }
 
 void Remote::check_signals(Rank rank) {
@@ -144,7 +147,7 @@ void Remote::check_signals(Rank rank) {
         }
         from.seen = round;
         for (std::uint32_t i = 0; i < 1 + round % kSignalWords; ++i)
-            if (word_at(rank, offset(origin, kAnnounced + i)) != signalled(origin, rank, round, i))
+            if (word_at(rank, offset(origin, kSignalData + i)) != signalled(origin, rank, round, i))
                 world_.fail(
                     fmt::format("rank {} sees signal {} of rank {} before word {} of its "
                                 "data",
@@ -154,26 +157,29 @@ void Remote::check_signals(Rank rank) {
 
 void Remote::get(const Act& act) {
     const Block& target = block(act.rank, act.peer);
-    if (target.unsettled) quiet(act.rank);
+    if (target.needs_quiet) quiet(act.rank);
     std::vector<std::uint64_t>& into = sources_.emplace_back(act.words);
-    const bool done = calls_[static_cast<std::size_t>(act.rank)].get(
+    const bool succeeded = calls_[static_cast<std::size_t>(act.rank)].get(
         act.peer, reinterpret_cast<std::byte*>(into.data()), offset(act.rank, act.first),
         act.words * 8U, run::Return::reusable);
-    if (!good(done, act.rank, "get") || has_failed_[static_cast<std::size_t>(act.rank)]) return;
+    if (!record(succeeded, act.rank, "get") || has_failed_[static_cast<std::size_t>(act.rank)])
+        return;
     if (!std::equal(into.begin(), into.end(), target.words.begin() + act.first))
-        world_.fail(fmt::format("rank {} gets other words from rank {} than it has put", act.rank,
+        world_.fail(fmt::format("rank {} got other words from rank {} than it had put", act.rank,
                                 act.peer));
 }
 
 void Remote::add(const Act& act) {
     std::uint64_t old = 0;
-    const run::Atomic one{.kind = run::RequestKind::add, .place = heap_, .operand = 1};
-    const bool done = calls_[static_cast<std::size_t>(act.rank)].change(act.peer, one, old);
-    if (!good(done, act.rank, "add")) return;
-    std::vector<bool>& drawn = tickets_[static_cast<std::size_t>(act.peer)];
-    if (old >= drawn.size() || drawn[old])
-        return world_.fail(fmt::format("ticket {} of rank {} was drawn twice", old, act.peer));
-    drawn[old] = true;
+    const run::Atomic add_one{.kind = run::RequestKind::add, .place = heap_, .operand = 1};
+    const bool succeeded =
+        calls_[static_cast<std::size_t>(act.rank)].change(act.peer, add_one, old);
+    if (!record(succeeded, act.rank, "add")) return;
+    std::vector<bool>& returned = tickets_[static_cast<std::size_t>(act.peer)];
+    if (old >= returned.size() || returned[old])
+        return world_.fail(
+            fmt::format("ticket {} of rank {} was returned twice or is too large", old, act.peer));
+    returned[old] = true;
 }
 
 void Remote::fence(Rank origin) {
@@ -183,18 +189,18 @@ void Remote::fence(Rank origin) {
 }
 
 void Remote::quiet(Rank origin) {
-    if (!good(calls_[static_cast<std::size_t>(origin)].quiet(), origin, "quiet")) return;
+    if (!record(calls_[static_cast<std::size_t>(origin)].quiet(), origin, "quiet")) return;
     if (has_failed_[static_cast<std::size_t>(origin)]) return;
     for (Rank peer = 0; peer < size_; ++peer) {
         Block& target = block(origin, peer);
-        if (!target.unsettled) continue;
-        target.unsettled = false;
+        if (!target.needs_quiet) continue;
+        target.needs_quiet = false;
         std::fill(target.fresh.begin(), target.fresh.end(), false);
         for (std::uint32_t word = 0; word < kBlockWords; ++word)
             if (word_at(peer, offset(origin, word)) != target.words[word])
                 return world_.fail(
-                    fmt::format("after a quiet of rank {}, word {} at rank {} is not that of the "
-                                "last put",
+                    fmt::format("after a quiet of rank {}, word {} at rank {} is not from the last "
+                                "put",
                                 origin, word, peer));
         if (word_at(peer, offset(origin, kSignal)) != target.signals)
             return world_.fail(fmt::format("after a quiet of rank {}, its signal is not at rank {}",

@@ -33,7 +33,7 @@ void bind_exchanges(World& world, Script& script) {
     }
 }
 
-/// Reports the errors that the watches have recorded.
+/// Reports the errors that the watches of banks and of notifications have recorded.
 void check_watches(World& world) {
     const test::BankWatch& watch = world.job().watch();
     if (world.scenario.watched && !world.expects_death()) {
@@ -59,8 +59,8 @@ Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
     if (remote) world.on_pause = [&](Rank rank) { remote->check_signals(rank); };
     std::deque<RankRun> ranks;
     for (Rank rank = 0; rank < scenario.size(); ++rank) {
-        RankRun& one = ranks.emplace_back(world, script, remote ? &*remote : nullptr, rank);
-        world.fibers.add([&one] { one.run(); });
+        RankRun& rank_run = ranks.emplace_back(world, script, remote ? &*remote : nullptr, rank);
+        world.fibers.add([&rank_run] { rank_run.run(); });
     }
     world.run();
     check_watches(world);

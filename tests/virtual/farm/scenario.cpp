@@ -18,7 +18,7 @@ namespace {
 using base::Random;
 using Kind = Act::Kind;
 
-constexpr std::uint64_t kBankBytes = 32768;
+constexpr std::uint64_t kBankBytes = 32768;  ///< of each team
 
 plan::Layout layout_of(const Scenario& scenario, const TeamSketch& team) {
     std::vector<Rank> node_of;
@@ -42,13 +42,15 @@ bool fits(const TeamSketch& team, const CallSketch& call,
     });
 }
 
+/// Draws an algorithm of the collective.
 std::string draw_spec(Random& random, std::string_view collective, Rank size) {
     if (collective == "allreduce" && random.chance(1, 4)) return fmt::format("a{}", size);
     const std::vector<std::string> specs = collectives::specs_to_try(collective);
     return specs[random.below(specs.size())];
 }
 
-/// Draws a call of this collective, or of any if `collective` is empty.
+/// Draws a call of this collective, or of any if `collective` is empty. The algorithm may not serve
+/// the call.
 CallSketch draw_call(Random& random, std::string_view collective, const Scenario& scenario,
                      const TeamSketch& team) {
     constexpr std::uint64_t kElements[] = {0, 1, 2, 3, 9, 40};
@@ -71,8 +73,8 @@ CallSketch draw_call(Random& random, std::string_view collective, const Scenario
     call.plan.elements = kElements[random.below(std::size(kElements))];
     // More than eight segments use copies of slots several times (plan/schedule/interleave.hpp).
     if (random.chance(1, 3)) call.plan.segments = 2 + static_cast<std::uint32_t>(random.below(20));
-    const bool blocks = collective == "allgather" || collective == "reduce_scatter";
-    if (blocks && random.chance(1, 3)) {
+    const bool has_blocks = collective == "allgather" || collective == "reduce_scatter";
+    if (has_blocks && random.chance(1, 3)) {
         call.plan.elements = 0;
         for (Rank rank = 0; rank < size; ++rank)
             call.plan.elements += call.counts.emplace_back(random.below(9) * random.below(2));
@@ -86,8 +88,8 @@ CallSketch draw_call(Random& random, std::string_view collective, const Scenario
 
 /// Draws a call that the algorithm serves and that fits into the banks. Raises `cells` to the
 /// number of cells that the call needs.
-CallSketch draw_good_call(Random& random, std::string_view collective, const Scenario& scenario,
-                          const TeamSketch& team, std::uint32_t& cells) {
+CallSketch draw_valid_call(Random& random, std::string_view collective, const Scenario& scenario,
+                           const TeamSketch& team, std::uint32_t& cells) {
     while (true) {
         CallSketch call = draw_call(random, collective, scenario, team);
         const auto programs = programs_of(scenario, team, call);
@@ -109,18 +111,22 @@ std::uint64_t draw_requests(Random random) {
     return random.chance(1, 3) ? kTagNumbers - random.below(60) : 0;
 }
 
+/// Faults that need 4 banks and the bank watch.
 bool is_bank_fault(Fault fault) {
     return fault == Fault::late_barrier || fault == Fault::count_only || fault == Fault::one_bank ||
            fault == Fault::one_small_bank || fault == Fault::false_synchronizing;
 }
+/// Faults of one-sided calls, which need a fabric.
 bool is_request_fault(Fault fault) {
     return fault >= Fault::no_fence;
 }
+/// Faults that need later teams.
 bool is_team_fault(Fault fault) {
     return fault == Fault::shared_region || fault == Fault::ticks_again ||
            fault == Fault::early_free;
 }
 
+/// Adds a team; the first one has all ranks.
 void draw_team(Random& random, Scenario& scenario, bool from_start) {
     TeamSketch team;
     const Rank size = scenario.size();
@@ -144,16 +150,17 @@ void draw_team(Random& random, Scenario& scenario, bool from_start) {
     team.first_tick = draw_tick(random);
     team.late_epochs = !scenario.watched && random.chance(1, 3);
     std::uint32_t cells = 4 * static_cast<std::uint32_t>(team.members.size());  // for exchanges
-    team.calls.push_back(draw_good_call(random, "barrier", scenario, team, cells));
+    team.calls.push_back(draw_valid_call(random, "barrier", scenario, team, cells));
     team.calls.front().plan.algorithm = "dissemination";
-    const bool banks = is_bank_fault(scenario.fault);
-    const bool reduces = scenario.fault == Fault::forgotten_failure;
+    // A fault of banks needs calls that do not synchronize; a forgotten failure needs a reduction.
+    const bool needs_broadcasts = is_bank_fault(scenario.fault);
+    const bool needs_reduction = scenario.fault == Fault::forgotten_failure;
     for (int i = 0; i < 6; ++i)
-        team.calls.push_back(draw_good_call(random,
-                                            banks && i > 0      ? "broadcast"
-                                            : reduces && i == 0 ? "allreduce"
-                                                                : "",
-                                            scenario, team, cells));
+        team.calls.push_back(draw_valid_call(random,
+                                             needs_broadcasts && i > 0   ? "broadcast"
+                                             : needs_reduction && i == 0 ? "allreduce"
+                                                                         : "",
+                                             scenario, team, cells));
     if (scenario.fault == Fault::false_synchronizing) {
         for (CallSketch& call : team.calls) {
             const bool without_data = call.plan.elements == 0 && call.plan.collective != "barrier";
@@ -167,6 +174,7 @@ void draw_team(Random& random, Scenario& scenario, bool from_start) {
     scenario.teams.push_back(std::move(team));
 }
 
+/// Draws nodes and network; a planted fault needs certain ones.
 void draw_network(Random& random, Scenario& scenario) {
     const Fault fault = scenario.fault;
     const auto size = static_cast<Rank>(2 + random.below(7));
@@ -205,6 +213,7 @@ void draw_network(Random& random, Scenario& scenario) {
     scenario.profile = test::draw_profile(random);
 }
 
+/// Draws a one-sided act between two different ranks.
 Act draw_one_sided(Random& random, const Scenario& scenario) {
     constexpr Kind kKinds[] = {Kind::put,    Kind::put,    Kind::put,  Kind::signal,
                                Kind::signal, Kind::signal, Kind::get,  Kind::add,
@@ -220,13 +229,15 @@ Act draw_one_sided(Random& random, const Scenario& scenario) {
     return act;
 }
 
+/// Draws an act that is not a failure.
 Act draw_act(Random& random, const Scenario& scenario) {
-    const bool requests = is_request_fault(scenario.fault);
-    if (scenario.fabric && random.chance(requests ? 3 : 1, 4))
+    const bool needs_one_sided = is_request_fault(scenario.fault);
+    if (scenario.fabric && random.chance(needs_one_sided ? 3 : 1, 4))
         return draw_one_sided(random, scenario);
     Act act{.kind = Kind::collective};
     act.team = static_cast<std::uint32_t>(random.below(scenario.teams.size()));
     const TeamSketch& team = scenario.teams[act.team];
+    // 0: make a team, 1: free it, 2: an exchange, else: a collective call.
     const std::uint64_t kind = random.below(is_team_fault(scenario.fault) ? 6 : 20);
     if (!team.from_start && kind < 2) {
         act.kind = kind == 0 ? Kind::make_team : Kind::free_team;
@@ -290,7 +301,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     act.call = static_cast<std::uint32_t>(random.below(team.calls.size()));
     act.instead = static_cast<std::uint32_t>((act.call + 1) % team.calls.size());
     act.rank = team.members[random.below(team.members.size())];
-    if (failure_kind != 1) scenario.watched = false;
+    if (act.kind != Kind::kill) scenario.watched = false;
     const auto at = static_cast<std::ptrdiff_t>(random.below(scenario.acts.size() + 1));
     if (act.kind == Kind::throws) {
         const auto found = std::ranges::find_if(team.calls, [](const CallSketch& call) {
@@ -299,7 +310,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
         });
         if (found == team.calls.end()) return scenario;
         act.call = static_cast<std::uint32_t>(found - team.calls.begin());
-        // A barrier follows the call. No rank may complete the barrier.
+        // A barrier follows the call; no rank may complete this barrier.
         scenario.acts.insert(scenario.acts.begin() + at, Act{.team = act.team});
     }
     scenario.acts.insert(scenario.acts.begin() + at, act);

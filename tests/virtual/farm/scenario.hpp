@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scenario.hpp - a job of the farm: its ranks, network and teams, and a list of acts.
+// scenario.hpp - a random job: its ranks, network and teams, and the list of acts that ranks
+// perform.
 //
 // Idea     The seed determines the scenario. Every rank goes through the same list of acts:
 //          collective calls in each form, exchanges with counts that only sender and receiver know,
-//          teams made and freed, one-sided calls, one rank that disagrees, throws or dies. Any part
-//          of the list is a valid list too, so a failing list can be shortened.
+//          making and freeing teams, one-sided calls, and an act in which one rank disagrees,
+//          throws or dies. Any part of the list is a valid list too, so a failing list can be
+//          shortened.
 // Holds    Team 0 has all ranks. Call 0 of each team is a barrier. A rank skips acts on a team that
 //          does not exist.
 // Next     run.cpp runs a scenario; shrink.cpp shortens it.
@@ -22,6 +24,7 @@
 
 namespace weft::farm {
 
+/// Form of a call. A one-sided call is blocking or not.
 enum class Form : std::uint8_t { blocking, started, persistent };
 
 /// One entry of the list.
@@ -43,14 +46,14 @@ struct Act {
     };
     Kind kind = Kind::collective;
     Form form = Form::blocking;
-    std::uint32_t team = 0;
+    std::uint32_t team = 0;     ///< index in the scenario's teams
     std::uint32_t call = 0;     ///< index in the team's calls
     std::uint32_t instead = 0;  ///< disagree: the call that `rank` makes
     Rank rank = 0;              ///< job rank that acts, disagrees, throws or dies
-    Rank peer = 0;
-    std::uint32_t first = 0;  ///< index in the peer's block for `rank`, see kBlockWords
-    std::uint32_t words = 0;
-    std::uint64_t seed = 0;  ///< exchange: seed of the counts
+    Rank peer = 0;              ///< target of a one-sided call
+    std::uint32_t first = 0;    ///< index in the peer's block for `rank`, see kBlockWords
+    std::uint32_t words = 0;    ///< number of words
+    std::uint64_t seed = 0;     ///< exchange: seed of the counts
 };
 
 /// A collective call.
@@ -59,17 +62,19 @@ struct CallSketch {
     std::vector<std::uint64_t> counts;  ///< elements of each block; empty: blocks of equal size
 };
 
+/// A team to make, and the calls that acts choose from.
 struct TeamSketch {
     std::vector<Rank> members;
     base::RegionShape shape;
     base::Tick first_tick = 1;  ///< used if from_start
-    /// The team exists from the start and has its own region. Else acts make and free it, and its
-    /// region is shared with the other teams of this kind.
+    /// The team exists from the start and has its own region. Else it is a *later team*: acts make
+    /// and free it, and all later teams use one region, one after another.
     bool from_start = true;
     bool late_epochs = false;  ///< the first call's epoch is shortly before 2^32
     std::vector<CallSketch> calls;
 };
 
+/// All that a seed determines.
 struct Scenario {
     std::uint64_t seed = 0;
     Fault fault = Fault::none;
@@ -88,9 +93,11 @@ struct Scenario {
 
 /// Words of the block that each rank's heap has for each origin.
 inline constexpr std::uint32_t kBlockWords = 48;
-/// Largest number of words that a put with a signal writes, beside the block.
+/// Maximum number of data words of a put with a signal; they have their own memory beside the
+/// block.
 inline constexpr std::uint32_t kSignalWords = 12;
 
+/// Draws the scenario of a seed, with a planted fault if `fault` is not none.
 [[nodiscard]] Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts);
 /// Returns the programs of all members, or none if the algorithm does not serve the call.
 [[nodiscard]] std::vector<plan::Program> programs_of(const Scenario& scenario,

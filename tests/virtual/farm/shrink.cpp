@@ -7,14 +7,15 @@ namespace weft::farm {
 
 namespace {
 
-/// Returns the number of schedules to try for a part. Short parts run fast, but fail less often.
-std::uint64_t tries_of(std::size_t acts) {
+/// Returns the number of schedules to try for a part. Short parts run fast, but fewer schedules
+/// make them fail.
+std::uint64_t schedules_to_try(std::size_t acts) {
     return acts > 40 ? 6 : acts > 12 ? 20 : 60;
 }
 
 /// Replaces the failing part by `part` and returns true if `part` fails, too.
 bool replace_if_failing(const Scenario& scenario, std::vector<std::size_t> part, Failing& failing) {
-    for (std::uint64_t k = 0; k < tries_of(part.size()); ++k) {
+    for (std::uint64_t k = 0; k < schedules_to_try(part.size()); ++k) {
         const std::uint64_t schedule = k == 0 ? failing.schedule : k;
         Report report = run_in_child(scenario, part, schedule);
         if (report.wrong.empty()) continue;

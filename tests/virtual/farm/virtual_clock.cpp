@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint64_t kReadNs = 100'000;
+constexpr std::uint64_t kReadNs = 100'000;  ///< time between two reads
 std::uint64_t now_ns = kReadNs;
 
 }  // namespace

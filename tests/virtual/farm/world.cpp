@@ -20,11 +20,11 @@ namespace {
 constexpr std::uint64_t kSwitchesPerSpeed = 700;             ///< switches between changes of speed
 constexpr std::uint64_t kIdleSwitchesMax = 300'000;          ///< switches without any event
 constexpr std::uint64_t kNoProgressSwitchesMax = 6'000'000;  ///< switches without progress
-constexpr std::uint32_t kBanks = 4;
-constexpr std::uint64_t kInquiryNs = 10'000'000;  ///< of counted time
-constexpr std::uint64_t kNever = std::uint64_t{1} << 62;
+constexpr std::uint32_t kBanks = 4;               ///< number of banks that faulty rules assume
+constexpr std::uint64_t kInquiryNs = 10'000'000;  ///< counted time between inquiries
+constexpr std::uint64_t kNever = std::uint64_t{1} << 62;  ///< ns
 
-/// The correct rule, for epochs that start shortly before 2^32.
+/// The correct bank rule, for epochs that start shortly before 2^32.
 class WindowNear2To32 : public run::Window {
   public:
     explicit WindowNear2To32(std::uint32_t banks) : Window(banks) {
@@ -33,6 +33,7 @@ class WindowNear2To32 : public run::Window {
     }
 };
 
+/// Returns a function that makes windows of the class Rule.
 template <class Rule>
 test::WindowMaker maker(std::uint32_t banks) {
     return [banks] { return std::make_unique<Rule>(banks); };
@@ -40,10 +41,10 @@ test::WindowMaker maker(std::uint32_t banks) {
 
 }  // namespace
 
-World::World(const Scenario& drawn, std::uint64_t schedule)
-    : scenario(drawn), random(base::Random(drawn.seed).stream(41 + schedule)) {
+World::World(const Scenario& given, std::uint64_t schedule)
+    : scenario(given), random(base::Random(given.seed).stream(41 + schedule)) {
     reset_clock();
-    make_job(base::mix(drawn.seed ^ base::mix(schedule + 77)));
+    make_job(base::mix(given.seed ^ base::mix(schedule + 77)));
     for (const TeamSketch& sketch : scenario.teams)
         if (sketch.from_start) make_team(sketch);
     const Rank size = scenario.size();
@@ -59,6 +60,7 @@ World::World(const Scenario& drawn, std::uint64_t schedule)
     dead_.assign(static_cast<std::size_t>(size), false);
     pauses_left_.assign(static_cast<std::size_t>(size), -1);
     speeds_.assign(static_cast<std::size_t>(size), 1);
+    // Each call of a wire may switch to another rank.
     job_->network().on_call([this](Rank rank) {
         if (fibers.running() && random.chance(1, 3)) pause(rank);
     });
@@ -136,11 +138,11 @@ void World::make_team(const TeamSketch& sketch) {
         live.calls.push_back(test::bind_programs(*job_, *live.team, call.plan,
                                                  programs_of(scenario, sketch, call),
                                                  collectives::contract(call.plan.collective)));
-    plant(live);
+    plant_fault(live);
 }
 
-/// Plants faults in programs, and in a member's list of the team's ranks.
-void World::plant(LiveTeam& live) {
+/// Plants the faults that are in programs, or in a member's list of the team's ranks.
+void World::plant_fault(LiveTeam& live) {
     // Replaces all waits for credits, or the first other wait, by flushes.
     const auto drop_waits = [](run::BoundProgram& program, bool credits) {
         for (run::BoundStep& step : program.steps) {
@@ -243,8 +245,8 @@ Rank World::pick() {
 }
 
 void World::run() {
-    std::uint64_t moved_at = 0;
-    std::uint64_t progress_at = 0;
+    std::uint64_t moved_at = 0;     // switch of the last event of the network
+    std::uint64_t progress_at = 0;  // switch of the last progress of a rank
     std::uint64_t progress_seen = 0;
     while (wrong.empty()) {
         const Rank rank = pick();
@@ -259,7 +261,7 @@ void World::run() {
         if (switches - moved_at <= kIdleSwitchesMax &&
             switches - progress_at <= kNoProgressSwitchesMax)
             continue;
-        fail(fmt::format("no more progress, {} events in flight:\n{}", job_->in_flight(),
+        fail(fmt::format("no progress of the ranks, {} events in flight:\n{}", job_->in_flight(),
                          job_->describe()));
     }
 }

@@ -2,11 +2,11 @@
 // world.hpp - the job of one run: network, engines, teams, and the scheduling of ranks.
 //
 // Idea     Ranks are fibers over one virtual network. Each call of a wire may switch to another
-//          rank, so ranks interleave inside polls too. Speeds change from time to time, and a rank
-//          may be idle for long. A dead rank is never picked again; the wires of the other ranks
-//          report its death some time later.
-// Holds    Only the first error is kept. Memory of calls is kept until the end of the run: after a
-//          failure the network may still read it.
+//          rank, so ranks interleave inside polls too. The speeds of ranks change from time to
+//          time, and a rank may be idle for long. A dead rank never runs again; the wires of the
+//          other ranks report its death some time later.
+// Holds    Only the first error is kept. Memory of calls is kept until the end of the run, because
+//          after a failure the network may still read it.
 // Next     rank.hpp for a rank's acts; remote.hpp for one-sided calls.
 #pragma once
 
@@ -25,8 +25,8 @@ namespace weft::farm {
 /// A team of the scenario and its calls, bound for all members.
 struct LiveTeam {
     const TeamSketch* sketch = nullptr;
-    test::VirtualTeam own;  ///< used if the team is made later; else empty
-    const test::VirtualTeam* team = nullptr;
+    test::VirtualTeam own;  ///< the team if it is a later team (TeamSketch); else empty
+    const test::VirtualTeam* team = nullptr;  ///< `own` or a team of the job
     std::deque<test::TeamCall> calls;
     std::vector<run::TeamState*> states;  ///< by team rank; nullptr: the rank has not made it
 
@@ -36,6 +36,7 @@ struct LiveTeam {
     }
 };
 
+/// The job of a run.
 class World {
   public:
     World(const Scenario& scenario, std::uint64_t schedule);
@@ -46,6 +47,7 @@ class World {
     void pause(Rank rank);
     /// Makes the rank die at one of its later pauses.
     void schedule_death(Rank rank);
+    /// Reports an error, which ends the run.
     void fail(std::string text) {
         if (wrong.empty()) wrong = std::move(text);
     }
@@ -59,7 +61,7 @@ class World {
     [[nodiscard]] bool expects_death() const { return expects_death_; }
     [[nodiscard]] test::VirtualJob& job() { return *job_; }
 
-    /// Makes the rank, if it is a member, join a team of the later teams' region.
+    /// Makes the rank join a later team, or leave it; no effect if it is not a member.
     void join(LiveTeam& team, Rank rank);
     void leave(LiveTeam& team, Rank rank);
 
@@ -75,14 +77,14 @@ class World {
   private:
     void make_job(std::uint64_t seed);
     void make_team(const TeamSketch& sketch);
-    void plant(LiveTeam& team);
+    void plant_fault(LiveTeam& team);
     [[nodiscard]] test::TeamPlan plan_of(const TeamSketch& sketch) const;
     /// Returns the rank to run next, at random by speeds_; -1 if no rank can run.
     [[nodiscard]] Rank pick();
     void report_death();
 
     std::optional<test::VirtualJob> job_;
-    std::uint64_t later_region_ = 0;     ///< offset of the region of all teams that are made later
+    std::uint64_t later_region_ = 0;     ///< offset of the region that all later teams use
     base::Tick later_tick_ = 1;          ///< first tick of the next team in this region
     std::vector<std::uint32_t> speeds_;  ///< by rank: weight in the choice of the next rank
     std::vector<bool> done_;
