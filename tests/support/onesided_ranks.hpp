@@ -48,7 +48,7 @@ class Ranks {
         base::Failure timeout;
 
         template <class Ended, class Waits>
-        bool await(Ended ended, Waits waits) {
+        bool await(Ended ended, Waits waits, Rank) {
             for (std::uint64_t steps = 0; !ended(); ++steps) {
                 if (steps == kStepsMax) {
                     timeout = base::fail(Status::timeout, "seed {}: {}", ranks->seed_, waits());

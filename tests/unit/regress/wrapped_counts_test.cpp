@@ -37,7 +37,7 @@ static_assert(Network<CountingWire>);
 struct NoWait {
     base::Failure timeout;
     template <class Ended, class Waits>
-    bool await(Ended ended, Waits) {
+    bool await(Ended ended, Waits, Rank) {
         return ended();
     }
     [[nodiscard]] const base::Failure& failure() const { return timeout; }

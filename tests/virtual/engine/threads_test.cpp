@@ -108,7 +108,7 @@ class SharedRanks {
         base::Failure timeout;
 
         template <class Ended, class Waits>
-        bool await(Ended ended, Waits waits) {
+        bool await(Ended ended, Waits waits, Rank) {
             const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
             while (!ended()) {
                 if (base::monotonic_ns() > deadline) {
