@@ -95,7 +95,7 @@ static void use_memory(weft_team* team, int members) {
 }
 
 /* Rank 0 gives up a barrier that the others wait in. */
-static void revoke(weft_team* team) {
+static void revoke_and_shrink(weft_team* team) {
     uint64_t word = 3;
     weft_team* again = NULL;
     if (my_rank == 0) DONE(weft_team_revoke(team));
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     check_failures(dead, others);
     weft_team* const team = shrink(dead);
     use_memory(team, dead);
-    revoke(team);
+    revoke_and_shrink(team);
     DONE(weft_finalize(runtime));
     return verdict("the survivors are right");
 }

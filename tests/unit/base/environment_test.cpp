@@ -64,6 +64,7 @@ TEST(Environment, ValuesReachTheirFields) {
                                            "WEFT_BANK_BYTES=128K",
                                            "WEFT_TIMEOUT=0.5",
                                            "WEFT_TIMEOUT_ACTION=abort",
+                                           "WEFT_ON_FAILURE=continue",
                                            "WEFT_PROGRESS=thread",
                                            "WEFT_THREADS=multiple",
                                            "WEFT_NODES=3",
@@ -89,6 +90,7 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.bank_bytes, 128U << 10);
     EXPECT_EQ(settings.timeout_ns, 500'000'000U);
     EXPECT_EQ(settings.timeout_action, TimeoutAction::abort);
+    EXPECT_EQ(settings.on_failure, FailureAction::proceed);
     EXPECT_EQ(settings.progress, ProgressMode::thread);
     EXPECT_EQ(settings.threads, ThreadLevel::multiple);
     EXPECT_EQ(settings.nodes, 3U);
@@ -120,6 +122,7 @@ TEST(Environment, ErrorsNameVariableValueAndForm) {
         {"WEFT_BANK_BYTES=65", "multiple of 64"},
         {"WEFT_TIMEOUT=-1", "seconds"},
         {"WEFT_TIMEOUT_ACTION=Abort", "report or abort"},
+        {"WEFT_ON_FAILURE=proceed", "end or continue"},
         {"WEFT_PROGRESS=2", "calls, thread or remote"},
         {"WEFT_NODES=0", "1 or more"},
         {"WEFT_NODE_ID=a", "whole number"},
@@ -179,6 +182,7 @@ TEST(Environment, AgreementAndDifferenceCoverEveryAgreedSetting) {
         {"WEFT_HEAP_SIZE=8M", "WEFT_HEAP_SIZE is \"256M\" here and \"8M\" there"},
         {"WEFT_BANKS=64", "WEFT_BANKS is \"512\" here and \"64\" there"},
         {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"2M\" here and \"64\" there"},
+        {"WEFT_ON_FAILURE=continue", "WEFT_ON_FAILURE is \"end\" here and \"continue\" there"},
         {"WEFT_PROGRESS=remote", "WEFT_PROGRESS is \"calls\" here and \"remote\" there"},
         {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
         {"WEFT_STATS=1", "WEFT_STATS is \"0\" here and \"1\" there"},
