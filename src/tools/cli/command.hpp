@@ -97,6 +97,7 @@ void add_cost_command(CLI::App& app, int& exit_status);
 void add_formula_command(CLI::App& app, int& exit_status);
 void add_explain_command(CLI::App& app, int& exit_status);
 void add_mpi_check_command(CLI::App& app, int& exit_status);
+void add_mpi_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_help_command(CLI::App& app, int& exit_status);
 
 }  // namespace weft::tools

@@ -147,6 +147,30 @@ void become_program(const Words& words) {
     ::execvp(words.front().c_str(), pointers_to(words).data());
 }
 
+std::string mpi_of(const std::string& program, const std::string& given) {
+    const auto file = find_program(program);
+    if (!file) refuse("{}: no such program", program);
+    const std::string libraries =
+        output_of(fmt::format("ldd {} 2>&1 </dev/null", in_quotes(*file))).text;
+    const auto lists = [&](const char* name) { return libraries.find(name) != std::string::npos; };
+    std::string magic(4, ' ');
+    std::ifstream(*file).read(magic.data(), 4);
+    const bool is_script = magic != "\177ELF";
+    if (lists("statically linked") || (lists("not a dynamic executable") && !is_script))
+        refuse("{}: the program is static, so no layer can be preloaded; link it dynamically",
+               program);
+    const bool openmpi = lists("libmpi.so.40");
+    const bool mpich = lists("libmpich.so") || lists("libmpi.so.12");  // both names are in use
+    if (openmpi == mpich && given.empty())
+        refuse("{}: ldd shows {} Open MPI {} MPICH; give --mpi openmpi or --mpi mpich", program,
+               openmpi ? "both" : "neither", openmpi ? "and" : "nor");
+    if (openmpi == mpich) return given;
+    const std::string found = openmpi ? "openmpi" : "mpich";
+    if (!given.empty() && given != found)
+        refuse("--mpi {}: {} is linked with {}, whose layer is another one", given, program, found);
+    return found;
+}
+
 Words default_launcher(const std::string& mpi) {
     if (mpi == "mpich") return {"mpiexec.mpich"};
     Words words{"mpirun.openmpi", "--oversubscribe"};
@@ -156,7 +180,8 @@ Words default_launcher(const std::string& mpi) {
 
 Words words_of(const MpiJob& job) {
     Words words = job.launcher.empty() ? default_launcher(job.mpi) : job.launcher;
-    append(words, {"-np", std::to_string(job.ranks), "env"});
+    if (job.ranks > 0) append(words, {"-n", std::to_string(job.ranks)});
+    words.emplace_back("env");
     append(words, job.settings);
     append(words, job.program);
     return words;

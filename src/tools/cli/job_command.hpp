@@ -58,12 +58,15 @@ struct ProgramOutput {
 /// A job of a program under the launcher of its MPI, openmpi or mpich.
 struct MpiJob {
     std::string mpi;
-    Rank ranks = 2;
+    Rank ranks = 2;       ///< 0: as many as the launcher starts by itself
     Words settings = {};  ///< variables of the ranks, as NAME=VALUE
     Words program = {};   ///< the program and its arguments
     Words launcher = {};  ///< launcher and its options; empty: default_launcher()
 };
 
+/// Returns the MPI with which a program is linked, or `given` if ldd cannot tell. Refuses a static
+/// program, for which no library can be preloaded, and a program of another MPI than `given`.
+[[nodiscard]] std::string mpi_of(const std::string& program, const std::string& given);
 [[nodiscard]] Words default_launcher(const std::string& mpi);
 [[nodiscard]] Words words_of(const MpiJob& job);
 

@@ -55,6 +55,7 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"cost", "weft cost allreduce --ranks 24 --pareto"},
     {"formula", "weft formula"},
     {"mpi-check", "weft mpi-check --help"},
+    {"mpi-run", "weft mpi-run --help"},
     {"explain", "weft explain allreduce --ranks 64 --nodes 8 --hosts 8 --bytes 1K"},
     {"explain", "weft explain allreduce --ranks 2 --bytes 1K --measure"},
     {"help", "weft help run"},
@@ -127,8 +128,9 @@ void split_for_compiler(const std::vector<std::string>& words, std::vector<std::
 }
 
 /// Moves the words of a program, after `--`, to `program`, because the parser would search them for
-/// options. In `weft run`, the program also begins with the first word that is neither an option
-/// nor an option's value. `arguments` is in reverse order, as the parser requires.
+/// options. In `weft run` and `weft mpi-run`, the program also begins with the first word that is
+/// neither an option nor an option's value. `arguments` is in reverse order, as the parser
+/// requires.
 void split_at_program(const CLI::App& app, int argc, char** argv,
                       std::vector<std::string>& arguments, std::vector<std::string>& program) {
     const std::vector<std::string> words = words_of_command(argc, argv);
@@ -139,13 +141,13 @@ void split_at_program(const CLI::App& app, int argc, char** argv,
     }
     const auto mark = std::find(words.begin(), words.end(), "--");
     auto begin = mark == words.end() ? mark : mark + 1;
-    const bool runs = !words.empty() && words.front() == "run";
+    const bool runs = !words.empty() && (words.front() == "run" || words.front() == "mpi-run");
     arguments.assign(words.begin(), mark);
     if (runs) {
         arguments.erase(arguments.begin());
         read_as_mpirun(arguments);
         const std::size_t first =
-            weft::tools::first_word_of_program(*app.get_subcommand("run"), arguments);
+            weft::tools::first_word_of_program(*app.get_subcommand(words.front()), arguments);
         if (first < arguments.size()) {
             begin = words.begin() + 1 + static_cast<std::ptrdiff_t>(first);
             arguments.resize(first);
@@ -168,6 +170,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> program;
     weft::tools::add_run_command(app, program, exit_status);
     weft::tools::add_shmem_cc_command(app, program, exit_status);
+    weft::tools::add_mpi_run_command(app, program, exit_status);
     for (auto* const add : {&weft::tools::add_bench_command, &weft::tools::add_fit_command,
                             &weft::tools::add_tune_command, &weft::tools::add_info_command,
                             &weft::tools::add_doctor_command, &weft::tools::add_list_command,
@@ -181,7 +184,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> arguments;
     split_at_program(app, argc, argv, arguments, program);
     app.parse_complete_callback([&app, &program] {
-        if (!program.empty() && !app.got_subcommand("run") && !app.got_subcommand("shmem-cc"))
+        const auto got = [&](const char* name) { return app.got_subcommand(name); };
+        if (!program.empty() && !got("run") && !got("shmem-cc") && !got("mpi-run"))
             throw CLI::ExtrasError(program);
     });
     try {

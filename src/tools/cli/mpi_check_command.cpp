@@ -25,15 +25,6 @@ struct CheckArguments {
     std::string program;
 };
 
-/// Returns the MPI with which a program is linked, from the output of ldd.
-std::string mpi_of(const std::string& program) {
-    const std::string libraries =
-        output_of(fmt::format("ldd {} 2>/dev/null </dev/null", in_quotes(program))).text;
-    if (libraries.find("libmpi.so") != std::string::npos) return "openmpi";
-    if (libraries.find("libmpich.so") != std::string::npos) return "mpich";
-    refuse("{}: ldd shows neither Open MPI nor MPICH; give --mpi openmpi or --mpi mpich", program);
-}
-
 struct MpiTrial {
     double seconds = 0;
     std::string errors;  ///< output of the ranks on stderr, with the statistics
@@ -86,7 +77,7 @@ Sums sums_of(const std::string& errors) {
 }
 
 int check_program(const CheckArguments& arguments) {
-    const std::string mpi = arguments.mpi.empty() ? mpi_of(arguments.program) : arguments.mpi;
+    const std::string mpi = mpi_of(arguments.program, arguments.mpi);
     const std::string layer = layer_for(mpi);
     const MpiTrial without_layer = try_program(arguments, mpi, layer, false);
     const MpiTrial with_layer = try_program(arguments, mpi, layer, true);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi_run_command.cpp - `weft mpi-run`: starts an MPI program with the layer for its MPI.
+//
+// Idea     The launcher starts `env LD_PRELOAD=LAYER PROGRAM`, so that only the ranks load the
+//          layer, under any launcher.
+// Next     src/faces/mpi/loading.cpp, which reports an inactive layer at the end.
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "tools/cli/command.hpp"
+#include "tools/cli/job_command.hpp"
+#include "tools/launch/process.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct MpiRunArguments {
+    std::optional<Rank> ranks;
+    std::string mpi;
+    std::string launcher;
+    Words variables;
+};
+
+/// Returns the launcher that the caller gave, that of a Slurm allocation, or that of the MPI.
+Words launcher_of(const MpiRunArguments& arguments, const std::string& mpi) {
+    if (!arguments.launcher.empty()) {
+        std::istringstream text(arguments.launcher);
+        return Words(std::istream_iterator<std::string>(text), {});
+    }
+    if (std::getenv("SLURM_JOB_ID") != nullptr && find_program("srun")) return {"srun"};
+    Words words = default_launcher(mpi);
+    if (!find_program(words.front())) words.front() = mpi == "mpich" ? "mpiexec" : "mpirun";
+    return words;
+}
+
+int start(const MpiRunArguments& arguments, const Words& program) {
+    if (program.empty()) refuse("no program is given: weft mpi-run -n 4 PROGRAM");
+    const std::string mpi = mpi_of(program.front(), arguments.mpi);
+    std::string preload = layer_for(mpi);
+    const Rank ranks = arguments.ranks.value_or(0);
+    const std::string yielding = yielding_library(mpi, ranks);
+    if (!yielding.empty()) preload += ":" + yielding;
+    if (const char* const given = std::getenv("LD_PRELOAD"); given != nullptr && *given != '\0')
+        preload += std::string(":") + given;
+    for (const std::string& variable : arguments.variables)
+        if (variable.find('=') == std::string::npos) refuse("-x {}: expected NAME=VALUE", variable);
+    Words settings = arguments.variables;
+    settings.push_back("LD_PRELOAD=" + preload);
+    Words words = words_of({.mpi = mpi,
+                            .ranks = ranks,
+                            .settings = settings,
+                            .program = program,
+                            .launcher = launcher_of(arguments, mpi)});
+    words.front() = need(find_program(words.front()));
+    return run_program(words);
+}
+
+}  // namespace
+
+void add_mpi_run_command(CLI::App& app, const Words& program, int& exit_status) {
+    CLI::App& command =
+        add_command(app, "mpi-run", "start an MPI program whose collectives weft executes");
+    const auto arguments = std::make_shared<MpiRunArguments>();
+    add_option(command, "-n", arguments->ranks, "ranks; default: as many as the launcher starts")
+        .within(1, 1'000'000);
+    add_option(command, "--mpi", arguments->mpi,
+               "the MPI of the program, where ldd does not show it, such as for a script")
+        .one_of({"openmpi", "mpich"});
+    add_option(command, "--launcher", arguments->launcher,
+               "launcher and its options; default: srun in a Slurm job, else that of the MPI");
+    add_option(command, "-x", arguments->variables, "NAME=VALUE, a variable of the ranks")
+        .one_value_each();
+    set_footer(
+        command,
+        "The first word that is neither an option nor the value of an option is the program;\n"
+        "-- may precede it. Exit status: that of the launcher, 2 for unusable arguments, 3 if\n"
+        "the launcher or the layer is missing.");
+    on_run(command, exit_status, [arguments, &program] {
+        return run_command("weft mpi-run", [&] { return start(*arguments, program); });
+    });
+}
+
+}  // namespace weft::tools
