@@ -1,3 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmemx.h - extensions of OpenSHMEM: none. Many programs include this header without using any.
+// shmemx.h - extensions of OpenSHMEM: exact sums.
+#ifndef WEFT_SHMEMX_H
+#define WEFT_SHMEMX_H
+
 #include "shmem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Like shmem_float_sum_reduce() and shmem_double_sum_reduce(), but the sum is exact and rounded
+/// once: it has the same bits for any number and order of PEs.
+int shmemx_float_exact_sum_reduce(shmem_team_t team, float* dest, const float* source,
+                                  size_t nreduce);
+int shmemx_double_exact_sum_reduce(shmem_team_t team, double* dest, const double* source,
+                                   size_t nreduce);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

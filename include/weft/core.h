@@ -72,7 +72,9 @@ typedef enum weft_type WEFT_AS_INT {
 
 /// Built-in operations; weft_op_create() makes others. Integers have all operations except MINLOC
 /// and MAXLOC. Bool has the logical and bitwise operations (LAND to BXOR), floating point SUM to
-/// LXOR, complex numbers SUM and PROD, pairs MINLOC and MAXLOC. Other combinations are refused.
+/// LXOR, complex numbers SUM and PROD, pairs MINLOC and MAXLOC. Floating point, except long double,
+/// and complex numbers have EXACT_SUM: the exact sum, rounded once to nearest, ties to even. It has
+/// the same bits for any number and order of ranks (exact_sum.h). Other combinations are refused.
 /// Logical operations read an element as (x != 0) and return 0 or 1. Integers wrap on overflow. In
 /// all minima and maxima a NaN wins and -0.0 is less than +0.0; MINLOC and MAXLOC choose the lower
 /// index among equal values. 16-bit floats are computed in float and rounded to nearest, ties to
@@ -90,6 +92,7 @@ typedef enum weft_op WEFT_AS_INT {
     WEFT_BXOR,
     WEFT_MINLOC,
     WEFT_MAXLOC,
+    WEFT_EXACT_SUM,
     WEFT_OP_NONE = 0x3fffffff,  ///< no operation; set by weft_op_free()
     WEFT_OP_RANGE = 0x7fffffff  ///< no operation: makes the enumeration as large as an int
 } weft_op;

@@ -58,9 +58,10 @@ enum class Op : std::uint8_t {
     bxor,
     minloc,
     maxloc,
+    exact_sum,  ///< the exact sum, rounded once: equal for any number of ranks and any order
     user
 };
-inline constexpr int kBuiltinOps = 12;  ///< number of operations other than user
+inline constexpr int kBuiltinOps = 13;  ///< number of operations other than user
 
 /// A user operation: for i < count, sets inout[i] = in[i] (op) inout[i], where `in` holds the
 /// contributions of lower ranks. It runs on the thread that drives the runtime; with

@@ -47,9 +47,9 @@ inline MPI_Datatype mpi_type(Type type) {
 }
 
 inline MPI_Op mpi_op(Op op) {
-    const std::array<MPI_Op, kBuiltinOps> ops = {MPI_SUM,  MPI_PROD, MPI_MIN,    MPI_MAX,
-                                                 MPI_LAND, MPI_LOR,  MPI_LXOR,   MPI_BAND,
-                                                 MPI_BOR,  MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+    const std::array<MPI_Op, kBuiltinOps> ops = {
+        MPI_SUM,  MPI_PROD, MPI_MIN,  MPI_MAX,    MPI_LAND,   MPI_LOR,    MPI_LXOR,
+        MPI_BAND, MPI_BOR,  MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, MPI_OP_NULL};
     return ops[static_cast<std::size_t>(op)];
 }
 
@@ -59,7 +59,7 @@ inline std::string reason_of_refusal(Type type, Op op) {
     const bool bitwise = op == Op::band || op == Op::bor || op == Op::bxor;
     const bool floating =
         type == Type::float32 || type == Type::float64 || type == Type::longdouble;
-    if (oracle::has_operation(type, op) && !(floating && logical) &&
+    if (oracle::has_operation(type, op) && op != Op::exact_sum && !(floating && logical) &&
         !(type == Type::boolean && bitwise))
         return {};
     return fmt::format("--op: MPI does not define {} for {}", base::name_of(op),

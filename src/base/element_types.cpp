@@ -39,8 +39,8 @@ constexpr std::array<ElementType, kBuiltinTypes + 1> kTypes{{
 }};
 // clang-format on
 constexpr std::array<std::string_view, kBuiltinOps + 1> kOpNames = {
-    "sum",  "prod", "min",  "max",    "land",   "lor", "lxor",
-    "band", "bor",  "bxor", "minloc", "maxloc", "user"};
+    "sum",  "prod", "min",  "max",    "land",   "lor",       "lxor",
+    "band", "bor",  "bxor", "minloc", "maxloc", "exact_sum", "user"};
 constexpr auto kTypeNames = [] {
     std::array<std::string_view, kTypes.size()> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = kTypes[i].name;

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kCalls = 6;  ///< calls in one run
 
-/// Returns true if ranks copy or reduce in memory of peers, which requires one node for all ranks.
+}  // namespace
+
 bool need_one_node(const std::vector<plan::Program>& programs) {
     const auto is_mapped = [](const plan::Block& block) {
         return block.buffer == plan::Buffer::mapped;
@@ -30,6 +31,8 @@ bool need_one_node(const std::vector<plan::Program>& programs) {
         });
     });
 }
+
+namespace {
 
 /// Returns the first error, or an empty text.
 std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,

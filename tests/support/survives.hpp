@@ -31,4 +31,7 @@ struct SurvivalOptions {
 [[nodiscard]] bool survives(const std::vector<plan::Program>& programs,
                             const plan::Contract& contract, const SurvivalOptions& options = {});
 
+/// Returns true if ranks copy or reduce in memory of peers, which requires one node for all ranks.
+[[nodiscard]] bool need_one_node(const std::vector<plan::Program>& programs);
+
 }  // namespace weft::test

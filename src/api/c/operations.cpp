@@ -21,7 +21,7 @@ namespace {
 /// Bit in the numbers of user operations.
 constexpr std::uint32_t kUserMark = 0x4000'0000;
 
-static_assert(WEFT_INT64_INT64 + 1 == kBuiltinTypes && WEFT_MAXLOC + 1 == kBuiltinOps);
+static_assert(WEFT_INT64_INT64 + 1 == kBuiltinTypes && WEFT_EXACT_SUM + 1 == kBuiltinOps);
 static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
               WEFT_BFLOAT16 == static_cast<int>(Type::bfloat16) &&
               WEFT_LONGDOUBLE_INT == static_cast<int>(Type::longdouble_int) &&

@@ -54,6 +54,7 @@ void Layer::begin() {
     Settings settings = read_settings();
     if (!compare_settings(MPI_COMM_WORLD, settings, threaded_)) return;
     settings_ = std::move(settings);
+    if (settings_.exact_sums) make_sums_exact();
     if (settings_.statistics) statistics_.enable();
     if (settings_.kinds_on == 0 && !statistics_.enabled()) return;
     const auto comm_deleted = [](MPI_Comm comm, int, void*, void*) {

@@ -150,6 +150,11 @@ Settings read_settings() {
         settings.kinds_on |= 1U << kind;
         if ((own.empty() ? mode : own) == "auto") settings.kinds_chosen |= 1U << kind;
     }
+    settings.exact_sums = read_word(settings, variable_of("exact_sum"), {"0", "1"}) == "1";
+    if (settings.exact_sums) {  // the host's sums are not exact, so weft serves all calls it can
+        settings.calls_before_team = 0;
+        settings.kinds_chosen = 0;
+    }
     read_tuning(settings);
     return settings;
 }

@@ -29,6 +29,7 @@ struct Settings {
     std::uint32_t kinds_chosen = 0;   ///< bits of CallKind: calls in mode `auto`
     unsigned calls_before_team = 8;   ///< blocking calls on a communicator before its team is made
     bool statistics = false;          ///< print WEFT_MPI_STATS at the end
+    bool exact_sums = false;          ///< MPI_SUM of floating-point types is WEFT_EXACT_SUM
     bool threads_anywhere = false;    ///< some rank has MPI_THREAD_MULTIPLE
     bool progress = true;             ///< weft and the host drive each other; tests set it to false
     std::vector<ChoiceRange> ranges;  ///< from the file of ranges

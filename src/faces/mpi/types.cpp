@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint32_t bit(weft_op op) {
     return 1U << op;
 }
+constexpr bool has_exact_sum(weft_type type) {
+    return type == WEFT_FLOAT || type == WEFT_DOUBLE || type == WEFT_CFLOAT || type == WEFT_CDOUBLE;
+}
 constexpr std::uint32_t kOrder = bit(WEFT_MIN) | bit(WEFT_MAX);
 constexpr std::uint32_t kArithmetic = bit(WEFT_SUM) | bit(WEFT_PROD);
 constexpr std::uint32_t kLogical = bit(WEFT_LAND) | bit(WEFT_LOR) | bit(WEFT_LXOR);
@@ -125,6 +128,7 @@ struct Operation {
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
     HandleMap<MPI_Op, Operation> operations;
+    bool exact_sums = false;
     int type_key = MPI_KEYVAL_INVALID;  ///< key of an attribute; forget_type() runs at its deletion
 
     Tables();
@@ -262,6 +266,8 @@ std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFac
     if (known == nullptr || !facts.element) return std::nullopt;
     if (known->builtin) {
         if ((facts.operations & bit(*known->builtin)) == 0) return std::nullopt;
+        if (known->builtin == WEFT_SUM && tables().exact_sums && has_exact_sum(*facts.element))
+            return WEFT_EXACT_SUM;
         return known->builtin;
     }
     Operation::OfType& made = known->by_type[number_of(type)];
@@ -275,6 +281,10 @@ std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFac
     // would wait in weft. weft refuses WEFT_OP_NONE, and the call returns an error.
     keeps = made.call;
     return made.ours;
+}
+
+void make_sums_exact() {
+    tables().exact_sums = true;
 }
 
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative) {

@@ -47,6 +47,9 @@ struct TypeFacts {
                                                    const TypeFacts& facts,
                                                    std::shared_ptr<const void>& keeps);
 
+/// Makes MPI_SUM exact on floating-point types that have WEFT_EXACT_SUM.
+void make_sums_exact();
+
 /// Records a user operation that a C program has made. Any thread may call.
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative);
 /// Removes a user operation that a C program frees. Any thread may call.

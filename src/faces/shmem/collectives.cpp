@@ -193,6 +193,16 @@ WEFT_SHMEM_REDUCE_ORDERED(ORDERED)
 WEFT_SHMEM_REDUCE_NUMBERS(NUMBERS)
 #undef REDUCE
 
+#define EXACT_REDUCE(N, T)                                                                     \
+    extern "C" int shmemx_##N##_exact_sum_reduce(shmem_team_t team, T* dest, const T* source,  \
+                                                 size_t nreduce) {                             \
+        return shmem::reduce_of(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
+                                WEFT_EXACT_SUM);                                               \
+    }
+EXACT_REDUCE(float, float)
+EXACT_REDUCE(double, double)
+#undef EXACT_REDUCE
+
 #define SCAN(N, T, NAME, FORM)                                                              \
     SHMEM_ROUTINE(int, N##_sum_##NAME,                                                      \
                   (shmem_team_t team, T * dest, const T* source, size_t nelems)) {          \

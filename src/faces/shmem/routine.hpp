@@ -8,6 +8,7 @@
 #pragma GCC visibility push(default)
 #include "openshmem/pshmem.h"
 #include "openshmem/shmem.h"
+#include "openshmem/shmemx.h"
 #pragma GCC visibility pop
 
 /// SHMEM_ROUTINE(int, my_pe, (void)) { ... } defines shmem_my_pe() and pshmem_my_pe().

@@ -53,11 +53,14 @@ class Engine {
         std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     }
 
-    /// Numbers and queues a call without waiting. The operation is valid until release().
+    /// Numbers and queues a call without waiting. The operation is valid until release(). `finish`:
+    /// see Operation.
     Operation& start(TeamState& team, const BoundProgram& program, Registers registers,
-                     const Reducer& reducer) {
+                     const Reducer& reducer, std::function<void()> finish = nullptr) {
         const Turn::Hold hold = turn_.take();
-        return start_now(team, program, registers, reducer);
+        Operation& op = start_now(team, program, registers, reducer);
+        op.finish = std::move(finish);
+        return op;
     }
 
     /// Releases the operation: the caller must not use it any more. The call continues.
@@ -316,6 +319,7 @@ class Engine {
             moved = stepper_.advance(op) || moved;
             if (recorder_ != nullptr && op.ended() && !was_draining) record_end(op);
             if (!op.over()) {
+                if (op.state == Operation::State::draining) op.run_finish();
                 ++i;
                 continue;
             }
@@ -337,6 +341,8 @@ class Engine {
             return end_failed(op);
         }
         stepper_.conceal(op, false);
+        op.run_finish();
+        op.finish = nullptr;
         op.team->cells->complete(op.epoch, op.program->synchronizing);
         if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         if (op.detached) pool_.recycle(op);

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/reach.hpp"
@@ -73,6 +75,14 @@ struct Operation {
     std::vector<base::Reach> exposed;
     base::Failure failure;    ///< valid if state is failed
     Recorder::Open recorded;  ///< valid if the engine has a recorder
+    /// Runs once, before the call has ended for its caller, unless the call fails; may be empty. It
+    /// owns buffers of the call. It must neither throw nor use the engine.
+    std::function<void()> finish;
+    bool finished = false;  ///< `finish` has run
+
+    void run_finish() {
+        if (finish && !std::exchange(finished, true)) finish();
+    }
 
     /// Returns the index in a bank of the cell that a step with this number uses for a segment.
     [[nodiscard]] std::uint32_t cell_number(std::uint32_t number, std::uint32_t segment) const {
@@ -117,6 +127,8 @@ class OperationPool {
         free_.pop_back();
         op.state = Operation::State::queued;
         op.detached = false;
+        op.finish = nullptr;
+        op.finished = false;
         return op;
     }
     /// Recycles an operation, unless transfers are in flight: the wire may still write to it.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "weft/types.hpp"
 
@@ -40,10 +41,54 @@ struct KernelRow {
     ReducePassFn sum_pass;             ///< sums any number of operands; nullptr: none
 };
 
+// --- exact sums (exact_kernels.hpp) ---
+
+inline constexpr std::size_t kExactLanes = 8;
+inline constexpr std::size_t kExactSums = 4;                         ///< independent vectors
+inline constexpr std::size_t kExactStep = kExactLanes * kExactSums;  ///< values of an iteration
+inline constexpr std::size_t kExactParts = 2 * kExactStep;           ///< results of a loop
+inline constexpr std::size_t kExactTile = 256;                       ///< sums of a tile
+inline constexpr std::size_t kExactBins = 2047;  ///< exponents of finite doubles
+
+/// Sums of a tile of elements: sums[i] + errors[i], unless an error was lost.
+struct ExactTile {
+    double sums[kExactTile];
+    double errors[kExactTile];
+    std::int64_t lost[kExactTile];  ///< not 0: the sum is not exact
+};
+
+/// Values of an array of doubles, as bits without sign.
+struct ExactRange {
+    std::uint64_t most = 0;                   ///< largest finite value
+    std::uint64_t least = ~std::uint64_t{0};  ///< least value but 0, minus 1
+    bool special = false;                     ///< there is an infinity or a NaN
+    bool negative_zero = false;               ///< there is a -0.0
+    bool other = false;                       ///< there is a value other than -0.0
+};
+
+/// Sum `count` numbers, a multiple of kExactStep. Return true if the sum of the parts is exact.
+using ExactSumFn = bool (*)(const double* values, std::size_t count, double* parts) noexcept;
+using ExactProductsFn = bool (*)(const double* left, const double* right, std::size_t count,
+                                 double* parts) noexcept;
+
+struct ExactKernels {
+    ExactSumFn sum;
+    ExactProductsFn products;  ///< nullptr: this instruction set has no fused multiply-add
+    /// Work on the first `count` sums, a multiple of kExactLanes.
+    void (*add_column)(ExactTile& tile, const double* values, std::size_t count) noexcept;
+    void (*round_tile)(ExactTile& tile, std::size_t count) noexcept;
+    void (*find_range)(const double* values, std::size_t count, ExactRange& range) noexcept;
+    /// Adds finite values to kExactBins bins by exponent. Returns the number of values added: all,
+    /// or fewer if the bins must be emptied.
+    std::size_t (*add_to_bins)(const double* values, std::size_t count,
+                               std::int64_t* bins) noexcept;
+};
+
 struct KernelTable {
     const char* name;
     KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty: see kScalarKernels
     ReducePassFn copy;               ///< copies its single operand; nullptr in kScalarKernels
+    ExactKernels exact;              ///< empty in kScalarKernels
 };
 
 /// Kernels of the types that all other tables lack.

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "run/reduce/exact_kernels.hpp"
 #include "run/reduce/kernel_elements.hpp"
 #include "run/reduce/kernel_passes.hpp"
 #include "run/reduce/kernel_table.hpp"
@@ -263,7 +264,7 @@ constexpr void set(KernelTable& table, Type type, const KernelRow& filled) noexc
 
 /// Returns a table of the types whose loops the compiler can vectorise.
 constexpr KernelTable make_table(const char* name) noexcept {
-    KernelTable table{name, {}, sum_pass_of<std::uint64_t>()};
+    KernelTable table{name, {}, sum_pass_of<std::uint64_t>(), exact_kernels()};
     set(table, Type::int8, row<std::int8_t>());
     set(table, Type::int16, row<std::int16_t>());
     set(table, Type::int32, row<std::int32_t>());
@@ -284,7 +285,7 @@ constexpr KernelTable make_table(const char* name) noexcept {
 
 /// Returns a table of the other types: long double and pairs.
 constexpr KernelTable make_scalar_table(const char* name) noexcept {
-    KernelTable table{name, {}, nullptr};
+    KernelTable table{name, {}, nullptr, {}};
     set(table, Type::longdouble, row<long double>());
     set(table, Type::float_int, row<Pair<float, int>>());
     set(table, Type::double_int, row<Pair<double, int>>());

@@ -15,6 +15,7 @@
 #include "base/copy.hpp"
 #include "base/element_types.hpp"
 #include "base/extent.hpp"
+#include "run/reduce/exact_sum.hpp"
 
 namespace weft::run {
 namespace {
@@ -297,10 +298,42 @@ ReduceFn reduce_kernel(Type type, Op op) noexcept {
     return best.kernel(type, op);
 }
 
+template <Type type>
+static void add_pairs(void* target, const void* left, const void* right,
+                      std::size_t count) noexcept {
+    const FloatState state;
+    reduce_kernel(type, Op::sum)(target, left, right, count);
+}
+
+ReduceFn exact_pair_kernel(Type type) noexcept {
+    switch (type) {
+        case Type::float32:
+            return &add_pairs<Type::float32>;
+        case Type::float64:
+            return &add_pairs<Type::float64>;
+        case Type::cfloat:
+            return &add_pairs<Type::cfloat>;
+        case Type::cdouble:
+            return &add_pairs<Type::cdouble>;
+        case Type::float16:
+            return &add_pairs<Type::float16>;
+        case Type::bfloat16:
+            return &add_pairs<Type::bfloat16>;
+        default:
+            return nullptr;
+    }
+}
+
+const ExactKernels& best_exact_kernels() noexcept {
+    static const ExactKernels& best = best_table().exact;
+    return best;
+}
+
 std::string operations_of(Type type) {
     std::vector<std::string_view> names;
     for (int op = 0; op < kBuiltinOps; ++op)
-        if (reduce_kernel(type, static_cast<Op>(op)) != nullptr)
+        if (reduce_kernel(type, static_cast<Op>(op)) != nullptr ||
+            (static_cast<Op>(op) == Op::exact_sum && has_exact_sum(type)))
             names.push_back(base::name_of(static_cast<Op>(op)));
     return fmt::format("{}", fmt::join(names, " "));
 }

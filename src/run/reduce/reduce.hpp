@@ -46,6 +46,8 @@ class ReduceTable {
     [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
     /// Returns a reducer for reduce_many(). Its kernel is nullptr if the operation does not exist.
     [[nodiscard]] Reducer reducer(Type type, Op op) const noexcept;
+    /// Returns the loops of exact sums.
+    [[nodiscard]] const ExactKernels& exact() const noexcept { return kernels_->exact; }
 
   private:
     const KernelTable* kernels_;
@@ -60,6 +62,14 @@ class ReduceTable {
 
 /// Returns the kernel of the best instruction set that this processor can run, or nullptr.
 [[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
+
+/// Returns the kernel of Op::exact_sum for calls that add at most two values; nullptr if the type
+/// has no such operation. Then the plain sum is exact in the default floating-point state, which
+/// the kernel sets. A NaN may have any payload.
+[[nodiscard]] ReduceFn exact_pair_kernel(Type type) noexcept;
+
+/// Returns the loops of exact sums of the best instruction set that this processor can run.
+[[nodiscard]] const ExactKernels& best_exact_kernels() noexcept;
 
 /// Returns the names of the operations that a built-in type has, such as "sum prod", for messages.
 [[nodiscard]] std::string operations_of(Type type);

@@ -127,9 +127,17 @@ bool is_exact(const Call& call) {
 }
 
 std::string_view name_of(Purpose purpose) {
-    constexpr std::array<std::string_view, 10> kNames{
-        "",      "inserted barrier", "finalize", "alloc",      "free",
-        "split", "team_free",        "register", "unregister", "collecting observations"};
+    constexpr std::array<std::string_view, 11> kNames{"",
+                                                      "inserted barrier",
+                                                      "finalize",
+                                                      "alloc",
+                                                      "free",
+                                                      "split",
+                                                      "team_free",
+                                                      "register",
+                                                      "unregister",
+                                                      "collecting observations",
+                                                      "range of an exact sum"};
     return kNames.at(static_cast<std::size_t>(purpose));  // in the order of Purpose
 }
 
@@ -144,6 +152,7 @@ std::string describe(const Call& call, std::string_view spec) {
     else if (traits.has_data())
         text += fmt::format(" of {} {}", call.count, type);
     if (traits.reduces()) text += fmt::format(" with {}", base::name_of(call.op));
+    if (!traits.reduces() && call.op == Op::exact_sum) text += " for exact_sum";
     if (call.root >= 0) text += fmt::format(" from root {}", call.root);
     return text + fmt::format(" by {}", spec);
 }

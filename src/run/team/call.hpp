@@ -119,7 +119,8 @@ enum class Purpose : std::uint8_t {
     team_free,
     register_memory,
     unregister_memory,
-    observing,  ///< collects reports on rank 0
+    observing,    ///< collects reports on rank 0
+    exact_range,  ///< agrees on the range of the values of an exact sum
 };
 /// Returns the name of the function that makes the call; empty for Purpose::itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);

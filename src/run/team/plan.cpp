@@ -236,11 +236,13 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
 base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, Rank rank) {
     const Reducer other{.user = user_of(call), .element_bytes = element_bytes(call)};
     if (!traits_of(call.collective).reduces() || other.user != nullptr) return other;
-    const Reducer reducer = kernels.reducer(call.type, call.op);
+    Reducer reducer = kernels.reducer(call.type, call.op);
+    if (call.op == Op::exact_sum)  // the inner call of a window form sums integers: exact_call.hpp
+        reducer = call.type == Type::int64 ? kernels.reducer(Type::int64, Op::sum)
+                                           : Reducer{.kernel = exact_pair_kernel(call.type),
+                                                     .element_bytes = element_bytes(call)};
     if (reducer.kernel != nullptr) return reducer;
-    return base::fail(
-        Status::argument, "op: {} does not exist for {}, which has {} (requested by rank {})",
-        base::name_of(call.op), base::name_of(call.type), operations_of(call.type), rank);
+    return no_operation(call, rank);
 }
 
 base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTable& kernels,
@@ -271,6 +273,12 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
 }
 
 }  // namespace
+
+base::Failure no_operation(const Call& call, Rank rank) {
+    return base::fail(
+        Status::argument, "op: {} does not exist for {}, which has {} (requested by rank {})",
+        base::name_of(call.op), base::name_of(call.type), operations_of(call.type), rank);
+}
 
 std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;

@@ -125,6 +125,9 @@ struct Plan {
                                                             const Call& call,
                                                             const Neighborhood& neighborhood);
 
+/// Returns the failure of a call whose type lacks its operation.
+[[nodiscard]] base::Failure no_operation(const Call& call, Rank rank);
+
 /// Makes a program for a number of segments. `one_at_a_time`: also segments that the algorithm spec
 /// asks for are not in flight together (plan/schedule/interleave.hpp).
 using MakeProgram =

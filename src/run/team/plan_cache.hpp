@@ -43,6 +43,11 @@ class PlanCache {
     /// the prediction. Calls in flight keep their plans.
     base::Result<void> force(Collective collective, std::string_view spec);
 
+    /// Returns true if the user has chosen the algorithm of the collective; equal on all ranks.
+    [[nodiscard]] bool is_forced(Collective collective) const {
+        return forced_[static_cast<std::size_t>(collective)].has_value();
+    }
+
     /// Returns true if plans use so much memory that the caller should call retire().
     [[nodiscard]] bool is_full() const { return bytes_ >= bytes_most_; }
     /// Drops plans last used before epoch `before`, but keeps the most recently used half.

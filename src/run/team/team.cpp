@@ -29,6 +29,8 @@ Team::Team(const TeamServices& services, std::uint64_t serial, std::uint32_t id,
 }
 
 const base::Failure* Team::run(const Call& call, Purpose purpose) {
+    if (is_exact_sum(call)) [[unlikely]]
+        return run_exact(call);
     Registers memory;
     const Plan* const plan = find_plan(call, purpose, memory);
     if (plan == nullptr) [[unlikely]]
@@ -127,6 +129,7 @@ void Team::drop_old_plans() {
 }
 
 base::Result<Operation*> Team::start(const Call& call) {
+    if (is_exact_sum(call)) return start_exact(call);
     Registers memory;
     const Plan* const plan = find_plan(call, Purpose::itself, memory);
     if (plan == nullptr) return failure_;
@@ -137,6 +140,7 @@ base::Result<Operation*> Team::start(const Call& call) {
 
 base::Result<Call> Team::prepare(const Call& call) {
     Registers memory;
+    if (is_exact_sum(call) && find_exact_plan(call) == nullptr) return failure_;
     if (accepted(look_up(call, Purpose::itself), call, memory) == nullptr) return failure_;
     return with_own_arrays(as_seen(call, rank()));
 }

@@ -21,6 +21,7 @@
 #include "run/job/job.hpp"
 #include "run/job/layout.hpp"
 #include "run/job/measured_files.hpp"
+#include "run/team/exact_call.hpp"
 #include "run/team/plan_cache.hpp"
 
 namespace weft::run {
@@ -147,6 +148,15 @@ class Team {
     /// Runs a call whose buffers the plan accepts.
     [[nodiscard]] const base::Failure* run(const Plan& plan, const Registers& memory);
 
+    // Calls of Op::exact_sum: team_exact.cpp.
+
+    /// Checks a call. Returns its plan as a plain sum, or nullptr; then failure_ has the reason.
+    [[nodiscard]] const Plan* find_exact_plan(const Call& call);
+    [[nodiscard]] const base::Failure* run_exact(const Call& call);
+    [[nodiscard]] const base::Failure* run_exact_piece(const ExactMember& member,
+                                                       const Call& piece);
+    [[nodiscard]] base::Result<Operation*> start_exact(const Call& call);
+
     const TeamServices& services_;
     RealEngine& engine_;
     PlanCache plans_;
@@ -159,6 +169,7 @@ class Team {
     std::uint64_t serial_;
     std::uint64_t agreements_ = 0;
     std::uint64_t allocations_ = 0;  ///< last result of next_allocation()
+    ExactScratch exact_scratch_;     ///< of blocking calls
     Departure departure_;
 };
 

@@ -109,7 +109,7 @@ class SettingsOfOneRank(unittest.TestCase):
 
     def test_each_variable_may_differ_on_one_rank(self):
         for name, value in (("WEFT_MPI", "off"), ("WEFT_MPI", "auto"), ("WEFT_MPI_TEAM_AFTER", "4"),
-                            ("WEFT_MPI_STATS", "1"), ("WEFT_MPI_TUNING", "/nowhere/file"),
+                            ("WEFT_MPI_STATS", "1"), ("WEFT_MPI_EXACT_SUM", "1"), ("WEFT_MPI_TUNING", "/nowhere/file"),
                             ("WEFT_MPI_PROGRESS", "off")):
             self.check(name, value)
         for collective in COLLECTIVES:
@@ -119,6 +119,7 @@ class SettingsOfOneRank(unittest.TestCase):
         for name, value, expected in (("WEFT_MPI", "of", "on or off or auto"),
                                       ("WEFT_MPI_ALLREDUCE", "1", "on or off or auto"),
                                       ("WEFT_MPI_STATS", "yes", "0 or 1"),
+                                      ("WEFT_MPI_EXACT_SUM", "on", "0 or 1"),
                                       ("WEFT_MPI_PROGRESS", "0", "on or off"),
                                       ("WEFT_MPI_TEAM_AFTER", "two", "a whole number from 0 to 1000000000"),
                                       ("WEFT_MPI_TEAM_AFTER", "-1", "a whole number from 0 to 1000000000")):

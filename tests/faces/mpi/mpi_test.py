@@ -95,6 +95,16 @@ def files_of_jobs(folder):
 
 @unittest.skipUnless(shutil.which(command(1, [], {})[0]), "no launcher of this MPI")
 class MpiTest(unittest.TestCase):
+    def test_sums_are_exact_if_asked(self):
+        calls = ("allreduce", "complex allreduce", "started allreduce", "reduce", "reduce_scatter_block")
+        expected = "".join(f"{name}{comm}: exact\n" for comm in ("", " of a copy") for name in calls)
+        for ranks, mode in ((2, "on"), (5, "auto")):
+            settings = {"WEFT_MPI_EXACT_SUM": "1", "WEFT_MPI_TEAM_AFTER": "8", "WEFT_MPI": mode}
+            self.assertEqual(run(ranks, ["exact_sums"], settings), (0, expected, ""))
+        status, out, err = run(5, ["exact_sums"], {})
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("rounded", out)
+
     def test_every_call_agrees_with_the_hosts_call(self):
         cases = 20000 if LONG else 300
         for ranks in range(2, 10) if LONG else (2, 4):

@@ -48,6 +48,12 @@ def reductions(world):
             numpy.testing.assert_array_equal(got["index"], where)
             numpy.testing.assert_array_equal(got["value"], values[where, range(4)])
     assert float(world.allreduce(1.5)) == 1.5 * world.size
+    # Of three ranks, the first and the last cancel. A plain sum in the order of ranks loses the ones.
+    triples = world.size // 3
+    value = [1e300, 1.0, -1e300][me % 3] if me < 3 * triples else 1.0
+    for dtype in ("f8", "c16"):
+        exact = world.allreduce(numpy.array([value, 1], dtype), op=weft.EXACT_SUM)
+        same(exact, numpy.array([world.size - 2 * triples, world.size], dtype))
 
 
 def moves(world):

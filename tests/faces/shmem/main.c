@@ -22,6 +22,7 @@ const char* running = "";
     X(wait_some_types) X(wait_skips_excluded) X(test_in_loop) X(deprecated_waits)                  \
     X(generic_waits) X(barriers) X(broadcasts) X(collects) X(alltoalls) X(collectives_of_bytes)    \
     X(reduce_sums) X(reduce_extremes) X(reduce_bits) X(reduce_complex) X(reduce_in_place)          \
+    X(reduce_exactly)                                                                             \
     X(generic_collectives) X(sets_synchronize) X(sets_broadcast) X(sets_collect) X(sets_alltoall)  \
     X(sets_reduce_sums) X(sets_reduce_extremes) X(sets_reduce_bits) X(team_of_all)                 \
     X(team_of_node) X(split_by_stride) X(split_special_cases) X(split_in_two_dimensions)           \

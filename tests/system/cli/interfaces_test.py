@@ -19,7 +19,8 @@ WEFT = sys.argv.pop(1)
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/interfaces.md"
 HEADERS = [ROOT / "include/weft" / name
-           for name in ("core.h", "failures.h", "threads.h", "onesided.h", "messages.h", "near.h", "neighbors.h")]
+           for name in ("core.h", "failures.h", "threads.h", "onesided.h", "messages.h", "near.h", "neighbors.h",
+                        "exact_sum.h")]
 DEADLINE_S = 60
 WRITTEN = re.compile(r"(<!-- written: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 

@@ -12,7 +12,7 @@ extern "C" {
 
 /// Collectives are numbered in the order of weft::Collective; 0 is the barrier.
 /// kCollectives, kTypes and kOps are numbers of collectives, types and operations.
-enum { kAllreduce = 3, kCollectives = 16, kTypes = 24, kOps = 12 };
+enum { kAllreduce = 3, kCollectives = 16, kTypes = 24, kOps = 13 };
 
 /// Properties of a call that the tests vary.
 struct trial_facts {

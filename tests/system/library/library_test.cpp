@@ -70,6 +70,25 @@ TEST_P(LibraryTest, NeighborsReceiveTheirBlocks) {
     check_program(GetParam(), "neighbors_c", "all neighbors are right");
 }
 
+/// Runs the program with 1 to 9 ranks, on a node and on virtual nodes, with several algorithms.
+TEST(ExactSumsTest, HaveTheBitsOfTheReferenceForEveryNumberOfRanks) {
+    const std::vector<Words> algorithms = {{},
+                                           {"WEFT_ALLREDUCE=ring", "WEFT_SCAN=linear"},
+                                           {"WEFT_ALLREDUCE=double-tree"},
+                                           {"WEFT_DIRECT=stage"}};
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+        const Launch launch = launch_of(ranks, ranks % 3 == 0 ? 3 : 1);
+        const std::string elements = long_forms() ? "1000000" : "3000";
+        SCOPED_TRACE(launch.name);
+        const Outcome outcome =
+            run_ranks(launch.options, {rank_program("exact_sums"), elements},
+                      algorithms[static_cast<std::size_t>(ranks) % algorithms.size()]);
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output, std::to_string(ranks) + " ranks: all exact sums are right\n");
+    }
+}
+
 /// Eight ranks form a grid of three dimensions with more than one rank in each.
 TEST(NeighborsTest, GridsOfThreeDimensionsAreRight) {
     check_program(launch_of(8, 2), "neighbors", "all neighbors are right");

@@ -113,6 +113,68 @@ TEST(MoreTypes, TheLowerIndexOfEqualValuesWinsInEitherOrder) {
             }
 }
 
+/// Combines the elements in random orders and with random parentheses.
+template <class T>
+void check_any_order(const std::vector<T>& elements, std::initializer_list<Op> ops) {
+    std::mt19937_64 random(3);
+    for (const Op op : ops) {
+        const ReduceFn combine = reduce_kernel(type_of<T>(), op);
+        std::vector<std::byte> first;
+        for (int trial = 0; trial < 300; ++trial) {
+            std::vector<T> rest = elements;
+            while (rest.size() > 1) {
+                const std::size_t a = random() % rest.size();
+                std::swap(rest[a], rest.back());
+                const std::size_t b = random() % (rest.size() - 1);
+                combine(&rest[b], &rest[b], &rest.back(), 1);
+                rest.pop_back();
+            }
+            std::vector<std::byte> bytes(sizeof(T));
+            std::memcpy(bytes.data(), rest.data(), sizeof(T));
+            if (first.empty()) first = bytes;
+            ASSERT_EQ(bytes, first) << base::name_of(op) << ' ' << base::name_of(type_of<T>());
+        }
+    }
+}
+
+template <class F>
+void check_extremes() {
+    // All special values; without NaNs; and zeros and NaNs only.
+    std::vector<std::vector<F>> sets(3);
+    for (const F value : special_values<F>()) {
+        sets[0].push_back(value);
+        if (!std::isnan(value)) sets[1].push_back(value);
+        if (std::isnan(value) || value == 0) sets[2].push_back(value);
+    }
+    sets.push_back({F{0}, -F{0}, F{0}, -F{0}});
+    sets.push_back({static_cast<F>(std::nan("0x11")), static_cast<F>(-std::nan("0x22"))});
+    for (const std::vector<F>& values : sets) {
+        check_any_order<F>(values, {Op::min, Op::max});
+        std::vector<ValueIndex<F>> pairs;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            std::memset(static_cast<void*>(&pairs.emplace_back()), 0, sizeof pairs[0]);
+            pairs.back().value = values[i];
+            pairs.back().index = static_cast<int>(i * 5 % values.size());
+        }
+        check_any_order<ValueIndex<F>>(pairs, {Op::minloc, Op::maxloc});
+    }
+}
+
+TEST(MoreTypes, ExtremesHaveTheSameBitsInEveryOrder) {
+    check_extremes<float>();
+    check_extremes<double>();
+    check_extremes<long double>();
+    std::vector<Float16> halves;
+    std::vector<BFloat16> brains;
+    for (const int bits : {0, 0x8000, 1, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0xfe55, 0x7fc1}) {
+        halves.emplace_back().bits = static_cast<std::uint16_t>(bits);
+        brains.emplace_back().bits = static_cast<std::uint16_t>(bits);
+    }
+    check_any_order<Float16>(halves, {Op::min, Op::max});
+    check_any_order<BFloat16>(brains, {Op::min, Op::max});
+    check_any_order<std::int64_t>({3, -7, 3, 100, -100}, {Op::min, Op::max});
+}
+
 TEST(MoreTypes, EachTypeHasTheOperationsOfTheGuide) {
     const std::string logical = "land lor lxor";
     const std::string whole = "sum prod min max " + logical + " band bor bxor";
@@ -123,8 +185,8 @@ TEST(MoreTypes, EachTypeHasTheOperationsOfTheGuide) {
         std::string expected = whole;
         if (name.starts_with("float") || name == "bfloat16" || name == "double" ||
             name == "longdouble")
-            expected = floating;
-        if (name == "cfloat" || name == "cdouble") expected = "sum prod";
+            expected = floating + (name == "longdouble" ? "" : " exact_sum");
+        if (name == "cfloat" || name == "cdouble") expected = "sum prod exact_sum";
         if (name == "bool") expected = logical + " band bor bxor";
         if (name.find('_') != std::string::npos) expected = "minloc maxloc";
         EXPECT_EQ(operations_of(type), expected) << name;

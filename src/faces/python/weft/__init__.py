@@ -34,9 +34,10 @@ class BuiltinOp(enum.IntEnum):
     BXOR = 9
     MINLOC = 10
     MAXLOC = 11
+    EXACT_SUM = 12
 
 
-SUM, PROD, MIN, MAX, LAND, LOR, LXOR, BAND, BOR, BXOR, MINLOC, MAXLOC = BuiltinOp
+SUM, PROD, MIN, MAX, LAND, LOR, LXOR, BAND, BOR, BXOR, MINLOC, MAXLOC, EXACT_SUM = BuiltinOp
 
 for _method in _objects.METHODS:
     setattr(Team, _method.__name__, _method)
@@ -64,4 +65,4 @@ Runtime.__enter__, Runtime.__exit__, Request.__await__ = _enter, _exit, _await
 __all__ = [
     "BuiltinOp", "Calls", "Compare", "EQ", "Error", "GE", "GT", "IN_PLACE", "LE", "LT", "NE", "NeighborCalls",
     "Neighbors", "Op", "Request", "Runtime", "Status", "Stencil", "Team", "SUM", "PROD", "MIN", "MAX", "LAND", "LOR",
-    "LXOR", "BAND", "BOR", "BXOR", "MINLOC", "MAXLOC"]
+    "LXOR", "BAND", "BOR", "BXOR", "MINLOC", "MAXLOC", "EXACT_SUM"]

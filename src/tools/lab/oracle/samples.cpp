@@ -113,7 +113,7 @@ T fold_integers(Op op, T a, T b) {
 
 template <class T>
 T fold_floating(Op op, T a, T b) {
-    if (op == Op::sum) return a + b;
+    if (op == Op::sum || op == Op::exact_sum) return a + b;  // samples have exact sums
     if (op == Op::prod) return a * b;
     if (op == Op::min) return std::min(a, b);
     if (op == Op::max) return std::max(a, b);
@@ -141,7 +141,7 @@ T fold_two(Op op, T a, T b) {
         if (a.value == b.value) return a.index < b.index ? a : b;
         return (a.value < b.value) == (op == Op::minloc) ? a : b;
     } else {
-        return op == Op::sum ? a + b : a * b;
+        return op == Op::prod ? a * b : a + b;
     }
 }
 
@@ -255,6 +255,8 @@ bool has_operation(Type type, Op op) {
     const bool bitwise = op == Op::band || op == Op::bor || op == Op::bxor;
     const bool logical = op == Op::land || op == Op::lor || op == Op::lxor;
     if (type >= Type::float_int) return located;
+    if (op == Op::exact_sum)
+        return type >= Type::float32 && type != Type::longdouble && type != Type::boolean;
     if (type == Type::cfloat || type == Type::cdouble) return arithmetic;
     if (type == Type::boolean) return logical || bitwise;
     return !located && op != Op::user && (!bitwise || type <= Type::uint64);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // collectives.c - collectives of teams and of active sets, with all types and operations.
 #include <complex.h>
+#include <shmemx.h>
 
 #include "program.h"
 
@@ -159,6 +160,23 @@ void reduce_complex(void) {
                       : pes() % 4 == 1 ? 1.0 * I
                       : pes() % 4 == 2 ? -1.0
                                        : -1.0 * I));
+    shmem_sync_all();
+}
+
+// Of three PEs, the first and the last cancel; a plain sum loses the ones.
+void reduce_exactly(void) {
+    const int triples = pes() / 3;
+    const int role = me() < 3 * triples ? me() % 3 : 1;
+    static double dest[2], source[2];
+    static float dest_float, source_float;
+    source[0] = role == 0 ? 0x1p80 : role == 1 ? 1 : -0x1p80;
+    source[1] = 1;
+    source_float = (float)source[0];
+    shmem_sync_all();
+    CHECK(shmemx_double_exact_sum_reduce(SHMEM_TEAM_WORLD, dest, source, 2) == 0);
+    CHECK(dest[0] == pes() - 2 * triples && dest[1] == pes());
+    CHECK(shmemx_float_exact_sum_reduce(SHMEM_TEAM_WORLD, &dest_float, &source_float, 1) == 0);
+    CHECK(dest_float == (float)(pes() - 2 * triples));
     shmem_sync_all();
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exact_sum.hpp - ExactSum, an exact sum of local values: the C++ form of exact_sum.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/elements.hpp"
+#include "weft/error.hpp"
+#include "weft/exact_sum.h"
+
+namespace weft {
+
+/// Types of the values of an ExactSum.
+template <class T>
+concept ExactSummand = std::same_as<T, float> || std::same_as<T, double> ||
+    std::same_as<T, Float16> || std::same_as<T, BFloat16>;
+
+/// The exact sum of any number of values and products; see exact_sum.h.
+class ExactSum {
+  public:
+    template <ExactSummand T>
+    void add(std::span<const T> values) {
+        check(weft_exact_add(&sum_, values.data(), values.size(), kTypeOf<T>));
+    }
+    template <ExactSummand T>
+    void add(T value) {
+        check(weft_exact_add(&sum_, &value, 1, kTypeOf<T>));
+    }
+    /// Adds the products left[i] * right[i], not rounded.
+    template <ExactSummand T>
+    void add_products(std::span<const T> left, std::span<const std::type_identity_t<T>> right) {
+        if (left.size() != right.size())
+            throw Error(Status::argument, "ExactSum: add_products of arrays of different sizes");
+        check(weft_exact_add_products(&sum_, left.data(), right.data(), left.size(), kTypeOf<T>));
+    }
+    void merge(const ExactSum& other) { check(weft_exact_merge(&sum_, &other.sum_)); }
+
+    /// Returns the sum, rounded to nearest, ties to even.
+    [[nodiscard]] double value() const { return weft_exact_round(&sum_); }
+    [[nodiscard]] float value_as_float() const { return weft_exact_round_float(&sum_); }
+    /// Returns the square root of the exact sum, rounded.
+    [[nodiscard]] double root() const { return weft_exact_root(&sum_); }
+
+    /// Returns the words, ready for Team::allreduce() with Op::sum, which merges the ranks' sums.
+    [[nodiscard]] std::span<std::int64_t> words() {
+        check(weft_exact_pack(&sum_));
+        return sum_.words;
+    }
+
+  private:
+    template <class T>
+    static constexpr auto kTypeOf = static_cast<weft_type>(static_cast<int>(type_of<T>()));
+    static void check(weft_status status) {
+        if (status != WEFT_OK) throw Error(static_cast<Status>(status), weft_last_error());
+    }
+
+    weft_exact_sum sum_ = {};
+};
+
+}  // namespace weft

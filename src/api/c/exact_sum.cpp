@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exact_sum.cpp - exact sums of local values in the C interface.
+#include "weft/exact_sum.h"
+
+#include "api/c/calls.hpp"
+#include "base/element_types.hpp"
+#include "run/reduce/exact_sum.hpp"
+#include "run/reduce/reduce.hpp"
+
+using namespace weft;
+using namespace weft::c_api;
+using run::ExactNumber;
+
+static_assert(WEFT_EXACT_WORDS == ExactNumber::kWords);
+
+namespace {
+
+/// Returns a number over the words of a sum that is only read.
+ExactNumber number_of(const weft_exact_sum* sum) {
+    return ExactNumber(const_cast<std::int64_t*>(sum->words));
+}
+
+/// Calls add(number, type), if the arguments are valid.
+template <class Add>
+weft_status add_to(const char* function, weft_exact_sum* sum, bool has_values, size_t count,
+                   weft_type type, Add add) {
+    return guarded_by_handle(function, [&]() -> Result<void> {
+        if (sum == nullptr) return fail(Status::argument, "sum is NULL");
+        const auto found = WEFT_TRY(type_of(type));
+        if (!run::has_exact_sum(found) || run::part_type(found) != found)
+            return fail(Status::argument,
+                        "type: {} is not one of float, double, float16 and bfloat16",
+                        base::name_of(found));
+        if (!has_values && count != 0) return fail(Status::argument, "the values are NULL");
+        add(ExactNumber(sum->words), found);
+        return Done{};
+    });
+}
+
+}  // namespace
+
+extern "C" weft_status weft_exact_clear(weft_exact_sum* sum) {
+    return guarded_by_handle(__func__, [&]() -> Result<void> {
+        if (sum == nullptr) return fail(Status::argument, "sum is NULL");
+        ExactNumber(sum->words).clear();
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_exact_add(weft_exact_sum* sum, const void* values, size_t count,
+                                      weft_type type) {
+    return add_to(__func__, sum, values != nullptr, count, type, [&](ExactNumber number, Type of) {
+        number.add(run::best_exact_kernels(), of, values, count);
+    });
+}
+
+extern "C" weft_status weft_exact_add_products(weft_exact_sum* sum, const void* left,
+                                               const void* right, size_t count, weft_type type) {
+    return add_to(__func__, sum, left != nullptr && right != nullptr, count, type,
+                  [&](ExactNumber number, Type of) {
+                      number.add_products(run::best_exact_kernels(), of, left, right, count);
+                  });
+}
+
+extern "C" weft_status weft_exact_merge(weft_exact_sum* sum, const weft_exact_sum* other) {
+    return guarded_by_handle(__func__, [&]() -> Result<void> {
+        if (sum == nullptr || other == nullptr)
+            return fail(Status::argument, "{} is NULL", sum == nullptr ? "sum" : "other");
+        const weft_exact_sum copy = *other;  // `other` may be `sum`
+        ExactNumber(sum->words).merge(copy.words);
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_exact_pack(weft_exact_sum* sum) {
+    return guarded_by_handle(__func__, [&]() -> Result<void> {
+        if (sum == nullptr) return fail(Status::argument, "sum is NULL");
+        ExactNumber(sum->words).pack();
+        return Done{};
+    });
+}
+
+extern "C" double weft_exact_round(const weft_exact_sum* sum) {
+    return sum == nullptr ? run::double_of(run::kQuietNan)
+                          : number_of(sum).rounded(run::kDoubleFormat);
+}
+
+extern "C" float weft_exact_round_float(const weft_exact_sum* sum) {
+    const run::FloatState state;  // keeps a subnormal result
+    return static_cast<float>(sum == nullptr ? run::double_of(run::kQuietNan)
+                                             : number_of(sum).rounded(run::kFloatFormat));
+}
+
+extern "C" double weft_exact_root(const weft_exact_sum* sum) {
+    return sum == nullptr ? run::double_of(run::kQuietNan) : number_of(sum).root();
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/reduce/exact_digits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace weft::run {
+
+namespace {
+
+/// The digits of a number and its last carry.
+using Digits = std::array<std::int64_t, kDigitsMax + 1>;
+
+constexpr std::int64_t kDigitMask = (std::int64_t{1} << kDigitBits) - 1;
+
+/// Stores the digits times `sign` with carries moved. Returns the carry out of the top digit, which
+/// has the number's sign.
+std::int64_t carried(const std::int64_t* digits, std::size_t stride, int count, std::int64_t sign,
+                     Digits& to) {
+    std::int64_t carry = 0;
+    for (int i = 0; i < count; ++i) {
+        const std::int64_t sum = sign * digits[static_cast<std::size_t>(i) * stride] + carry;
+        to[i] = sum & kDigitMask;
+        carry = sum >> kDigitBits;
+    }
+    return to[count] = carry;
+}
+
+/// Returns mantissa * 2^exponent, which must be a double. The mantissa is at most 2^53.
+double scaled(std::uint64_t mantissa, int exponent) {
+    if (mantissa == 0) return 0.0;
+    const int width = static_cast<int>(std::bit_width(mantissa));
+    const int biased = exponent + width - 1 + 1023;
+    if (biased <= 0) return double_of(mantissa << (exponent - kLeastExponent));
+    const std::uint64_t fraction = width > 53 ? 0 : mantissa << (53 - width) & kMantissaMask;
+    return double_of(fraction | static_cast<std::uint64_t>(biased) << 52);
+}
+
+}  // namespace
+
+LeadingBits leading_bits(const std::int64_t* digits, std::size_t stride, int count, int exponent) {
+    Digits held;
+    LeadingBits result;
+    if (carried(digits, stride, count, 1, held) < 0) {
+        result.negative = true;
+        static_cast<void>(carried(digits, stride, count, -1, held));
+    }
+    int top = count;
+    while (top >= 0 && held[top] == 0) --top;
+    if (top < 0) return {};
+    int at = 128 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(held[top])));
+    result.exponent = exponent + top * kDigitBits - at;
+    for (int i = top; i >= 0; --i, at -= kDigitBits) {
+        const auto digit = static_cast<UInt128>(held[i]);
+        if (at >= 0) {
+            result.bits |= digit << at;
+        } else if (at > -kDigitBits) {
+            result.bits |= digit >> -at;
+            result.more = result.more || (digit & ((UInt128{1} << -at) - 1)) != 0;
+        } else {
+            result.more = result.more || digit != 0;
+        }
+    }
+    return result;
+}
+
+double LeadingBits::rounded(const FloatFormat& format) const {
+    const std::uint64_t sign = negative ? kSignBit : 0;
+    if (bits == 0) return 0.0;
+    const auto high = static_cast<std::uint64_t>(bits >> 64);
+    const bool lower = more || static_cast<std::uint64_t>(bits) != 0;
+    const int dropped = std::max(64 - format.precision, format.least - (exponent + 64));
+    if (dropped > 64) return double_of(sign);
+    constexpr std::uint64_t kHalf = kSignBit;
+    std::uint64_t kept = dropped == 64 ? 0 : high >> dropped;
+    const std::uint64_t rest = dropped == 64 ? high : high << (64 - dropped);
+    if (rest > kHalf || (rest == kHalf && (lower || kept % 2 == 1))) ++kept;
+    const int place = exponent + 64 + dropped;
+    if (static_cast<int>(std::bit_width(kept)) + place > format.limit)
+        return double_of(kInfinityBits | sign);
+    return double_of(bits_of(scaled(kept, place)) | sign);
+}
+
+double LeadingBits::root() const {
+    if (bits == 0) return 0.0;
+    if (negative) return double_of(kQuietNan);
+    // An even exponent: then the root, of 64 bits, has an integer exponent.
+    const int odd = exponent & 1;
+    const UInt128 radicand = bits >> odd;
+    const bool lower = more || (bits & static_cast<UInt128>(odd)) != 0;
+    std::uint64_t root = 0;
+    for (std::uint64_t bit = kSignBit; bit != 0; bit >>= 1) {
+        const std::uint64_t trial = root | bit;
+        if (static_cast<UInt128>(trial) * trial <= radicand) root = trial;
+    }
+    const bool inexact = lower || static_cast<UInt128>(root) * root != radicand;
+    const LeadingBits result{static_cast<UInt128>(root) << 64, (exponent + odd) / 2 - 64, false,
+                             inexact};
+    return result.rounded(kDoubleFormat);
+}
+
+void move_carries(std::int64_t* digits, int count) {
+    std::int64_t carry = 0;
+    for (int i = 0; i + 1 < count; ++i) {
+        const std::int64_t sum = digits[i] + carry;
+        digits[i] = sum & kDigitMask;
+        carry = sum >> kDigitBits;
+    }
+    digits[count - 1] += carry;
+}
+
+}  // namespace weft::run

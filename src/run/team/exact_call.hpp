@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exact_call.hpp - moves the data of an Op::exact_sum by calls that lose no bits.
+//
+// Idea     A call of Op::exact_sum makes an inner call into scratch memory, and then rounds. In the
+//          raw form, the inner call gathers the ranks' values or transposes blocks, and each rank
+//          sums columns of values. In the window form, it is the same collective with sums of
+//          integers (run/reduce/exact_sum.hpp). With one or two ranks, the plain sum is exact.
+// Why      Raw values need no agreement and fit any range, but a gather takes size() times the
+//          bytes. A window takes 2 or 3 integers per element for values of similar magnitude, up to
+//          49 for any values; ranks agree on it by an allreduce of three integers. So few ranks and
+//          short calls send raw values. Started calls cannot agree first: they take the raw form
+//          unless the window of all values is smaller.
+// Holds    The form depends only on facts that are equal on all ranks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "run/reduce/exact_sum.hpp"
+#include "run/team/call.hpp"
+
+namespace weft::run {
+
+/// Returns true if the call reduces with Op::exact_sum. The call may be invalid.
+[[nodiscard]] inline bool is_exact_sum(const Call& call) {
+    return call.op == Op::exact_sum &&
+           static_cast<std::size_t>(call.collective) < collectives::kCollectives.size() &&
+           traits_of(call.collective).reduces();
+}
+
+/// Returns true if a call that reduces has a result on this rank.
+[[nodiscard]] inline bool has_result(const Call& call, Rank rank) {
+    if (call.collective == Collective::reduce) return rank == call.root;
+    return call.collective != Collective::exscan || rank > 0;
+}
+
+/// Memory whose contents are lost when it grows.
+class ExactScratch {
+  public:
+    [[nodiscard]] std::byte* reserve(std::size_t bytes) {
+        if (bytes > size_) {
+            memory_ = nullptr;
+            size_ = 0;
+            memory_.reset(new std::byte[bytes]);
+            size_ = bytes;
+        }
+        return memory_.get();
+    }
+    /// Frees large memory, which later calls seldom need.
+    void trim() {
+        constexpr std::size_t kKept = std::size_t{8} << 20;
+        if (size_ > kKept) *this = {};
+    }
+
+  private:
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t size_ = 0;
+};
+
+/// This rank's place in its team, and the loops that it uses.
+struct ExactMember {
+    Rank rank;
+    Rank size;
+    const ExactKernels* kernels;
+};
+
+/// A call of Op::exact_sum, or a piece of one, whose arguments are valid. Complex numbers count as
+/// two elements.
+class ExactCall {
+  public:
+    ExactCall(const ExactMember& member, const Call& call);
+    // The inner call refers to the arrays of this object.
+    ExactCall(const ExactCall&) = delete;
+    ExactCall& operator=(const ExactCall&) = delete;
+
+    /// Returns the number of elements that each rank contributes.
+    [[nodiscard]] std::size_t elements() const;
+    /// Returns true if the raw form is at least as good as any window, of which the least has
+    /// `words` integers. `forced`: the user chose an algorithm, which only windows use.
+    [[nodiscard]] bool is_best_raw(bool forced, std::size_t words) const;
+    [[nodiscard]] ExactRange range() const;
+    /// Return the inner call in one of the forms. The scratch memory must outlive this object.
+    [[nodiscard]] const Call& gather_raw(ExactScratch& scratch);
+    [[nodiscard]] const Call& sum_windows(const ExactWindow& window, ExactScratch& scratch);
+    [[nodiscard]] Type type() const { return type_; }
+
+    /// Writes the result of this rank, after the inner call.
+    void finish() const noexcept;
+
+  private:
+    [[nodiscard]] bool scatters() const {
+        return call_.collective == Collective::reduce_scatter ||
+               call_.collective == Collective::reduce_scatterv;
+    }
+    [[nodiscard]] std::size_t block(std::size_t rank) const {
+        return counts_.empty() ? call_.count : counts_[rank];
+    }
+
+    ExactMember member_;
+    Call call_;  ///< counts parts of complex numbers
+    Type type_;
+    std::vector<std::size_t> counts_;  ///< of reduce_scatterv
+    std::vector<std::size_t> other_counts_;
+    std::size_t own_;                    ///< elements of a result
+    std::optional<ExactWindow> window_;  ///< none: raw form
+    Call inner_;
+    const std::byte* gathered_ = nullptr;  ///< result of the inner call
+};
+
+}  // namespace weft::run
