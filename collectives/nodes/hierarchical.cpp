@@ -284,10 +284,8 @@ base::Result<Parts> parts_of(const Composed& entry, const AlgorithmSpec& spec,
 base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
-    // A gather or scatter on the node moves blocks; other parts move the vector.
-    const bool by_blocks = entry.traits().blocks() && entry.down.empty();
-    return local_transfer(
-        spec, by_blocks ? block_bytes(request) : request.elements * request.element_bytes);
+    const std::uint64_t vector = request.elements * request.element_bytes;
+    return local_transfer(spec, entry.traits().blocks() ? block_bytes(request) : vector);
 }
 
 /// Fails if a part uses vectors in place whose blocks need not adjoin.
