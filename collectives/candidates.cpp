@@ -15,11 +15,11 @@ namespace {
 constexpr Rank kBlocksMax = 130;
 
 /// Returns true if each rank has several stages in one loop over segments, so that segments in
-/// flight hide latencies. `hierarchical` is left out: mostly one rank of a node works in all parts.
+/// flight hide latencies.
 bool is_exchange(const Algorithm& algorithm) {
     const Parameter* const segments = algorithm.parameter("segments");
     return (algorithm.properties.synchronizing || !is_rooted(algorithm.collective)) &&
-           segments != nullptr && segments->fallback == "1" && algorithm.name != "hierarchical";
+           segments != nullptr && segments->fallback == "1";
 }
 
 /// Returns true if in_pieces() cuts vectors for the algorithm.
