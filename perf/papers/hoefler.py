@@ -4,13 +4,13 @@ from figure import Figure, Made
 from plot import Axis, Panel, Series, drawing
 
 TITLE = "Hoefler and Moor: energy, memory, and runtime tradeoffs"
-TREES = {"FT": "flat-tree", "KT": "kary-tree", "BT": "binomial-tree", "BT~": "binomial-tree-personalised",
-         "PBT": "pipelined-binary-tree", "DT": "double-tree", "SB": "split-binary-tree"}
+TREES = {"FT": "flat-tree", "KT": "kary-tree", "KT~": "kary-tree-personalised", "BT": "binomial-tree",
+         "BT~": "binomial-tree-personalised", "PBT": "pipelined-binary-tree",
+         "PBT~": "pipelined-binary-tree-personalised", "DT": "double-tree", "SB": "split-binary-tree"}
 UNROOTED = {"DS": "direct", "BF": "butterfly", "BF~": "butterfly-personalised"}
-TWICE = {"2xKT": "kary-tree", "2xBT": "binomial-tree", "2xPBT": "pipelined-binary-tree"}
-
-
-PIPELINED = ("pipelined-binary-tree", "double-tree")
+TWICE = {"2xKT": "kary-tree", "2xKT~": "kary-tree-personalised", "2xBT": "binomial-tree",
+         "2xPBT": "pipelined-binary-tree", "2xPBT~": "pipelined-binary-tree-personalised"}
+PIPELINED = ("pipelined-binary-tree", "pipelined-binary-tree-personalised", "double-tree")
 
 
 def fastest(weft, formula, *values):
@@ -86,20 +86,52 @@ def from_programs(weft, quick):
                 shown=len(rows))
 
 
-FIGURES = (
-    Figure("hoefler-table1", "Table 1: trees for rooted collectives",
+# Programs of trees and exchanges. {} is the best number of segments (N*) by the formula.
+PROGRAMS = (
+    ("FT", "broadcast", "flat", "flat-tree"), ("FT~", "scatter", "flat", "flat-tree"),
+    ("KT", "broadcast", "kary", "kary-tree"), ("KT~", "scatter", "kary", "kary-tree-personalised"),
+    ("BT", "broadcast", "binomial", "binomial-tree"), ("BT~", "scatter", "binomial", "binomial-tree-personalised"),
+    ("SB", "broadcast", "split-binary:segments=1", "split-binary-tree"),
+    ("PBT", "broadcast", "pipelined-binary:segments={}", "pipelined-binary-tree"),
+    ("PBT~", "scatter", "pipelined-binary:segments={}", "pipelined-binary-tree-personalised"),
+    ("DT", "broadcast", "double-tree:segments={}", "double-tree"),
+    ("DS~", "alltoall", "direct", "direct"), ("BF~", "allgather", "bruck", "butterfly-personalised"))
+WIRE = ("--model", "loggp", "--latency-ns", "6000", "--overhead-ns", "4700", "--ns-per-byte", "0.73")
+
+
+def patterns(weft, quick):
+    rows = []
+    for ranks, size in ((7, 8), (7, 65536)) if quick else ((7, 8), (7, 65536), (63, 8), (63, 65536)):
+        for short, collective, spec, formula in PROGRAMS:
+            segments, found = fastest(weft, formula, f"p={ranks}", f"bytes={size}")
+            call = (collective, "--algorithm", spec.format(segments), "--ranks", ranks, "--bytes", size)
+            one = weft("simulate", *call, *WIRE)["makespan_ns"] / 1000
+            other = weft("simulate", *call, *WIRE, "--parallel-ends", 1)["makespan_ns"] / 1000
+            energy = weft("cost", *call)["dynamic_energy_uj"]
+            rows.append((short, ranks, size, segments, found["time"], found.get("time_complete", ""), one, other,
+                         found["dynamic"], energy))
+    return Made(("algorithm", "ranks", "bytes", "segments", "formula_us", "complete_us", "program_us",
+                 "parallel_ends_us", "formula_uj", "program_uj"), rows,
+                "Programs without a pipeline take the time of the formula for complete trees.", shown=len(rows))
+
+
+FIGURES = (    Figure("hoefler-table1", "Table 1: trees for rooted collectives",
            "Time, energy and descriptors of flat, k-ary, binomial, pipelined binary and double trees.",
            "The table differs from the paper's text: the time of KT lacks an o in each level, and BT has an additional "
            "factor P. `time_table` is the value by the table, `time` by the text. Pipelined trees have the best number "
-           "of segments. K-ary and pipelined binary trees of "
-           "personalised data have no formula here yet.", table_1),
+           "of segments. The text's sums for KT~ and PBT~ are not those of the trees (next but one table).", table_1),
     Figure("hoefler-table2", "Table 2: unrooted collectives",
            "Direct sends, butterflies, and two trees one after the other.",
-           "As for table 1; two personalised trees are missing.", table_2),
+           "As for table 1.", table_2),
     Figure("hoefler-fig5", "Fig. 5: 8 bytes over the number of ranks",
            "Butterfly has the least time, binomial trees take the least energy, regular trees the least memory.",
            "Static power counts once, not for each rank. Otherwise butterflies would also take the least energy, which "
            "contradicts the paper.", figure_5),
+    Figure("hoefler-patterns", "Trees and exchanges from programs",
+           "The formulas of section 3.1. Pipelines charge both ends of a message at the same time.",
+           "`complete_us` is the formula for complete trees, with the right sums of bytes: every child gets the blocks "
+           "of its subtree. `program_us` charges a rank's sends, receptions and credits to one processor, "
+           "`parallel_ends_us` charges receptions and credits to another one.", patterns),
     Figure("hoefler-fig5-programs", "Fig. 5 from programs",
            "Formulas for the three algorithms of Fig. 5.",
            "Levels of a complete binary tree are counted exactly, not as log P rounded up.", from_programs),

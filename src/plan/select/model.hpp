@@ -64,11 +64,13 @@ struct MessageModel {
     std::uint32_t free_messages = 1;  ///< LogfP: messages in a row that no gap delays
     Time pipeline = 0;                ///< LoP: see burst_time()
     Time saturation = 0;              ///< LoP: see burst_time()
+    bool free_signals = false;        ///< messages without data take no time of the sender
     Time mapped = 0;  ///< for each local peer's buffer that is read or written in place
     std::int64_t mapped_byte_fs = 0;         ///< for each byte copied from or to it
     std::int64_t mapped_reduce_byte_fs = 0;  ///< extra, for each byte combined there
 
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
+        if (free_signals && bytes == 0) return 0;
         return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs) +
                (bytes > cell_bytes ? slot : 0);
     }

@@ -12,13 +12,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "tools/cli/command.hpp"
+#include "tools/cli/cost_formulas.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/cli/table.hpp"
@@ -37,163 +37,6 @@ struct CostArguments {
     bool pareto = false;
     MachineArguments machine;
     bool json = false;
-};
-
-/// Results of a formula; counted results have the same fields.
-struct Figures {
-    double time_us = 0;
-    double dynamic_energy_uj = 0;
-    double total_energy_uj = 0;
-    double descriptor_bytes = 0;
-    double messages = 0;
-    std::optional<double> time_table_us;  ///< if the table of a paper drops a term of its text
-};
-
-/// Formulas of papers by shape: stages with given numbers of messages, or a tree. See
-/// tools/lab/cost/formulas.hpp for the formulas with the papers' own arguments.
-class Formulas {
-  public:
-    Formulas(const ProgramQuestion& question, const lab::CostParameters& parameters)
-        : question_(question),
-          parameters_(parameters),
-          model_(lab::message_model(parameters.wire)),
-          size_(question.request.size),
-          bytes_(question.request.elements * question.request.element_bytes) {}
-
-    [[nodiscard]] std::optional<Figures> find() const {
-        const collectives::AlgorithmSpec& spec = question_.spec;
-        if (size_ < 2) return std::nullopt;
-        if (question_.collective == "allreduce" && spec.name == "reduce-broadcast")
-            return of_two_trees(spec);
-        if (!spec.parameters.empty()) return std::nullopt;
-        if (question_.collective == "allreduce") {
-            if (spec.is_schedule()) return of_schedule(spec.schedule);
-            if (spec.name == "recursive-doubling" || spec.name == "butterfly")
-                return of_schedule(doubling());
-        }
-        if (question_.collective == "broadcast" && spec.name == "binomial")
-            return of_tree(std::log2(size_), std::ceil(std::log2(size_)), 1);
-        if (question_.collective == "broadcast" && spec.name == "flat")
-            return of_tree(1, size_ - 1, size_ - 1);
-        return std::nullopt;
-    }
-
-  private:
-    [[nodiscard]] double busy_us() const {
-        const double blocked = model_.blocking ? us(model_.latency) : 0;
-        return us(model_.busy(bytes_)) + blocked;
-    }
-    [[nodiscard]] double after_us() const {
-        return (model_.blocking ? 0 : us(model_.latency)) + us(model_.receive);
-    }
-    static double us(plan::Time time) { return static_cast<double>(time) * 1e-6; }
-
-    [[nodiscard]] Figures figures(double time_us, double messages, double descriptors) const {
-        Figures figures{.time_us = time_us, .messages = messages};
-        figures.dynamic_energy_uj =
-            messages *
-            (parameters_.message_pj + parameters_.byte_pj * static_cast<double>(bytes_)) * 1e-6;
-        figures.total_energy_uj = figures.dynamic_energy_uj + parameters_.static_w * time_us;
-        figures.descriptor_bytes = descriptors * static_cast<double>(parameters_.descriptor_bytes);
-        return figures;
-    }
-
-    /// Returns the costs of a tree with `levels` levels, in each of which a rank sends `fan`
-    /// messages.
-    [[nodiscard]] Figures of_tree(double levels, double descriptors, double fan) const {
-        return figures(levels * (fan * busy_us() + after_us()), size_ - 1, descriptors);
-    }
-
-    /// Returns the costs of a reduction and a broadcast along a tree: twice the costs of one tree,
-    /// plus combining.
-    [[nodiscard]] std::optional<Figures> of_two_trees(
-        const collectives::AlgorithmSpec& spec) const {
-        const collectives::SpecParameter* tree = spec.find("tree");
-        if (spec.parameters.size() > (tree == nullptr ? 0U : 1U)) return std::nullopt;
-        double fan = 1;
-        double levels = std::log2(size_);
-        double descriptors = std::ceil(levels);
-        const std::string name =
-            tree == nullptr || tree->nested.empty() ? "binomial" : tree->nested.front().name;
-        if (name != "binomial" && name != "kary") return std::nullopt;
-        if (name == "kary") {
-            const auto k = collectives::number_parameter(
-                tree->nested.front(), "k", {.fallback = 2, .least = 2, .most = size_});
-            if (!k) return std::nullopt;
-            fan = descriptors = static_cast<double>(*k);
-            levels = 0;
-            for (double reach = 1; reach < size_; reach *= fan) ++levels;
-        }
-        const double down = levels * (fan * busy_us() + after_us());
-        const double combined = levels * fan * us(model_.combine(bytes_, 2));
-        Figures both = figures(2 * down + combined, 2.0 * (size_ - 1), 2 * descriptors);
-        // The paper's tables drop an overhead for each level of regular trees.
-        if (fan > 1) both.time_table_us = both.time_us - 2 * levels * us(model_.receive);
-        return both;
-    }
-
-    /// Adds up the stages: a latency, and the messages of the rank that sends most.
-    [[nodiscard]] std::optional<Figures> of_schedule(const collectives::Schedule& schedule) const {
-        const auto shape = collectives::validate(schedule, size_);
-        if (!shape) return std::nullopt;
-        double time = 0;
-        double messages = 0;
-        double descriptors = 0;
-        for (const collectives::PlacedStage& placed : shape->stages) {
-            const collectives::Stage& stage = placed.stage;
-            const double base = stage.base;
-            const double remainders = stage.remainders;
-            double sent = base - 1;
-            double combined = base - 1;
-            switch (stage.kind) {
-                case collectives::StageKind::factor:
-                    messages += placed.active * (base - 1);
-                    break;
-                case collectives::StageKind::gather:
-                    sent = 1;
-                    messages += stage.grouped / base * (base - 1);
-                    break;
-                case collectives::StageKind::scatter:
-                    combined = 0;
-                    messages += stage.grouped / base * (base - 1);
-                    break;
-                case collectives::StageKind::merge:
-                    sent = base;
-                    combined += std::ceil(remainders / stage.groups);
-                    messages += stage.groups * base * (base - 1) + remainders * base;
-                    break;
-                case collectives::StageKind::release:
-                    sent += std::ceil(remainders / stage.groups);
-                    messages += stage.groups * base * (base - 1) + remainders * base;
-                    break;
-            }
-            time += sent * busy_us() + after_us() + combined * us(model_.combine(bytes_, 2));
-            descriptors += sent;
-        }
-        return figures(time, messages, descriptors);
-    }
-
-    /// Returns recursive doubling as in MPICH.
-    [[nodiscard]] collectives::Schedule doubling() const {
-        Rank power = 1;
-        while (power <= size_ / 2) power *= 2;
-        const Rank paired = 2 * (size_ - power);
-        collectives::Schedule schedule;
-        if (paired > 0)
-            schedule.push_back(
-                {.kind = collectives::StageKind::gather, .base = 2, .grouped = paired});
-        for (Rank reach = 1; reach < power; reach *= 2) schedule.push_back({.base = 2});
-        if (paired > 0)
-            schedule.push_back(
-                {.kind = collectives::StageKind::scatter, .base = 2, .grouped = paired});
-        return schedule;
-    }
-
-    const ProgramQuestion& question_;
-    const lab::CostParameters& parameters_;
-    plan::MessageModel model_;
-    Rank size_;
-    std::uint64_t bytes_;
 };
 
 struct Candidate {
@@ -219,8 +62,7 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
     const plan::VectorSize size{question.request.elements, question.request.element_bytes};
     const auto cost = lab::cost_of(programs, size, parameters);
     if (!cost) return cost.failure();
-    return Candidate{collectives::print(question.spec), *cost,
-                     Formulas(question, parameters).find()};
+    return Candidate{collectives::print(question.spec), *cost, formula_of(question, parameters)};
 }
 
 Json to_json(const Figures& figures) {

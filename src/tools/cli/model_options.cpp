@@ -33,6 +33,8 @@ constexpr std::array<ModelOption, ModelArguments::kOptions> kModelOptions{
      {"--overhead-ns", "0", "logp, loggp, lop, logfp: time at both ends per message"},
      {"--gap-ns", "0",
       "logp, loggp, logfp: least time between the starts of two sends, or of two receptions"},
+     {"--parallel-ends", "0",
+      "logp, loggp: 1 charges receptions and signals to another processor, as Hoefler and Moor"},
      {"--free-messages", "1", "logfp: messages in a row that no gap delays"},
      {"--pipeline-ns", "0", "lop: sender time of the first message in a row, 1/k of it for k"},
      {"--saturation-ns", "0", "lop: sender time that is added to message k, x (1 - 2^(1-k))"},

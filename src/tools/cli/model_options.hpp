@@ -20,7 +20,7 @@
 namespace weft::tools {
 
 struct ModelArguments {
-    static constexpr std::size_t kOptions = 13;  ///< --model to --gap-ns
+    static constexpr std::size_t kOptions = 14;
     std::string params;  ///< --params, which excludes the other options; empty: not given
     std::array<std::string, kOptions> values;  ///< of --model, --latency-ns, ... in this order
 };

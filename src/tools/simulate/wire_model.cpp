@@ -54,7 +54,9 @@ plan::MessageModel message_model(const ModelParameters& parameters) {
         case WireModel::logfp:
         case WireModel::lop:
             model.busy_base = parameters.overhead;
-            model.receive = parameters.overhead;
+            model.receive = parameters.parallel_ends ? 0 : parameters.overhead;
+            model.latency += parameters.parallel_ends ? parameters.overhead : 0;
+            model.free_signals = parameters.parallel_ends;
             if (parameters.model == WireModel::lop) {
                 model.pipeline = parameters.pipeline;
                 model.saturation = parameters.saturation;

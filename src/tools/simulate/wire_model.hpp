@@ -36,9 +36,12 @@ struct ModelParameters {
     plan::Time pipeline = 0;    ///< LoP: time of the first message, divided by k for message k
     plan::Time saturation = 0;  ///< LoP: largest time that a further message adds
     plan::Time two_way = 0;     ///< extra latency if the receiver has a message in flight, too
-    plan::Time turn = 0;        ///< for a switch between ranks on a shared processor
-    plan::Time reduce = 0;      ///< for each combined operand
-    std::int64_t byte_fs = 0;   ///< per byte of a message, at the sender
+    /// LogP, LogGP: receptions and signals take no time of the rank's processor. The receiver's
+    /// overhead delays its message, as in the pipelined trees of Hoefler and Moor.
+    bool parallel_ends = false;
+    plan::Time turn = 0;               ///< for a switch between ranks on a shared processor
+    plan::Time reduce = 0;             ///< for each combined operand
+    std::int64_t byte_fs = 0;          ///< per byte of a message, at the sender
     std::int64_t two_way_byte_fs = 0;  ///< as two_way, for each byte
     std::int64_t reduce_byte_fs = 0;   ///< for each byte of a combined operand
 };

@@ -8,7 +8,7 @@ import os
 import tempfile
 import unittest
 
-from command import check_refusals, weft
+from command import answer, check_refusals, weft
 
 FIELDS = ("algorithm ranks bytes params time_us dynamic_energy_uj total_energy_uj descriptor_bytes messages "
           "formula difference")
@@ -122,6 +122,21 @@ class Formulas(unittest.TestCase):
         self.check(seven["time_complete"], "40.223")
         self.assertEqual(formula("logp-tree")["time"], 24)
 
+    def test_personalised_formulas_of_hoefler_match_the_paper(self):
+        # 3 (L + 3 o) + 11 s G, and with the bytes of a complete tree 2 (L + 3 o) + 8 s G
+        seven = formula("kary-tree-personalised", p=7)
+        self.check(seven["time"], "60.364")
+        self.check(seven["time_complete"], "40.247")
+        self.assertEqual((seven["messages"], seven["memory"]), (6, 64))
+        self.check(seven["dynamic"], "0.648")  # 6 e + 10 s E
+        pipe = formula("pipelined-binary-tree-personalised", p=7, bytes=65536, segments=4)
+        self.check(pipe["time"], "475.051")
+        self.check(pipe["time_complete"], "379.368")
+        self.assertEqual((pipe["messages"], pipe["memory"]), (24, 256))
+        for name, printed in (("kary-tree-personalised", "5861.554"),
+                              ("pipelined-binary-tree-personalised", "7013.201")):
+            self.check(formula(name, p=64, bytes=65536)["time"], printed)
+
     def test_the_list_of_formulas_names_all_arguments(self):
         listed = json.loads(weft("formula", "--json").stdout)["formulas"]
         self.assertGreater(len(listed), 15)
@@ -178,6 +193,30 @@ class Cost(unittest.TestCase):
         merge = self.cost("allreduce", "--algorithm", "m1g2a3,n1g3a2", "--ranks", "7")
         self.assertLess(merge["difference"]["time_us"], 0)  # the formula is an upper bound
         self.assertEqual(merge["difference"]["messages"], 0)
+
+    def test_trees_take_the_times_and_energies_of_their_formulas(self):
+        # Complete trees, and pipelines of one segment.
+        for collective, spec, ranks in (("broadcast", "kary", 7), ("broadcast", "kary:k=3", 40), ("scatter", "kary", 63),
+                                        ("scatter", "kary:k=3", 13), ("scatter", "flat", 9), ("scatter", "binomial", 32),
+                                        ("scatter", "pipelined-binary:segments=1", 15), ("allgather", "bruck", 64),
+                                        ("broadcast", "chain:segments=1", 6)):
+            for size in (8, 65536):
+                found = self.cost(collective, "--algorithm", spec, "--ranks", str(ranks), "--bytes", str(size))
+                for field in ("time_us", "dynamic_energy_uj", "messages", "descriptor_bytes"):
+                    self.assertAlmostEqual(found["difference"][field], 0, 6, (collective, spec, ranks, size, field))
+
+    def test_pipelines_take_the_times_of_their_formulas_with_parallel_ends(self):
+        for collective, spec, name, ranks in (("broadcast", "pipelined-binary", "pipelined-binary-tree", 7),
+                                              ("broadcast", "pipelined-binary", "pipelined-binary-tree", 31),
+                                              ("scatter", "pipelined-binary", "pipelined-binary-tree-personalised", 7),
+                                              ("broadcast", "chain", "pipeline", 5)):
+            for segments in (2, 4):
+                expected = formula(name, p=ranks, bytes=1 << 20, segments=segments)
+                found = answer(self, "simulate", collective, "--algorithm", f"{spec}:segments={segments}", "--ranks",
+                               str(ranks), "--bytes", "1M", "--model", "loggp", "--latency-ns", "6000",
+                               "--overhead-ns", "4700", "--ns-per-byte", "0.73", "--parallel-ends", "1")
+                self.assertAlmostEqual(found["makespan_ns"] / 1000, expected.get("time_complete", expected["time"]), 3,
+                                       (collective, spec, ranks, segments))
 
     def test_programs_match_hoeflers_figure_5(self):
         # ranks; us of a butterfly, two k=2 trees (exact, table), two binomial trees; descriptor bytes by formula

@@ -188,6 +188,11 @@ constexpr std::array kWithDegree = machine_with({"k", 2, 2});
 constexpr std::array kWithSegments = machine_with({"segments", 16, 1});
 constexpr std::span kMachine = std::span<const FormulaArgument>(kWithDegree).first(9);
 
+/// Messages of all ranks, and their bytes.
+struct Sent {
+    double messages = 0, bytes = 0;
+};
+
 struct LogGp {
     explicit LogGp(Values v)
         : p(v[0]), s(v[1]), L(v[2]), o(v[3]), G(v[4]), e(v[5]), E(v[6]), watt(v[7]), d(v[8]) {
@@ -198,41 +203,96 @@ struct LogGp {
     double k;         ///< degree of a tree
     double segments;  ///< number of pieces in a pipeline
 
+    [[nodiscard]] static Sent each(double messages, double bytes) {
+        return {messages, messages * bytes};
+    }
     [[nodiscard]] double bytes_time() const { return s * G; }
     [[nodiscard]] double log() const { return std::log2(p); }
     [[nodiscard]] double pipelined_time(double bytes) const {
         const double piece = o + bytes / segments * G;
         return 2 * piece * segments + L + o + (o + 2 * piece + L) * (std::floor(log()) - 1);
     }
-    /// Returns the energy of `messages` messages of `bytes` bytes each, in microjoules.
-    [[nodiscard]] double energy(double messages, double bytes) const {
-        return messages * (e + bytes * E) * 1e-6;
-    }
-    /// Returns time, energies and memory, each also doubled, for both directions of a tree.
-    [[nodiscard]] FormulaResults results(double time, double dynamic, double messages_max) const {
+    /// Returns messages, time, energies and memory; also doubled, for both directions of a tree.
+    [[nodiscard]] FormulaResults results(double time, const Sent& sent, double messages_max) const {
+        const double dynamic = (e * sent.messages + E * sent.bytes) * 1e-6;
         const double memory = d * messages_max;
         return {{"time", time},
                 {"dynamic", dynamic},
                 {"total", time * watt + dynamic},
                 {"memory", memory},
+                {"messages", sent.messages},
                 {"time_twice", 2 * time},
                 {"dynamic_twice", 2 * dynamic},
                 {"total_twice", 2 * (time * watt + dynamic)},
-                {"memory_twice", 2 * memory}};
+                {"memory_twice", 2 * memory},
+                {"messages_twice", 2 * sent.messages}};
     }
 };
+
+/// Returns the levels of the smallest complete tree of degree k, below its root.
+double levels_of(double p, double k) {
+    double levels = 0;
+    for (double held = 1, row = 1; held < p; held += row, ++levels) row *= k;
+    return levels;
+}
+/// Returns the sum of (levels - i) k^i for i = 0, 1, ...: the blocks of all subtrees on a path of a
+/// complete tree.
+double blocks_of_path(double levels, double k) {
+    double blocks = 0;
+    for (double i = 0, power = 1; i < levels; ++i, power *= k) blocks += (levels - i) * power;
+    return blocks;
+}
+/// Returns the sum of i k^i for i = 1..levels: the levels through which all blocks go.
+double levels_of_blocks(double levels, double k) {
+    double sum = 0;
+    for (double i = 1, power = k; i <= levels; ++i, power *= k) sum += i * power;
+    return sum;
+}
 
 FormulaResults kary_tree(Values v) {
     const LogGp m(v);
     const double level = m.L + m.k * (m.o + m.bytes_time());
     double printed = 0;
     for (double reach = 1; reach < m.p; reach *= m.k) ++printed;
-    double complete = 0;  // levels of the complete tree below its root
-    for (double held = 1, row = 1; held < m.p; held += row, ++complete) row *= m.k;
-    FormulaResults results = m.results((level + m.o) * printed, m.energy(m.p - 1, m.s), m.k);
+    FormulaResults results = m.results((level + m.o) * printed, m.each(m.p - 1, m.s), m.k);
     results.emplace_back("time_table", level * printed);
-    results.emplace_back("time_complete", (level + m.o) * complete);
+    results.emplace_back("time_complete", (level + m.o) * levels_of(m.p, m.k));
     results.emplace_back("time_table_twice", 2 * level * printed);
+    return results;
+}
+
+/// `time` is as printed: the sum lacks a factor k, as every child gets the blocks of its subtree.
+/// `time_complete` is exact for complete trees. `dynamic` has the levels of the tree.
+FormulaResults kary_tree_personalised(Values v) {
+    const LogGp m(v);
+    double printed = 0;
+    for (double reach = 1; reach < m.p; reach *= m.k) ++printed;
+    const double levels = levels_of(m.p, m.k);
+    const auto time = [&](double height, double blocks) {
+        return height * (m.L + m.o * (m.k + 1)) + m.bytes_time() * blocks;
+    };
+    FormulaResults results = m.results(time(printed, blocks_of_path(printed, m.k)),
+                                       {m.p - 1, m.s * levels_of_blocks(levels, m.k)}, m.k);
+    results.emplace_back("time_complete", time(levels, m.k * blocks_of_path(levels, m.k)));
+    return results;
+}
+
+/// `time` is as printed: below the root, a level more sends its blocks than there is.
+/// `time_complete` is exact for complete trees. `dynamic` has the messages of p ranks; the printed
+/// energy has those of a complete tree.
+FormulaResults pipelined_tree_personalised(Values v) {
+    const LogGp m(v);
+    const double levels = std::floor(m.log());
+    const double block = m.bytes_time() / m.segments;
+    const double start = m.o + (m.o + (std::exp2(levels) - 1) * block) * 2 * m.segments + m.L +
+                         (m.o + m.L) * (levels - 1);
+    const auto time = [&](double power) {
+        return start + 2 * (m.o * (levels - 1) + block * (2 * (power - 1) - (levels - 1)));
+    };
+    FormulaResults results = m.results(
+        time(std::exp2(levels)),
+        {(m.p - 1) * m.segments, m.s * levels_of_blocks(levels_of(m.p, 2), 2)}, 2 * m.segments);
+    results.emplace_back("time_complete", time(std::exp2(levels - 1)));
     return results;
 }
 
@@ -272,63 +332,75 @@ constexpr Formula kFormulas[] = {
     {"flat-tree", "one rank sends to all", kHoefler, kMachine,
      [](Values v) {
          const LogGp m(v);
-         return m.results(m.L + m.o * m.p + m.bytes_time() * (m.p - 1), m.energy(m.p - 1, m.s),
+         return m.results(m.L + m.o * m.p + m.bytes_time() * (m.p - 1), m.each(m.p - 1, m.s),
                           m.p - 1);
      }},
     {"kary-tree", "a regular tree of degree k", kHoefler, kWithDegree, &kary_tree},
     {"binomial-tree", "a binomial tree", kHoefler, kMachine,
      [](Values v) {
          const LogGp m(v);
-         return m.results((m.L + 2 * m.o + m.bytes_time()) * m.log(), m.energy(m.p - 1, m.s),
+         return m.results((m.L + 2 * m.o + m.bytes_time()) * m.log(), m.each(m.p - 1, m.s),
                           m.log());
      }},
     {"binomial-tree-personalised", "a binomial tree, a block for each rank", kHoefler, kMachine,
      [](Values v) {
          const LogGp m(v);
          return m.results((2 * m.o + m.L) * m.log() + m.bytes_time() * (m.p - 1),
-                          (m.e * (m.p - 1) + m.s * m.E * m.p / 2 * m.log()) * 1e-6, m.log());
+                          {m.p - 1, m.s * m.p / 2 * m.log()}, m.log());
      }},
+    {"kary-tree-personalised", "a regular tree of degree k, a block for each rank", kHoefler,
+     kWithDegree, &kary_tree_personalised},
     {"split-binary-tree", "a binary tree, half of the data on each side", kHoefler, kMachine,
      [](Values v) {
          const LogGp m(v);
          const double half = m.bytes_time() / 2;
          return m.results((m.L + 2 * (m.o + half) + m.o) * log2_up(m.p) + 2 * m.o + m.L + half,
-                          2 * m.energy(m.p - 1, m.s / 2), 3);
+                          m.each(2 * (m.p - 1), m.s / 2), 3);
      }},
     {"pipelined-binary-tree", "a binary tree in segments", kHoefler, kWithSegments,
      [](Values v) {
          const LogGp m(v);
          FormulaResults results =
-             m.results(m.pipelined_time(m.s), m.energy((m.p - 1) * m.segments, m.s / m.segments),
+             m.results(m.pipelined_time(m.s), m.each((m.p - 1) * m.segments, m.s / m.segments),
                        2 * m.segments);
          results.emplace_back("segments_optimal", std::sqrt(m.bytes_time() * (m.log() - 1) / m.o));
          return results;
      }},
+    {"pipelined-binary-tree-personalised", "a binary tree in segments, a block for each rank",
+     kHoefler, kWithSegments, &pipelined_tree_personalised},
+    {"pipeline", "a chain in segments", kHoefler, kWithSegments,
+     [](Values v) {
+         const LogGp m(v);
+         const double piece = m.o + m.bytes_time() / m.segments;
+         return m.results((m.segments - 1) * piece + (m.p - 1) * (piece + m.L + m.o),
+                          m.each((m.p - 1) * m.segments, m.s / m.segments), m.segments);
+     }},
     {"double-tree", "two binary trees in segments", kHoefler, kWithSegments,
      [](Values v) {
          const LogGp m(v);
-         const double trees = 2 * m.energy((m.p - 1) * m.segments, m.s / 2 / m.segments);
+         const double pieces = (m.p - 1) * m.segments;
          return m.results(m.L + 3 * m.o + m.bytes_time() + m.pipelined_time(m.s / 2),
-                          2 * m.energy(1, m.s / 2) + trees, 2 * m.segments);
+                          {2 + 2 * pieces, m.s + 2 * pieces * (m.s / 2 / m.segments)},
+                          2 * m.segments);
      }},
     {"direct", "each rank sends to each other", kHoefler, kMachine,
      [](Values v) {
          const LogGp m(v);
          const double printed = m.L + (m.p - 1) * (m.o + m.bytes_time());
-         FormulaResults results = m.results(printed + m.o, m.energy(m.p * (m.p - 1), m.s), m.p - 1);
+         FormulaResults results = m.results(printed + m.o, m.each(m.p * (m.p - 1), m.s), m.p - 1);
          results.emplace_back("time_printed", printed);
          return results;
      }},
     {"butterfly", "recursive doubling", kHoefler, kMachine,
      [](Values v) {
          const LogGp m(v);
-         return m.results((2 * m.o + m.bytes_time() + m.L) * m.log(), m.energy(m.p * m.log(), m.s),
+         return m.results((2 * m.o + m.bytes_time() + m.L) * m.log(), m.each(m.p * m.log(), m.s),
                           m.log());
      }},
     {"butterfly-personalised", "recursive doubling of blocks", kHoefler, kMachine, [](Values v) {
          const LogGp m(v);
          return m.results((2 * m.o + m.L) * m.log() + m.bytes_time() * (m.p - 1),
-                          (m.e * m.p * m.log() + m.s * m.E * (m.p - 1) * m.p) * 1e-6, m.log());
+                          {m.p * m.log(), m.s * (m.p - 1) * m.p}, m.log());
      }}};
 
 template <class Named>

@@ -52,6 +52,8 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                       {"reduce_ns", &wire.reduce}})
         if (key == name) return store(base::parse_nanoseconds(value), *field);
     if (key == "model") return store(parse_wire_model(value), wire.model);
+    if (key == "parallel_ends")
+        return store(base::parse_count(value, {.min = 0, .max = 1}), wire.parallel_ends);
     if (key == "ns_per_byte") return store(base::parse_nanoseconds_per_byte(value), wire.byte_fs);
     if (key == "two_way_ns_per_byte")
         return store(base::parse_nanoseconds_per_byte(value), wire.two_way_byte_fs);
