@@ -236,6 +236,17 @@ constexpr std::array kVariables{
     variable<FileName<&Settings::log_file>>(
         {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",
          "file to which `info` and `trace` append; not set: stderr", false}),
+    variable<Choice<&Settings::objective, kObjectiveNames>>(
+        {"WEFT_OBJECTIVE", "time", "time, energy or descriptors",
+         "property that the choice of algorithms makes small: predicted time, energy of messages "
+         "and bytes, or descriptors of the busiest rank. Other values than `time` ignore "
+         "WEFT_TUNING",
+         true}),
+    variable<Count<&Settings::descriptors_max, 0, 1'000'000'000>>(
+        {"WEFT_DESCRIPTORS_MAX", "0", "a whole number; 0 means no limit",
+         "most descriptors of a rank (puts and signals in its program; loops count once) with "
+         "which algorithms are chosen. WEFT_TUNING is ignored then",
+         true}),
     variable<FileName<&Settings::tuning>>(
         {"WEFT_TUNING", "", "a file name",
          "choices of algorithms that `weft tune` has measured, preferred to predictions; the "

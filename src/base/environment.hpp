@@ -52,6 +52,10 @@ enum class FailureAction : std::uint8_t { end, proceed };
 enum class ProgressMode : std::uint8_t { calls, thread, remote };
 /// Threads of the program that call the library: one at a time, or several at the same time.
 enum class ThreadLevel : std::uint8_t { single, multiple };
+/// Property of a call by which its algorithm is chosen: predicted time, energy of all ranks, or
+/// descriptors (puts and signals in the program) of the rank with the most.
+enum class Objective : std::uint8_t { time, energy, descriptors };
+inline constexpr std::array<std::string_view, 3> kObjectiveNames{"time", "energy", "descriptors"};
 /// Amount of output; each level includes the preceding levels. See log.hpp.
 enum class LogLevel : std::uint8_t { warn, info, trace };
 
@@ -86,8 +90,10 @@ struct Settings {
     std::string trace;                   ///< folder for a trace of the job; empty: no trace
     std::uint64_t trace_events = 65536;  ///< number of each rank's events that the trace keeps
     std::string log_file;                ///< empty: stderr; may contain %r and %h
-    std::string tuning;                  ///< file of `weft tune`; empty: no file
-    std::string parameters;              ///< file of `weft fit`; empty: no file
+    Objective objective = Objective::time;
+    std::uint32_t descriptors_max = 0;  ///< of a chosen algorithm; 0: no limit
+    std::string tuning;                 ///< file of `weft tune`; empty: no file
+    std::string parameters;             ///< file of `weft fit`; empty: no file
     /// Lines for agreement_text() about the contents of the files `tuning` and `parameters`. Set by
     /// run/job, which reads the files.
     std::string agreed_files;

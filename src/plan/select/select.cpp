@@ -8,8 +8,8 @@
 #include <limits>
 #include <memory>
 #include <span>
-#include <tuple>
 
+#include "plan/select/executed_steps.hpp"
 #include "plan/select/prediction.hpp"
 
 namespace weft::plan {
@@ -48,9 +48,62 @@ std::string way_of(const Choice& choice, const Machine& machine) {
     return {};
 }
 
+/// Energies as in infiniband-2007 (tools/lab/cost/parameters.cpp): 16.5 pJ for a message, 8100 pJ
+/// for a byte, and 0.5 W during the call.
+std::uint64_t energy_of(std::uint64_t messages, std::uint64_t bytes, Time time) {
+    return messages * 33 / 2 + bytes * 8100 + static_cast<std::uint64_t>(time) / 2;
+}
+
+/// Ranks of a large team whose programs are counted, besides the first and the last one.
+constexpr Rank kCountedRanks = 64;
+
+/// Messages and bytes that the ranks of a team send, and descriptors of the busiest rank. In a
+/// large team, most ranks are assumed to send as much as those that are counted.
+struct Traffic {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t descriptors = 0;
+};
+Traffic traffic_of(const Candidate& candidate, Rank size, const VectorSize& vector) {
+    Traffic sum;
+    const auto add = [&](Rank rank, std::uint64_t times) {
+        const auto program = candidate.program(rank);
+        if (!program) return;
+        sum.descriptors = std::max<std::uint64_t>(sum.descriptors, program->descriptors());
+        ExecutedSteps(*program, vector).for_each([&](const ExecutedStep& step) {
+            if (!step.message) return;
+            sum.messages += times;
+            sum.bytes += times * step.bytes;
+        });
+    };
+    const Rank inner = size <= kWholeTeam ? size - 2 : kCountedRanks;
+    for (Rank i = 0; i < inner; ++i) {
+        const std::int64_t others = size - 2;
+        const auto first = static_cast<Rank>(1 + i * others / inner);
+        const auto next = static_cast<Rank>(1 + (i + 1) * others / inner);
+        add(first, static_cast<std::uint64_t>(next - first));
+    }
+    add(0, 1);
+    if (size > 1) add(size - 1, 1);
+    return sum;
+}
+
 bool fulfils(const Candidate& candidate, const Needs& needs) {
     return (candidate.ordered || !needs.ordered) &&
            (candidate.bit_identical || !needs.bit_identical);
+}
+
+/// Counts the traffic of the candidates. Those that exceed the limit do not fulfil the needs.
+void count_traffic(Choice& choice, Rank size, std::span<const Candidate> candidates,
+                   const VectorSize& vector, const Preference& preference) {
+    for (RankedCandidate& each : choice.candidates) {
+        const auto found = std::ranges::find(candidates, each.algorithm, &Candidate::algorithm);
+        const Traffic traffic = traffic_of(*found, size, vector);
+        each.descriptors = traffic.descriptors;
+        each.energy_pj = energy_of(traffic.messages, traffic.bytes, each.predicted);
+        if (preference.descriptors_max > 0 && each.descriptors > preference.descriptors_max)
+            each.fulfils = false;
+    }
 }
 
 RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
@@ -182,14 +235,25 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     const RankedCandidate& chosen = choice.candidates[choice.chosen];
     const auto us = [](Time time) { return nanoseconds(time) * 1e-3; };
     const auto able = std::ranges::count_if(choice.candidates, &RankedCandidate::fulfils);
-    std::string text = chosen.in_stream == chosen.predicted
-                           ? fmt::format("least predicted time, {:.3f} us, of {} candidates",
-                                         us(chosen.predicted), able)
-                           : fmt::format(
-                                 "least predicted time in a stream of calls, which "
-                                 "overlap, {:.3f} us "
-                                 "each ({:.3f} us alone), of {} candidates",
-                                 us(chosen.in_stream), us(chosen.predicted), able);
+    std::string text;
+    if (needs.preference.objective == base::Objective::energy)
+        text =
+            fmt::format("least energy, {:.3f} uJ; ", static_cast<double>(chosen.energy_pj) * 1e-6);
+    if (needs.preference.objective == base::Objective::descriptors)
+        text = fmt::format("fewest descriptors of a rank, {}; ", chosen.descriptors);
+    if (needs.preference.descriptors_max > 0)
+        text += fmt::format("at most {} descriptors of a rank; ", needs.preference.descriptors_max);
+    if (needs.preference.objective != base::Objective::time)
+        return text +
+               fmt::format("predicted time {:.3f} us, {} candidates", us(chosen.predicted), able);
+    text += chosen.in_stream == chosen.predicted
+                ? fmt::format("least predicted time, {:.3f} us, of {} candidates",
+                              us(chosen.predicted), able)
+                : fmt::format(
+                      "least predicted time in a stream of calls, which "
+                      "overlap, {:.3f} us "
+                      "each ({:.3f} us alone), of {} candidates",
+                      us(chosen.in_stream), us(chosen.predicted), able);
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
@@ -213,13 +277,21 @@ base::Result<Choice> select(const Machine& machine, Rank size,
                             std::span<const Candidate> candidates, const VectorSize& vector,
                             const Needs& needs, Scope scope) {
     Choice choice;
+    const Preference& preference = needs.preference;
+    if (!preference.is_usual()) scope = Scope::all;
     Search search(machine, size, candidates, vector, needs, scope);
     search.run();
     choice.candidates = search.ranking(needs, scope);
-    std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
-        return std::tuple(candidate.in_stream, candidate.predicted, candidate.messages);
+    if (!preference.is_usual()) count_traffic(choice, size, candidates, vector, preference);
+    std::ranges::stable_sort(choice.candidates, {}, [&](const RankedCandidate& candidate) {
+        return candidate.order(preference.objective);
     });
     const auto first = std::ranges::find_if(choice.candidates, &RankedCandidate::fulfils);
+    if (first == choice.candidates.end() && preference.descriptors_max > 0)
+        return base::fail(Status::unsupported,
+                          "none of {} algorithms for {} ranks has at most {} descriptors of a rank "
+                          "(WEFT_DESCRIPTORS_MAX) and meets the needs of the call",
+                          candidates.size(), size, preference.descriptors_max);
     if (first == choice.candidates.end())
         return base::fail(Status::unsupported,
                           "no algorithm of {} fits {} ranks and meets the needs of the call",

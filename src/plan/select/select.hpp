@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // select.hpp - choice of one of several algorithms for a call, with the reason.
 //
-// Idea     Candidates are ranked by predicted time. The first that meets the needs of the
-//          call is chosen.
+// Idea     Candidates are ranked by predicted time, or by energy or descriptors if the user asks
+//          for it (Hoefler and Moor, section 4.2). The first that meets the needs of the call is
+//          chosen.
 // Holds    Equal questions have equal answers on all ranks, because the arithmetic is on whole
 //          numbers. Ties go to the candidate with fewer messages, then to the earlier one.
 //          Nothing is communicated.
@@ -12,16 +13,29 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "plan/select/predict.hpp"
 
 namespace weft::plan {
+
+/// Property by which algorithms are chosen, and limit of descriptors (0: none).
+struct Preference {
+    base::Objective objective = base::Objective::time;
+    std::uint32_t descriptors_max = 0;
+
+    /// Returns true if the fastest algorithm is chosen.
+    [[nodiscard]] bool is_usual() const { return *this == Preference{}; }
+    friend auto operator<=>(const Preference&, const Preference&) = default;
+};
 
 /// Requirements of a call beyond the right result.
 struct Needs {
     bool ordered = false;        ///< the operation does not commute
     bool bit_identical = false;  ///< all ranks must get the same bits
+    Preference preference = {};
 };
 
 struct RankedCandidate {
@@ -34,6 +48,18 @@ struct RankedCandidate {
     bool ordered = false;
     bool bit_identical = false;
     bool fulfils = true;  ///< meets the needs of the call
+    /// Counted if the preference is not the usual one. Energy: in picojoules, of all ranks.
+    std::uint64_t descriptors = 0;
+    std::uint64_t energy_pj = 0;
+
+    /// Returns the values by which candidates are ordered, the most important one first.
+    [[nodiscard]] std::tuple<std::uint64_t, Time, Time, std::uint64_t> order(
+        base::Objective objective) const {
+        const std::uint64_t first = objective == base::Objective::energy        ? energy_pj
+                                    : objective == base::Objective::descriptors ? descriptors
+                                                                                : 0;
+        return {first, in_stream, predicted, messages};
+    }
 };
 
 struct Choice {

@@ -206,8 +206,7 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
                                 plan::Scope scope) {
     const auto candidates = candidates_of(machine, size, call, specs);
     if (!candidates) return candidates.failure();
-    return plan::select(machine, size, *candidates, vector_of(size, call),
-                        {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
+    return plan::select(machine, size, *candidates, vector_of(size, call), call.needs(), scope);
 }
 
 /// An algorithm that was fastest when measured.
@@ -221,7 +220,7 @@ struct MeasuredChoice {
 std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank size,
                                               const CallClass& call, const plan::Tuning* tuning,
                                               std::string_view provider) {
-    if (tuning == nullptr || tuning->choices().empty()) return {};
+    if (tuning == nullptr || tuning->choices().empty() || !call.preference.is_usual()) return {};
     const plan::Layout layout = layout_of(machine, size);
     const bool far = layout.nodes() > 1;
     const plan::TunedChoice* const tuned =
@@ -379,10 +378,14 @@ base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmS
                              const plan::Machine& machine, Rank size, const CallClass& call) {
     if (place_of(choice, print(spec)) < choice.candidates.size()) return {};
     const std::string chosen = choice.algorithm();
-    auto alone = rank(machine, size, call, {spec}, plan::Scope::all);
+    CallClass any = call;  // the limit holds for choices only
+    if (any.preference.descriptors_max > 0) any.preference.descriptors_max = ~0U;
+    auto alone = rank(machine, size, any, {spec}, plan::Scope::all);
     if (!alone) return alone.failure();
     choice.candidates.push_back(std::move(alone->candidates.front()));
-    std::ranges::stable_sort(choice.candidates, {}, &plan::RankedCandidate::in_stream);
+    std::ranges::stable_sort(choice.candidates, {}, [&](const plan::RankedCandidate& ranked) {
+        return std::pair(std::get<0>(ranked.order(call.preference.objective)), ranked.in_stream);
+    });
     choice.chosen = place_of(choice, chosen);
     return {};
 }
@@ -422,7 +425,7 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
                                           std::string(collectives::kPairwiseAlgorithm),
                                           "the only algorithm"};
     if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
-    const CallClass asked = rounded(class_of(call));
+    const CallClass asked = rounded(class_for(call));
     if (const auto known = known_.find(asked); known != known_.end()) return &known->second;
     constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
     if (known_.size() >= kKnownMax) known_.clear();

@@ -30,7 +30,9 @@ struct CallClass {
     bool ordered = false;        ///< the operation does not commute
     bool bit_identical = false;  ///< results may depend on the order, but ranks must not differ
     bool counted = false;        ///< blocks have counts, so gaps between them are possible
+    plan::Preference preference = {};
 
+    [[nodiscard]] plan::Needs needs() const { return {ordered, bit_identical, preference}; }
     friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };
 
@@ -86,28 +88,35 @@ class Chooser {
   public:
     /// The tuning, which may be null, must outlive the chooser.
     Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider,
-            NodeChoices shared = {})
+            plan::Preference preference, NodeChoices shared = {})
         : machine_(std::move(machine)),
           size_(size),
           tuning_(tuning),
           provider_(std::move(provider)),
+          preference_(preference),
           shared_(shared) {}
 
     /// Returns a choice, valid until the next call.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
     /// Returns all candidates, without measured choices.
     [[nodiscard]] base::Result<plan::Choice> rank_all(const Call& call) const {
-        return rank_algorithms(machine_, size_, class_of(call));
+        return rank_algorithms(machine_, size_, class_for(call));
     }
 
   private:
     /// Returns the choice for a rounded class as text.
     [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& asked) const;
+    [[nodiscard]] CallClass class_for(const Call& call) const {
+        CallClass of = class_of(call);
+        of.preference = preference_;
+        return of;
+    }
 
     plan::Machine machine_;
     Rank size_;
     const plan::Tuning* tuning_;
     std::string provider_;
+    plan::Preference preference_;
     NodeChoices shared_;
     mutable std::map<CallClass, ChosenAlgorithm> known_;
 };

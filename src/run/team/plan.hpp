@@ -18,6 +18,7 @@
 #include "collectives/notation/spec.hpp"
 #include "plan/schedule/layout.hpp"
 #include "plan/select/machine.hpp"
+#include "plan/select/select.hpp"
 #include "plan/select/tuning.hpp"
 #include "run/bind/bound_program.hpp"
 #include "run/execute/operation.hpp"
@@ -44,6 +45,7 @@ struct PlanContext {
     plan::Machine machine;                 ///< costs of puts; equal on all ranks
     const plan::Tuning* tuning = nullptr;  ///< measured choices, equal on all ranks; may be null
     std::string provider;                  ///< network provider, or "none"
+    plan::Preference preference;           ///< equal on all ranks
     std::vector<bool> near;  ///< by team rank: true if it shares memory with this rank
     base::RegionShape region;
     NodeChoices choices;             ///< choices that the ranks of this node share

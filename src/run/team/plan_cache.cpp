@@ -20,7 +20,7 @@ PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
     : context_(std::move(context)),
       chooser_(context_.machine, context_.size, context_.tuning, context_.provider,
-               context_.choices),
+               context_.preference, context_.choices),
       kernels_(kernels) {
     for (const base::ForcedAlgorithm& variable : forced) {
         if (const auto* const traits = collectives::find_collective(variable.name))

@@ -94,15 +94,17 @@ void Teams::add_world() {
 Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick) {
     const Job& job = services_.job;
     const auto me = std::ranges::find(job_ranks, job.bootstrap->rank());
-    PlanContext context{.rank = static_cast<Rank>(me - job_ranks.begin()),
-                        .size = static_cast<Rank>(job_ranks.size()),
-                        .nodes = nodes_of(job, job_ranks),
-                        .machine = machine_of(services_, job_ranks),
-                        .tuning = &services_.measured.tuning,
-                        .provider = job.provider,
-                        .region = services_.layout.shape,
-                        .name = team_name(id, job_ranks),
-                        .log = &services_.log};
+    PlanContext context{
+        .rank = static_cast<Rank>(me - job_ranks.begin()),
+        .size = static_cast<Rank>(job_ranks.size()),
+        .nodes = nodes_of(job, job_ranks),
+        .machine = machine_of(services_, job_ranks),
+        .tuning = &services_.measured.tuning,
+        .provider = job.provider,
+        .preference = {services_.settings.objective, services_.settings.descriptors_max},
+        .region = services_.layout.shape,
+        .name = team_name(id, job_ranks),
+        .log = &services_.log};
     context.layout = plan::Layout::of(context.machine.node_of);
     if (job.node_ranks.size() > 1)
         context.choices =

@@ -14,10 +14,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <tuple>
 
 #include "base/element_types.hpp"
 #include "base/suggestion.hpp"
+#include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/job/measured_files.hpp"
@@ -47,6 +47,8 @@ struct ExplainArguments {
     std::string provider;
     std::string params;
     std::string tuning;
+    std::string objective;
+    std::string descriptors_max;
     std::vector<std::string> algorithms;
     bool stage = false;
     bool copy = false;
@@ -98,6 +100,24 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     share_processors(machine, arguments.ranks, arguments.hosts.value_or(default_hosts),
                      arguments.processors.value_or(file_processors.value_or(usable_processors())));
     return machine;
+}
+
+/// Returns the preference that the options or the variables of a job state.
+plan::Preference preference_of(const ExplainArguments& arguments) {
+    plan::Preference preference;
+    const std::string objective = given_or(arguments.objective, "WEFT_OBJECTIVE");
+    const auto found = std::ranges::find(base::kObjectiveNames, objective);
+    if (found == base::kObjectiveNames.end() && !objective.empty())
+        refuse("{}: '{}' is unknown, expected time, energy or descriptors",
+               arguments.objective.empty() ? "WEFT_OBJECTIVE" : "--objective", objective);
+    if (!objective.empty())
+        preference.objective = static_cast<base::Objective>(found - base::kObjectiveNames.begin());
+    const std::string most = given_or(arguments.descriptors_max, "WEFT_DESCRIPTORS_MAX");
+    if (!most.empty())
+        preference.descriptors_max = static_cast<std::uint32_t>(
+            need(base::parse_count(most, {.min = 0, .max = 1'000'000'000}),
+                 arguments.descriptors_max.empty() ? "WEFT_DESCRIPTORS_MAX" : "--max-descriptors"));
+    return preference;
 }
 
 run::CallClass call_of(const ExplainArguments& arguments, Collective even, bool counted) {
@@ -195,6 +215,7 @@ MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& argume
 /// Returns the report. With --measure, each candidate has `measured_us`: null after a failure.
 Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
                const MeasuredTimes* measured) {
+    const bool counted = !preference_of(arguments).is_usual();
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
@@ -202,6 +223,10 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
                               {"alone_us", plan::nanoseconds(candidate.predicted) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
+        if (counted) {
+            candidates.back()["energy_uj"] = static_cast<double>(candidate.energy_pj) * 1e-6;
+            candidates.back()["descriptors"] = candidate.descriptors;
+        }
         if (measured == nullptr) continue;
         const auto found = measured->us.find(candidate.algorithm);
         candidates.back()["measured_us"] =
@@ -220,6 +245,10 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
 void print_text(const Json& report, const MeasuredTimes* measured) {
     std::vector<Column> columns{{"predicted_us", "predicted_us", 14, 3}};
     if (measured != nullptr) columns.push_back({"measured_us", "measured_us", 14, 3});
+    if (report["candidates"].front().contains("descriptors")) {
+        columns.push_back({"energy_uj", "energy_uj", 14, 3});
+        columns.push_back({"descriptors", "descriptors", 11});
+    }
     columns.push_back({.title = "order", .key = "ordered", .width = -6, .words = {"any", "rank"}});
     columns.push_back({"bit-identical", "bit_identical", -13});
     columns.push_back({"algorithm", "algorithm", -9});
@@ -252,15 +281,14 @@ void simulate_candidates(plan::Choice& choice, const plan::Machine& machine, Ran
         ranked.in_stream = simulated.in_stream;
         ranked.messages = simulated.messages;
     }
-    std::ranges::stable_sort(choice.candidates, {}, [](const plan::RankedCandidate& ranked) {
-        return std::tuple(ranked.in_stream, ranked.predicted, ranked.messages);
+    std::ranges::stable_sort(choice.candidates, {}, [&](const plan::RankedCandidate& ranked) {
+        return ranked.order(call.preference.objective);
     });
     const auto found =
         std::ranges::find(choice.candidates, chosen, &plan::RankedCandidate::algorithm);
     choice.chosen = static_cast<std::size_t>(found - choice.candidates.begin());
     if (choice.reason.starts_with("least predicted"))
-        choice.reason = plan::reason_of(
-            choice, machine, {.ordered = call.ordered, .bit_identical = call.bit_identical});
+        choice.reason = plan::reason_of(choice, machine, call.needs());
 }
 
 int explain(const ExplainArguments& arguments) {
@@ -271,7 +299,8 @@ int explain(const ExplainArguments& arguments) {
         refuse("--nodes and --layout exclude each other");
     if (const Rank nodes = arguments.nodes.value_or(1); nodes < 1 || nodes > arguments.ranks)
         refuse("--nodes: {} is not in 1..{} (the ranks)", nodes, arguments.ranks);
-    const auto call = call_of(arguments, traits.even, traits.has_counts());
+    auto call = call_of(arguments, traits.even, traits.has_counts());
+    call.preference = preference_of(arguments);
     const auto machine = machine_of(arguments);
     const auto tuning = tuning_of(arguments);
     auto choice = need(run::rank_algorithms(machine, arguments.ranks, call, tuning,
@@ -323,6 +352,11 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "default: WEFT_PARAMETERS");
     add_option(*command, "--tuning", arguments->tuning,
                "a file of choices that `weft tune` has measured; default: WEFT_TUNING");
+    add_option(*command, "--objective", arguments->objective,
+               "choose by time, energy or descriptors; default: WEFT_OBJECTIVE, else time");
+    add_option(*command, "--max-descriptors", arguments->descriptors_max,
+               "most puts and signals in a rank's program, of chosen algorithms; default: "
+               "WEFT_DESCRIPTORS_MAX");
     add_option(*command, "--algorithm", arguments->algorithms,
                "predict this one, too; may be given several times")
         .one_value_each();

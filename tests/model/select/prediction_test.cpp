@@ -120,7 +120,7 @@ TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
                             .type = Type::float64,
                             .op = Op::sum,
                             .root = traits.rooted() ? 0 : -1};
-            const Chooser chooser(machine, 2304, nullptr, "none");
+            const Chooser chooser(machine, 2304, nullptr, "none", {});
             std::string chosen;
             const double taken = milliseconds([&] {
                 const auto choice = chooser.choose(call);
@@ -137,7 +137,7 @@ TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
 TEST(Prediction, TheFirstCallGetsTheBestCandidateFast) {
     constexpr double kSecondsMax = 0.5;  // also for unoptimized builds
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
-    const Chooser chooser(machine, 2304, nullptr, "none");
+    const Chooser chooser(machine, 2304, nullptr, "none", {});
     for (const std::size_t count : {1U, 8192U}) {
         const Call call{.collective = Collective::allreduce,
                         .count = count,
@@ -159,7 +159,7 @@ TEST(Prediction, SkippedCandidatesWouldNotBeChosen) {
                              Team{"97 on a node", {97}}}) {
         const plan::Machine machine = machine_of(team);
         const auto ranks = static_cast<Rank>(machine.node_of.size());
-        const Chooser chooser(machine, ranks, nullptr, "none");
+        const Chooser chooser(machine, ranks, nullptr, "none", {});
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             if (traits.has_counts()) continue;
             for (const std::size_t count : {1U, 128U, 8192U}) {

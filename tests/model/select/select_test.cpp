@@ -203,6 +203,51 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
     return choice->algorithm();
 }
 
+TEST(Select, ObjectivesAndLimitsOfDescriptorsDecideBeforeTime) {
+    const auto choose = [](Preference preference) {
+        return run::rank_algorithms(machine_of(64, 64, 64), 64,
+                                    {.collective = "allreduce",
+                                     .elements = 128,
+                                     .element_bytes = 8,
+                                     .preference = preference});
+    };
+    const auto chosen_of = [](const Choice& choice) { return choice.candidates[choice.chosen]; };
+    const RankedCandidate quickest = chosen_of(*choose({}));
+    EXPECT_EQ(quickest.descriptors, 0U);  // not counted for the usual objective
+
+    // Two trees send 2 x 63 messages of 1 KiB, fewer bytes than any exchange of whole vectors.
+    const auto economical = choose({.objective = base::Objective::energy});
+    const RankedCandidate least = chosen_of(*economical);
+    EXPECT_EQ(least.algorithm, "reduce-broadcast:tree=(kary:k=4)");
+    EXPECT_GT(least.predicted, quickest.predicted);
+    EXPECT_EQ(least.energy_pj,
+              126 * 33 / 2 + 126 * 1024 * 8100 + static_cast<std::uint64_t>(least.predicted) / 2);
+    for (const RankedCandidate& other : economical->candidates)
+        EXPECT_GE(other.energy_pj, least.energy_pj) << other.algorithm;
+    EXPECT_TRUE(economical->reason.starts_with("least energy")) << economical->reason;
+
+    const auto small = choose({.objective = base::Objective::descriptors});
+    const std::uint64_t fewest = chosen_of(*small).descriptors;
+    for (const RankedCandidate& other : small->candidates)
+        EXPECT_GE(other.descriptors, fewest) << other.algorithm;
+    EXPECT_TRUE(small->reason.starts_with("fewest descriptors")) << small->reason;
+
+    const auto limited = choose({.descriptors_max = 3});
+    EXPECT_LE(chosen_of(*limited).descriptors, 3U);
+    for (const RankedCandidate& other : limited->candidates) {
+        EXPECT_EQ(other.fulfils, other.descriptors <= 3) << other.algorithm;
+        if (other.descriptors <= 3) {
+            EXPECT_GE(other.in_stream, chosen_of(*limited).in_stream) << other.algorithm;
+        }
+    }
+    EXPECT_GT(chosen_of(*limited).in_stream, quickest.in_stream);
+    const auto none = choose({.descriptors_max = static_cast<std::uint32_t>(fewest - 1)});
+    if (fewest > 1) {
+        ASSERT_FALSE(none.ok());
+        EXPECT_NE(none.failure().text.find("WEFT_DESCRIPTORS_MAX"), std::string::npos);
+    }
+}
+
 TEST(Select, ChoicesAgreeWithMeasurementsOnTwoProcessors) {
     // The fastest algorithms by medians of weft bench, on one node, and over TCP on nodes of one
     // rank.

@@ -87,7 +87,7 @@ TEST(Tuning, AMeasuredTeamUsesTheMeasuredAlgorithm) {
         EXPECT_FALSE(model.measured_us.has_value());
         EXPECT_NE(model.algorithm(), "ring");
     }
-    const run::Chooser chooser(machine, 4, &*tuning, "none");
+    const run::Chooser chooser(machine, 4, &*tuning, "none", {});
     const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});
     ASSERT_TRUE(chosen.ok());
     EXPECT_EQ((*chosen)->text, "ring");
@@ -103,7 +103,7 @@ TEST(Tuning, UnsuitableMeasuredAlgorithmsAreSkipped) {
         text.replace(text.find("\"4\""), 3, "\"3\"");
         const auto tuning = run::parse_tuning(file_with(text), "file");
         ASSERT_TRUE(tuning.ok()) << tuning.failure().text;
-        const run::Chooser chooser(run::machine_over(""), 3, &*tuning, "none");
+        const run::Chooser chooser(run::machine_over(""), 3, &*tuning, "none", {});
         const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});
         ASSERT_TRUE(chosen.ok());
         EXPECT_NE((*chosen)->text, algorithm);

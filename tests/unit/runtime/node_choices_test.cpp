@@ -96,9 +96,9 @@ TEST(NodeChoices, AChooserReadsThePublishedChoice) {
     slow_bytes.near.byte_fs *= 100'000;
     const Call call{.collective = Collective::allreduce, .count = 64};
     const auto text = [&](const Chooser& chooser) { return (*chooser.choose(call))->text; };
-    const Chooser first(machine_over(""), 8, nullptr, "none", NodeChoices(table.bytes));
-    const Chooser second(slow_bytes, 8, nullptr, "none", NodeChoices(table.bytes));
-    const Chooser alone(slow_bytes, 8, nullptr, "none");
+    const Chooser first(machine_over(""), 8, nullptr, "none", {}, NodeChoices(table.bytes));
+    const Chooser second(slow_bytes, 8, nullptr, "none", {}, NodeChoices(table.bytes));
+    const Chooser alone(slow_bytes, 8, nullptr, "none", {});
     EXPECT_NE(text(first), text(alone));
     EXPECT_EQ(text(second), text(first));
 }
