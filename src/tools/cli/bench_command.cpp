@@ -175,16 +175,20 @@ base::Result<Timed> measure_memcpy(Team world, const BenchPlan& plan, std::uint6
 }
 
 /// Returns nothing for a spec of `--algorithm all` that all ranks refuse because it does not fit
-/// the job's nodes, or needs buffers that peers cannot access.
+/// the job's nodes, or needs buffers that peers cannot access. If there are too few put targets for
+/// this size, rank 0 prints the reason.
 std::optional<base::Result<Timed>> try_measuring(Team world, const BenchPlan& plan,
                                                  std::uint64_t bytes, const std::string& spec) {
     try {
         return measure_spec(world, plan, bytes, spec);
     } catch (const Error& error) {
         const bool given = std::ranges::count(plan.request.algorithms, spec) > 0;
-        const bool refused =
-            error.status() == Status::unsupported || error.status() == Status::argument;
+        const bool refused = error.status() == Status::unsupported ||
+                             error.status() == Status::argument || error.status() == Status::memory;
         if (given || !refused) throw;
+        if (world.rank() == 0 && error.status() == Status::memory)
+            fmt::print(stderr, "weft bench: skipped {} with {}: {}\n", spec,
+                       base::format_bytes(bytes), error.what());
         return {};
     }
 }

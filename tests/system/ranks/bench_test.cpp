@@ -270,6 +270,15 @@ TEST(BenchChoiceTest, AllOmitsAlgorithmsThatCannotRunHere) {
         object_of({"-n", "2", "--nodes", "2"}, {"broadcast", "--bytes", "8", "--algorithm", "all"});
     for (const Json& row : two_nodes["results"]) EXPECT_NE(row["algorithm"], "mapped");
     EXPECT_GE(two_nodes["results"].size(), 5U);
+    // Two trees between nodes need more put targets for long vectors than a bank has.
+    const Outcome outcome = run_bench({"-n", "4", "--nodes", "4"},
+                                      {"allreduce", "--bytes", "800K", "--algorithm", "all",
+                                       "--iterations", "1", "--warmup", "0", "--batches", "1"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_NE(outcome.errors.find("weft bench: skipped hierarchical:net=(double-tree) with 800K: "),
+              std::string::npos)
+        << outcome.errors;
+    EXPECT_NE(outcome.output.find("binary-blocks"), std::string::npos);
 }
 
 TEST(BenchChoiceTest, RootIsUsedByRootedCollectivesOnly) {
