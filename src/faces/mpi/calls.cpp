@@ -7,6 +7,12 @@
 //          weft does not serve go to the host's PMPI function with unchanged arguments.
 // Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
+
+#include <atomic>
+#include <utility>
 
 #include "faces/mpi/layer.hpp"
 
@@ -14,35 +20,59 @@
 
 namespace weft::mpi {
 
-/// Defines the blocking and the started entry of a collective. `key` has the arguments for a
-/// Shortcut (layer.hpp); `prepare` calls a function of PreparedCall. The blocking entry is short
-/// and calls serve_Name(), which is not inlined: it delays each call that the host serves.
-#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)    \
-    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {  \
-        return Layer::get().make<false>(                                           \
-            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                  \
-            [&](PreparedCall& call) -> Why { return call.prepare; },               \
-            [&] { return PMPI_##Name arguments; });                                \
-    }                                                                              \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                          \
-        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))             \
-            return PMPI_##Name arguments;                                          \
-        return serve_##Name arguments;                                             \
-    }                                                                              \
-    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) { \
-        return Layer::get().make<true>(                                            \
-            CallKind::kind, Shortcut{comm}, request,                               \
-            [&](PreparedCall& call) -> Why { return call.prepare; },               \
-            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });     \
-    }
+/// Defines the blocking, the started and the persistent entry of a collective; `Initialized` is the
+/// name of the persistent entry. `key` has the arguments for a Shortcut (layer.hpp); `prepare`
+/// calls a function of PreparedCall. The blocking entry is short and calls serve_Name(), which is
+/// not inlined: it delays each call that the host serves.
+#define WEFT_MPI_TRIPLE(Name, Started, Initialized, kind, parameters, arguments, key, prepare) \
+    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {              \
+        return Layer::get().make<Form::blocking>(                                              \
+            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                              \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                           \
+            [&] { return PMPI_##Name arguments; });                                            \
+    }                                                                                          \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                      \
+        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))                         \
+            return PMPI_##Name arguments;                                                      \
+        return serve_##Name arguments;                                                         \
+    }                                                                                          \
+    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) {             \
+        return Layer::get().make<Form::started>(                                               \
+            CallKind::kind, Shortcut{comm}, request,                                           \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                           \
+            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });                 \
+    }                                                                                          \
+    WEFT_MPI_PERSISTENT(Initialized, kind, parameters, arguments, prepare)
 #define WEFT_MPI_LIST(...) __VA_ARGS__
+
 #if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)              \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__) \
-    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), __VA_ARGS__)
+#define WEFT_MPI_INIT(Name) MPI_##Name
+#define WEFT_MPI_HOST_INIT(Name) PMPI_##Name
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define WEFT_MPI_INIT(Name) MPIX_##Name
+#define WEFT_MPI_HOST_INIT(Name) PMPIX_##Name
+#endif
+#if defined(WEFT_MPI_INIT)
+#define WEFT_MPI_PERSISTENT(Name, kind, parameters, arguments, prepare)                        \
+    WEFT_MPI_ENTRY WEFT_MPI_INIT(Name)(WEFT_MPI_LIST parameters, MPI_Info info,                \
+                                       MPI_Request * request) {                                \
+        return Layer::get().make<Form::persistent>(                                            \
+            CallKind::kind, Shortcut{comm}, request,                                           \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                           \
+            [&] { return WEFT_MPI_HOST_INIT(Name)(WEFT_MPI_LIST arguments, info, request); }); \
+    }
+#else
+#define WEFT_MPI_PERSISTENT(...)
+#endif
+
+#if MPI_VERSION >= 4
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)                                     \
+    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)         \
+    WEFT_MPI_TRIPLE(Name##_c, Started##_c, Name##_init_c, kind, parameters(MPI_Count, MPI_Aint), \
+                    __VA_ARGS__)
 #else
 #define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...) \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__)
+    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)
 #endif
 
 #define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)
@@ -75,7 +105,8 @@ namespace weft::mpi {
      void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types,   \
      MPI_Comm comm)
 
-WEFT_MPI_PAIR(Barrier, Ibarrier, barrier, (MPI_Comm comm), (comm), (comm), barrier())
+WEFT_MPI_TRIPLE(Barrier, Ibarrier, Barrier_init, barrier, (MPI_Comm comm), (comm), (comm),
+                barrier())
 WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root, comm),
                (comm, count, type), broadcast({buffer, count, type}, root))
 WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op, comm),
@@ -126,29 +157,153 @@ WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
                alltoall(RankBlocks{in, in_counts, in_places, in_types, true},
                         RankBlocks{out, out_counts, out_places, out_types, true}))
 
+// --- calls with neighbors ------------------------------------------------------------------------
+
+// The displacements of neighbor_alltoallw are addresses in all its forms.
+#define NEIGHBOR_ALLTOALLW(Count, At)                                                              \
+    (const void* in, const Count* in_counts, const MPI_Aint* in_places,                            \
+     const MPI_Datatype* in_types, void* out, const Count* out_counts, const MPI_Aint* out_places, \
+     const MPI_Datatype* out_types, MPI_Comm comm)
+
+WEFT_MPI_FORMS(Neighbor_allgather, Ineighbor_allgather, neighbor_allgather, MOVEMENT,
+               (in, in_count, in_type, out, out_count, out_type, comm), (comm, Shortcut::kNever),
+               neighbor_allgather(Elements{in, in_count, in_type},
+                                  Elements{out, out_count, out_type}))
+WEFT_MPI_FORMS(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, MOVEMENT,
+               (in, in_count, in_type, out, out_count, out_type, comm), (comm, Shortcut::kNever),
+               neighbor_alltoall(Elements{in, in_count, in_type},
+                                 Elements{out, out_count, out_type}))
+WEFT_MPI_FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, neighbor_allgatherv, ALLGATHERV,
+               (in, in_count, in_type, out, counts, places, type, comm), (comm, Shortcut::kNever),
+               neighbor_allgather({in, in_count, in_type}, RankBlocks{out, counts, places, &type}))
+WEFT_MPI_FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, neighbor_alltoallv, ALLTOALLV,
+               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm),
+               (comm, Shortcut::kNever),
+               neighbor_alltoall(RankBlocks{in, in_counts, in_places, &in_type},
+                                 RankBlocks{out, out_counts, out_places, &out_type}))
+WEFT_MPI_FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW,
+               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm),
+               (comm, Shortcut::kNever),
+               neighbor_alltoall(RankBlocks{in, in_counts, in_places, in_types, true},
+                                 RankBlocks{out, out_counts, out_places, out_types, true}))
+
 // --- operations and threads ----------------------------------------------------------------------
 
 WEFT_MPI_ENTRY MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* op) {
     const int result = PMPI_Op_create(function, commutes, op);
-    if (result == MPI_SUCCESS) note_user_operation(*op, function, commutes != 0);
+    if (result == MPI_SUCCESS)
+        note_user_operation(*op, reinterpret_cast<void (*)()>(function), Signature::c,
+                            commutes != 0);
     return result;
 }
+#if MPI_VERSION >= 4
+WEFT_MPI_ENTRY MPI_Op_create_c(MPI_User_function_c* function, int commutes, MPI_Op* op) {
+    const int result = PMPI_Op_create_c(function, commutes, op);
+    if (result == MPI_SUCCESS)
+        note_user_operation(*op, reinterpret_cast<void (*)()>(function), Signature::large_count,
+                            commutes != 0);
+    return result;
+}
+#endif
 WEFT_MPI_ENTRY MPI_Op_free(MPI_Op* op) {
-    if (op != nullptr) forget_user_operation(*op);
-    return PMPI_Op_free(op);
+    if (op == nullptr || !forget_user_operation(*op)) return PMPI_Op_free(op);
+    *op = MPI_OP_NULL;
+    return MPI_SUCCESS;
 }
 
 WEFT_MPI_ENTRY MPI_Init(int* argc, char*** argv) {
     check_caller(__builtin_return_address(0));
     const int result = PMPI_Init(argc, argv);
-    if (result == MPI_SUCCESS) Layer::get().begin();
+    if (result == MPI_SUCCESS) Layer::get().begin(MPI_COMM_WORLD);
     return result;
 }
 WEFT_MPI_ENTRY MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     check_caller(__builtin_return_address(0));
     const int result = PMPI_Init_thread(argc, argv, required, provided);
-    if (result == MPI_SUCCESS) Layer::get().begin();
+    if (result == MPI_SUCCESS) Layer::get().begin(MPI_COMM_WORLD);
     return result;
 }
+
+// --- communicators -------------------------------------------------------------------------------
+
+// All members of a new communicator are in the call that makes it, so its lane is made there.
+#define WEFT_MPI_MAKES(Name, parameters, arguments)                                   \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm* made) {             \
+        const int result = PMPI_##Name(WEFT_MPI_LIST arguments, made);                \
+        if (result == MPI_SUCCESS && Layer::get().begun()) Layer::get().adopt(*made); \
+        return result;                                                                \
+    }
+
+WEFT_MPI_MAKES(Comm_dup, (MPI_Comm comm), (comm))
+WEFT_MPI_MAKES(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info), (comm, info))
+WEFT_MPI_MAKES(Comm_split, (MPI_Comm comm, int color, int key), (comm, color, key))
+WEFT_MPI_MAKES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info),
+               (comm, type, key, info))
+WEFT_MPI_MAKES(Comm_create, (MPI_Comm comm, MPI_Group group), (comm, group))
+WEFT_MPI_MAKES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag), (comm, group, tag))
+WEFT_MPI_MAKES(Cart_create,
+               (MPI_Comm comm, int count, const int* extents, const int* periods, int reorder),
+               (comm, count, extents, periods, reorder))
+WEFT_MPI_MAKES(Cart_sub, (MPI_Comm comm, const int* kept), (comm, kept))
+WEFT_MPI_MAKES(Graph_create,
+               (MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder),
+               (comm, nodes, index, edges, reorder))
+WEFT_MPI_MAKES(Dist_graph_create,
+               (MPI_Comm comm, int count, const int* sources, const int* degrees,
+                const int* destinations, const int* weights, MPI_Info info, int reorder),
+               (comm, count, sources, degrees, destinations, weights, info, reorder))
+WEFT_MPI_MAKES(Dist_graph_create_adjacent,
+               (MPI_Comm comm, int sources, const int* from, const int* in_weights,
+                int destinations, const int* to, const int* out_weights, MPI_Info info,
+                int reorder),
+               (comm, sources, from, in_weights, destinations, to, out_weights, info, reorder))
+
+#if MPI_VERSION >= 4
+
+/// Returns the number of processes of the job.
+static int processes_of_job() {
+    MPI_Session session = MPI_SESSION_NULL;
+    MPI_Group all = MPI_GROUP_NULL;
+    int count = 0;
+    if (PMPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS) return 0;
+    if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &all) == MPI_SUCCESS) {
+        PMPI_Group_size(all, &count);
+        PMPI_Group_free(&all);
+    }
+    PMPI_Session_finalize(&session);
+    return count;
+}
+
+/// Sessions of the program, and whether the layer has begun with one.
+static std::atomic<int> sessions{0};
+static bool began_in_session = false;
+
+WEFT_MPI_ENTRY MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+    const int result = PMPI_Session_init(info, handler, session);
+    if (result == MPI_SUCCESS) ++sessions;
+    return result;
+}
+/// The last session ends MPI, and thus the layer, unless MPI_Init has been called.
+WEFT_MPI_ENTRY MPI_Session_finalize(MPI_Session* session) {
+    if (--sessions == 0 && std::exchange(began_in_session, false)) Layer::get().end();
+    return PMPI_Session_finalize(session);
+}
+WEFT_MPI_ENTRY MPI_Comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info,
+                                          MPI_Errhandler handler, MPI_Comm* made) {
+    check_caller(__builtin_return_address(0));
+    const int result = PMPI_Comm_create_from_group(group, tag, info, handler, made);
+    if (result != MPI_SUCCESS || *made == MPI_COMM_NULL) return result;
+    int size = 0;
+    PMPI_Comm_size(*made, &size);
+    if (Layer::get().begun()) {
+        Layer::get().adopt(*made);
+    } else if (size == processes_of_job()) {
+        began_in_session = true;
+        Layer::get().begin(*made);
+    }
+    return result;
+}
+
+#endif
 
 }  // namespace weft::mpi

@@ -5,12 +5,14 @@
 //          MPICH's Fortran library calls the C entries, so MPICH needs no Fortran entries.
 // Holds    Entries have gfortran's names for mpif.h and `use mpi` (mpi_*_), and aliases with the
 //          names that the library of `use mpi_f08` calls (ompi_*_f). Calls without an entry
-//          (alltoallw, operations made in Fortran) go to the host on all ranks.
+//          (alltoallw, neighbor_alltoallw, persistent calls) go to the host on all ranks.
 // Next     calls.cpp, whose entries do the work.
 #include <dlfcn.h>
 #include <mpi.h>
 
 #include <type_traits>
+
+#include "faces/mpi/types.hpp"
 
 #if defined(OPEN_MPI)
 
@@ -32,6 +34,7 @@ Parameter from(void* given) {
     if constexpr (std::is_same_v<Parameter, MPI_Datatype>) return MPI_Type_f2c(*word);
     if constexpr (std::is_same_v<Parameter, MPI_Op>) return MPI_Op_f2c(*word);
     if constexpr (std::is_same_v<Parameter, MPI_Comm>) return MPI_Comm_f2c(*word);
+    if constexpr (std::is_same_v<Parameter, MPI_Group>) return MPI_Group_f2c(*word);
     if constexpr (std::is_same_v<Parameter, int>) return *word;
     if constexpr (std::is_pointer_v<Parameter>) return static_cast<Parameter>(memory_of(given));
 }
@@ -98,6 +101,45 @@ WEFT_FORTRAN(allgatherv, Allgatherv, Iallgatherv, WEFT_FORTRAN_8)
 WEFT_FORTRAN(gatherv, Gatherv, Igatherv, WEFT_FORTRAN_9)
 WEFT_FORTRAN(scatterv, Scatterv, Iscatterv, WEFT_FORTRAN_9)
 WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv, WEFT_FORTRAN_9)
+
+WEFT_FORTRAN(neighbor_allgather, Neighbor_allgather, Ineighbor_allgather, WEFT_FORTRAN_7)
+WEFT_FORTRAN(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, WEFT_FORTRAN_7)
+WEFT_FORTRAN(neighbor_allgatherv, Neighbor_allgatherv, Ineighbor_allgatherv, WEFT_FORTRAN_8)
+WEFT_FORTRAN(neighbor_alltoallv, Neighbor_alltoallv, Ineighbor_alltoallv, WEFT_FORTRAN_9)
+
+// Functions that make communicators, so that started calls have lanes.
+#define WEFT_FORTRAN_MAKES(name, Name, parameters, arguments)                      \
+    WEFT_FORTRAN_ENTRY mpi_##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* made, \
+                                     MPI_Fint* error) {                            \
+        MPI_Comm comm = MPI_COMM_NULL;                                             \
+        const int result = call(MPI_##Name, WEFT_FORTRAN_LIST arguments, &comm);   \
+        if (result == MPI_SUCCESS) *made = MPI_Comm_c2f(comm);                     \
+        set_error(error, result);                                                  \
+    }                                                                              \
+    WEFT_FORTRAN_F08(name, WEFT_FORTRAN_LIST parameters, MPI_Fint* made, MPI_Fint* error)
+WEFT_FORTRAN_MAKES(comm_dup, Comm_dup, (void* a), (a))
+WEFT_FORTRAN_MAKES(comm_split, Comm_split, (void* a, void* b, void* c), (a, b, c))
+WEFT_FORTRAN_MAKES(comm_create, Comm_create, (void* a, void* b), (a, b))
+
+WEFT_FORTRAN_ENTRY mpi_op_create_(void (*function)(), MPI_Fint* commutes, MPI_Fint* op,
+                                  MPI_Fint* error) {
+    using Create = void (*)(void (*)(), MPI_Fint*, MPI_Fint*, MPI_Fint*);
+    static const auto create = reinterpret_cast<Create>(dlsym(RTLD_DEFAULT, "pmpi_op_create_"));
+    MPI_Fint result = MPI_ERR_OTHER;
+    if (create != nullptr) create(function, commutes, op, &result);
+    if (result == MPI_SUCCESS)
+        weft::mpi::note_user_operation(MPI_Op_f2c(*op), function, weft::mpi::Signature::fortran,
+                                       *commutes != 0);
+    set_error(error, result);
+}
+WEFT_FORTRAN_ENTRY mpi_op_free_(MPI_Fint* op, MPI_Fint* error) {
+    MPI_Op freed = MPI_Op_f2c(*op);
+    const int result = MPI_Op_free(&freed);
+    if (result == MPI_SUCCESS) *op = MPI_Op_c2f(MPI_OP_NULL);
+    set_error(error, result);
+}
+WEFT_FORTRAN_F08(op_create, void (*function)(), MPI_Fint* commutes, MPI_Fint* op, MPI_Fint* error)
+WEFT_FORTRAN_F08(op_free, MPI_Fint* op, MPI_Fint* error)
 
 // The host's Fortran entries call PMPI_Init, which the layer does not intercept.
 WEFT_FORTRAN_ENTRY mpi_init_(MPI_Fint* error) {

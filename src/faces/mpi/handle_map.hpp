@@ -46,6 +46,10 @@ class HandleMap {
         slots_[slot_of(number_of(handle))] = {};
         return *held;
     }
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (auto& [number, value] : values_) visit(*value);
+    }
     void remove(Handle handle) {
         slots_[slot_of(number_of(handle))] = {};
         values_.erase(number_of(handle));

@@ -2,6 +2,7 @@
 #include "faces/mpi/layer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace weft::mpi {
@@ -10,22 +11,31 @@ namespace weft::mpi {
 
 namespace {
 
-/// Returns true on all members if `mine` is true on all of them. Collective.
-bool all_agree(MPI_Comm comm, bool mine) {
-    const int given = mine ? 1 : 0;
-    int least = 0;
-    const int outcome = PMPI_Allreduce(&given, &least, 1, MPI_INT, MPI_MIN, comm);
-    return outcome == MPI_SUCCESS && least != 0;
+/// Returns the least value of each word over all members, or zeros if the exchange fails.
+/// Collective.
+template <std::size_t kWords>
+std::array<std::int64_t, kWords> least_of(MPI_Comm comm,
+                                          const std::array<std::int64_t, kWords>& mine) {
+    std::array<std::int64_t, kWords> least{};
+    if (PMPI_Allreduce(mine.data(), least.data(), static_cast<int>(kWords), MPI_INT64_T, MPI_MIN,
+                       comm) != MPI_SUCCESS)
+        least.fill(0);
+    return least;
 }
 
-/// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is a
-/// process of another job. By guarantee `members`, all members get the same result: a process is in
-/// one job only.
-std::vector<int> ranks_in_world(const Member& member) {
+/// Returns true on all members if `mine` is true on all of them. Collective.
+bool all_agree(MPI_Comm comm, bool mine) {
+    return least_of<1>(comm, {mine ? 1 : 0})[0] != 0;
+}
+
+/// Returns the ranks in `all`, the communicator of the job, of a communicator's members; an empty
+/// list if a member is a process of another job. By guarantee `members`, all members get the same
+/// result: a process is in one job only.
+std::vector<int> ranks_in_world(const Member& member, MPI_Comm all) {
     MPI_Group members = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
     PMPI_Comm_group(member.comm, &members);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Comm_group(all, &world);
     const auto count = static_cast<std::size_t>(member.size);
     std::vector<int> ranks(count);
     std::vector<int> world_ranks(count, MPI_UNDEFINED);
@@ -44,15 +54,15 @@ Layer& Layer::get() {
     return only;
 }
 
-void Layer::begin() {
+void Layer::begin(MPI_Comm world) {
     if (std::exchange(begun_, true)) return;
-    PMPI_Comm_size(MPI_COMM_WORLD, &world_size_);
+    PMPI_Comm_size(world, &world_size_);
     int provided = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&provided);
     threaded_ = provided == MPI_THREAD_MULTIPLE;
     // Exchange `start`.
     Settings settings = read_settings();
-    if (!compare_settings(MPI_COMM_WORLD, settings, threaded_)) return;
+    if (!compare_settings(world, settings, threaded_)) return;
     settings_ = std::move(settings);
     if (settings_.exact_sums) make_sums_exact();
     if (settings_.statistics) statistics_.enable();
@@ -67,8 +77,12 @@ void Layer::begin() {
     };
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_deleted, &comm_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, mpi_ends, &end_key_, nullptr);
-    PMPI_Comm_set_attr(MPI_COMM_SELF, end_key_, nullptr);
-    if (settings_.kinds_on != 0 && world_size_ > 1) runtime_.prepare(threaded_, settings_.progress);
+    if (world != MPI_COMM_WORLD) packing_comm = world;
+    if (world == MPI_COMM_WORLD) PMPI_Comm_set_attr(MPI_COMM_SELF, end_key_, nullptr);
+    if (settings_.kinds_on != 0 && world_size_ > 1) {
+        runtime_.start_on(world, threaded_, settings_.progress);
+        adopt(world);
+    }
     kinds_off.store(statistics_.enabled() ? 0 : ~settings_.kinds_on, std::memory_order_relaxed);
 }
 
@@ -89,12 +103,15 @@ Communicator* Layer::add(MPI_Comm comm) {
         PMPI_Comm_size(comm, &fresh.member.size) != MPI_SUCCESS ||
         PMPI_Comm_set_attr(comm, comm_key_, nullptr) != MPI_SUCCESS)
         return nullptr;
-    if (fresh.member.size == 1) fresh.refused = Why::one_rank;
     if (inter != 0) fresh.refused = Why::inter;
     if (fresh.refused != Why::served && !statistics_.enabled())
         handed_back.store(comm, std::memory_order_relaxed);
-    // Making a team takes the time that hundreds of calls save; many communicators have few calls.
-    if (comm != MPI_COMM_WORLD) fresh.next_try = settings_.calls_before_team + 1;
+    fresh.next_try = settings_.calls_before_team + 1;
+    if (settings_.kinds_chosen != 0) {
+        fresh.choices = std::make_unique<Choices>(fresh.member.size);
+        fresh.choices->apply(shipped_ranges());
+        fresh.choices->apply(settings_.ranges);
+    }
     return &communicators_.add(comm, std::move(fresh));
 }
 
@@ -103,37 +120,107 @@ void Layer::forget(MPI_Comm comm) {
         handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
     for (Shortcut& one : shortcuts)  // a new communicator may get this handle on some ranks
         if (one.comm == comm) one = {};
-    weft_team* team = nullptr;
+    weft_team* lane = nullptr;
+    std::shared_ptr<Neighborhood> neighbors;
     {
         const std::lock_guard lock(tables_mutex);
         Communicator* const known = communicators_.find(comm);
         if (known == nullptr) return;
-        team = known->team;
+        lane = known->lane;
+        neighbors = std::move(known->neighbors);
         communicators_.remove(comm);
+        if (lane != nullptr) --lanes_;
     }
-    if (team != nullptr && runtime_.runs() && comm != MPI_COMM_WORLD) runtime_.drop(team);
+    runtime_.drop(lane, std::move(neighbors));
+    drop_unused();
 }
 
-/// Counts a blocking call without a team, and tries to make the team when `calls` reaches
-/// `next_try`. By guarantee `order`, all members count the same calls, so all try in the same call.
-/// After a failure, they try again each time the count has doubled.
-Why Layer::try_team(Communicator& at) {
-    if (++at.calls < at.next_try) return runtime_.refused() ? Why::off : Why::no_team;
-    at.next_try *= 2;
-    const std::vector<int> members = ranks_in_world(at.member);
-    if (members.empty()) return at.refused = Why::other_jobs;
-    if (at.member.size == world_size_) runtime_.join();
-    // Exchange `team`. A member may not have joined yet, or may be making a team in another thread.
-    const bool ready = runtime_.runs() && !creating_.test_and_set();
-    if (all_agree(at.member.comm, ready)) at.team = runtime_.make_team(at.member.comm, members);
-    if (ready) creating_.clear();
-    if (at.team == nullptr) return runtime_.refused() ? Why::off : Why::no_team;
-    if (settings_.kinds_chosen != 0) {
-        at.choices = std::make_unique<Choices>(at.member.size);
-        at.choices->apply(shipped_ranges());
-        at.choices->apply(settings_.ranges);
+/// Drops the oldest shared teams that no communicator uses, down to kUnusedMax. Members that still
+/// have such a team drop it when they make a new one (share_team()).
+void Layer::drop_unused() {
+    for (;;) {
+        auto oldest = groups_.end();
+        std::size_t unused = 0;
+        for (auto at = groups_.begin(); at != groups_.end(); ++at) {
+            if (at->second.use_count() > 1) continue;
+            ++unused;
+            if (oldest == groups_.end() || at->second->serial < oldest->second->serial) oldest = at;
+        }
+        if (unused <= kUnusedMax) return;
+        groups_.erase(oldest);
     }
-    return Why::served;
+}
+
+/// Counts a blocking call without a team, and tries to get one when `calls` reaches `next_try`. By
+/// guarantee `order`, all members count the same calls, so all try in the same call. After a
+/// failure, they try again each time the count has doubled.
+Why Layer::try_team(Communicator& at) {
+    const bool is_due = ++at.calls >= at.next_try;
+    if (!runtime_.runs() || !is_due) return runtime_.refused() ? Why::off : Why::no_team;
+    at.next_try *= 2;
+    const std::vector<int> members = ranks_in_world(at.member, runtime_.own());
+    if (members.empty()) return at.refused = Why::other_jobs;
+    if (settings_.threads_anywhere) {
+        make_lane(at, members, true);
+    } else {
+        share_team(at, members);
+        if (at.team != nullptr && at.lane == nullptr) make_lane(at, members, false);
+    }
+    return at.team != nullptr ? Why::served : Why::no_team;
+}
+
+void Layer::adopt(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL || settings_.kinds_on == 0 || !runtime_.runs()) return;
+    Communicator* const at = find(comm);
+    if (at == nullptr || at->refused != Why::served || at->member.size == 1) return;
+    const std::vector<int> members = ranks_in_world(at->member, runtime_.own());
+    if (!members.empty()) make_lane(*at, members, ++adopted_ <= kWantedLanes);
+}
+
+/// Uses the team of other communicators with these members, or makes it. Exchange `team`: a member
+/// may have dropped the team, or may have it for communicators that others have freed.
+void Layer::share_team(Communicator& at, const std::vector<int>& members) {
+    if (at.member.size == world_size_ && std::ranges::is_sorted(members)) {
+        at.team = runtime_.world();
+        return;
+    }
+    std::shared_ptr<GroupTeam>& known = groups_[members];
+    const std::int64_t serial = known == nullptr ? 0 : known->serial;
+    const auto [least, greatest, last] =
+        least_of<3>(at.member.comm, {serial, -serial, -last_serial_});
+    if (least != 0 && least == -greatest) {
+        at.group = known;
+        at.team = known->team;
+        return;
+    }
+    known.reset();  // dropped now, or when its communicators are deleted
+    weft_team* const made = runtime_.make_team(at.member.comm, members);
+    last_serial_ = -last + 1;
+    if (made == nullptr) {
+        groups_.erase(members);
+        return;
+    }
+    known = std::shared_ptr<GroupTeam>(new GroupTeam{made, last_serial_}, [](GroupTeam* ended) {
+        SharedRuntime::get().drop(ended->team, nullptr);
+        delete ended;
+    });
+    at.group = known;
+    at.team = made;
+}
+
+/// Makes a lane if a member wants it: the program has made a started or persistent call before, or
+/// `wanted`. With several threads, blocking calls need it. Exchange `team`: a member may have too
+/// many lanes, or may be making a team in another thread.
+void Layer::make_lane(Communicator& at, const std::vector<int>& members, bool wanted) {
+    wanted = wanted || starts_calls_ || settings_.threads_anywhere;
+    const bool ready = lanes_ < kLanesMax && !creating_.test_and_set();
+    const auto [all_ready, none_wants] =
+        least_of<2>(at.member.comm, {ready ? 1 : 0, wanted ? -1 : 0});
+    if (all_ready == 1 && none_wants == -1) at.lane = runtime_.make_team(at.member.comm, members);
+    if (ready) creating_.clear();
+    if (at.lane == nullptr) return;
+    ++lanes_;
+    if (settings_.threads_anywhere) at.team = at.lane;
 }
 
 /// Returns Why::served if weft serves the call by the rules of the mode `auto`, else Why::slower.

@@ -4,9 +4,11 @@
 // Rule     Whether weft serves a call depends only on facts that MPI guarantees to be equal on all
 //          members, or on an exchange in which all members take part. Each condition in this folder
 //          names its guarantee or exchange.
-// Idea     A blocking collective call on a communicator of at least two ranks finds or makes the
-//          communicator's team. A started call uses an existing team. Calls with a team are served
-//          if weft supports them; all others go to PMPI.
+// Idea     A blocking call uses a team that all communicators of its members share: MPI allows no
+//          two blocking calls in different orders on two ranks. Started and persistent calls may be
+//          in flight in different orders, so they use a team of the communicator alone, its lane.
+//          With several threads, blocking calls use the lane, too. Calls with a team are served if
+//          weft supports them; all others go to PMPI.
 // Facts    MPI guarantees these facts to be equal on all members. `members`: the group of a
 //          communicator, and whether it has two groups. `order`: the order of the collective calls
 //          on a communicator. `root`: the root of a call. `bytes`: the bytes of a block between two
@@ -14,14 +16,16 @@
 //          reduction.
 //          Members exchange other facts. `start`: MPI_Init compares variables, the ranges of
 //          `auto`, and whether a rank has several threads. `join`: the runtime starts on all ranks
-//          of MPI_COMM_WORLD, or on none. `team`: all members of a communicator make a team, or
-//          none does. `buffers`: whether the buffers of long calls recur on all members.
+//          of the job, or on none. `team`: all members of a communicator make a team or a lane, or
+//          use a team that all have, or none does. `buffers`: whether the buffers of long calls
+//          recur on all members.
 //          Facts of one rank (addresses, free memory, counts that only this rank knows, types of
 //          moved data) never decide (prepared.hpp).
-// Holds    The layer serves nothing before MPI_Init has ended, and nothing in a program that only
-//          uses sessions. It makes hidden calls in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
-//          on the communicator of the call or on a communicator of the layer; and in MPI_Finalize.
-//          So all ranks make them at the same place in the order of the program's calls.
+// Holds    The layer serves nothing before MPI_Init has ended or, in a program that only uses
+//          sessions, before all processes have made a communicator. It makes hidden calls there; in
+//          calls that make communicators, on the new one; in blocking calls, on the communicator of
+//          the call or on a communicator of the layer; and in MPI_Finalize. So all ranks make them
+//          at the same place in the order of the program's calls.
 //          MPI_Finalize first deletes the attributes of MPI_COMM_SELF; the layer's attribute then
 //          ends the runtime. Attributes of other communicators end their teams, without waiting.
 // Next     settings.hpp for the comparison in MPI_Init; choices.hpp for the mode `auto`;
@@ -32,6 +36,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -41,6 +47,7 @@
 #include "faces/mpi/handle_map.hpp"
 #include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
+#include "faces/mpi/requests.hpp"
 #include "faces/mpi/settings.hpp"
 #include "faces/mpi/shared_runtime.hpp"
 #include "faces/mpi/statistics.hpp"
@@ -48,13 +55,22 @@
 
 namespace weft::mpi {
 
+/// Team for the blocking calls on all communicators with the same members in the same order.
+struct GroupTeam {
+    weft_team* team = nullptr;
+    std::int64_t serial = 0;  ///< equal on all members; 0: the team of all ranks
+};
+
 /// State of a communicator.
 struct Communicator {
     Member member{};
     Why refused = Why::served;  ///< why the host serves all calls; `served`: weft may serve calls
-    weft_team* team = nullptr;
+    std::shared_ptr<GroupTeam> group;  ///< team that communicators share; nullptr: `lane`, or none
+    weft_team* team = nullptr;         ///< for blocking calls
+    weft_team* lane = nullptr;         ///< for started and persistent calls
     unsigned calls = 0;                ///< blocking calls before the communicator had a team
     unsigned next_try = 1;             ///< value of `calls` at which to try to make a team
+    std::shared_ptr<Neighborhood> neighbors;  ///< made by the first neighbor call
     std::unique_ptr<Choices> choices;  ///< for kinds in mode `auto`; nullptr: no kind, or no team
 };
 
@@ -106,25 +122,33 @@ class Layer {
   public:
     static Layer& get();
 
-    /// Makes a blocking call or, if kStarts, starts a call and sets `request`. host() calls PMPI;
-    /// prepare(PreparedCall&) returns why weft cannot serve the call, or Why::served.
-    template <bool kStarts, class Prepare, class Host>
+    /// Makes a blocking call, or starts or initializes a call and sets `request`. host() calls
+    /// PMPI; prepare(PreparedCall&) returns why weft cannot serve the call, or Why::served.
+    template <Form kForm, class Prepare, class Host>
     int make(CallKind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
              Host host) {
+        constexpr bool kBlocks = kForm == Form::blocking;
         const Statistics::Time begun = statistics_.begin();
         Communicator* const at = has_kind(settings_.kinds_on, kind) ? find(shortcut.comm) : nullptr;
         Why why = at != nullptr ? at->refused : Why::off;
-        if (why == Why::served && kStarts) why = can_start(*at, request);
-        if (why == Why::served && at->team == nullptr) why = try_team(*at);
+        if (!kBlocks) starts_calls_.store(true, std::memory_order_relaxed);
+        if (why == Why::served && !kBlocks) why = can_start(*at, request);
+        if (why == Why::served && kBlocks && at->team == nullptr && at->member.size > 1)
+            why = try_team(*at);
         if (why == Why::served) {
-            PreparedCall call(kind, at->member);
+            PreparedCall call(kind, at->member, kForm, neighbors_for(*at, kind));
             why = locked([&] { return prepare(call); });
-            if (why == Why::served && has_kind(settings_.kinds_chosen, kind)) [[unlikely]]
-                why = choose(*at, call, kStarts ? nullptr : &shortcut);
+            if (why == Why::served && at->choices != nullptr &&
+                has_kind(settings_.kinds_chosen, kind)) [[unlikely]]
+                why = choose(*at, call, kBlocks ? &shortcut : nullptr);
             if (why == Why::served) {
                 const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
-                const int result = kStarts ? runtime_.start(at->team, std::move(call), request)
-                                           : runtime_.run(at->team, call);
+                int result = MPI_SUCCESS;
+                if constexpr (kBlocks) {
+                    result = runtime_.run(at->team, call);
+                } else {
+                    result = start<kForm>(*at, std::move(call), request);
+                }
                 statistics_.count(kind, why, bytes, begun);
                 return result;
             }
@@ -134,9 +158,12 @@ class Layer {
         return result;
     }
 
-    /// Called when MPI_Init has returned on this rank. Collective over MPI_COMM_WORLD: ranks
-    /// compare their settings. Never called in a program that only uses sessions.
-    void begin();
+    /// Called when MPI_Init has returned on this rank, with MPI_COMM_WORLD; in a program that only
+    /// uses sessions, with the first communicator of all processes. Collective over `world`: ranks
+    /// compare their settings and start the runtime.
+    void begin(MPI_Comm world);
+    /// Called when the program has made a communicator. Collective over it: makes its lane.
+    void adopt(MPI_Comm comm);
     /// Returns true if begin() was called.
     [[nodiscard]] bool begun() const { return begun_; }
     /// Removes a communicator's state. MPI calls this when it deletes the layer's attribute.
@@ -159,12 +186,41 @@ class Layer {
             return known != nullptr ? known : add(comm);
         });
     }
+    /// Number of communicators that get a lane although the program has not started calls yet.
+    /// Making a lane takes the time of hundreds of calls, and most communicators have no started
+    /// call.
+    static constexpr int kWantedLanes = 16;
+    static constexpr int kLanesMax = 22;          ///< a rank can be in 32 teams; others are shared
+    static constexpr std::size_t kUnusedMax = 4;  ///< shared teams that no communicator uses
+
     Communicator* add(MPI_Comm comm);
     Why try_team(Communicator& at);
+    void share_team(Communicator& at, const std::vector<int>& members);
+    void make_lane(Communicator& at, const std::vector<int>& members, bool wanted);
+    void drop_unused();
     [[nodiscard]] Why can_start(const Communicator& at, const MPI_Request* request) const {
-        if (at.team == nullptr || request == nullptr) return Why::no_team;
-        // Exchange `start`: a rank without MPI_THREAD_MULTIPLE also leaves the call to the host.
-        return settings_.threads_anywhere && !kRequestsEndInProgress ? Why::threads : Why::served;
+        const bool has_lane = at.lane != nullptr || at.member.size == 1;
+        return has_lane && request != nullptr ? Why::served : Why::no_team;
+    }
+    [[nodiscard]] static std::shared_ptr<Neighborhood> neighbors_for(Communicator& at,
+                                                                     CallKind kind) {
+        if (kind < CallKind::neighbor_allgather) [[likely]]
+            return nullptr;
+        if (at.neighbors == nullptr) at.neighbors = Neighborhood::of(at.member.comm);
+        return at.neighbors;
+    }
+    /// Starts a call, or makes a persistent call.
+    template <Form kForm>
+    int start(Communicator& at, PreparedCall call, MPI_Request* request) {
+        auto shared = std::make_shared<PreparedCall>(std::move(call));
+        shared->keep_types();
+        weft_team* const team = at.lane;
+        if (kForm == Form::started) return runtime_.start(team, std::move(shared), request);
+        return PersistentCalls::get().add(
+            [this, team, shared](MPI_Request* active) {
+                return runtime_.start(team, shared, active);
+            },
+            request);
     }
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
@@ -178,6 +234,11 @@ class Layer {
     int world_size_ = 0;
     SharedRuntime& runtime_ = SharedRuntime::get();
     HandleMap<MPI_Comm, Communicator> communicators_;
+    std::map<std::vector<int>, std::shared_ptr<GroupTeam>> groups_;  ///< by ranks in the world
+    std::int64_t last_serial_ = 0;
+    std::atomic<int> lanes_{0};               ///< communicators with a lane
+    std::atomic<int> adopted_{0};             ///< calls of adopt() for several ranks
+    std::atomic<bool> starts_calls_ = false;  ///< the program makes started or persistent calls
     Statistics statistics_;
 };
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packing.cpp - packs and unpacks data of types that are not contiguous, with the host's functions.
 //
-// Idea     The host counts packed bytes in ints, so data is packed in pieces of up to 1 GiB. To
+// Idea     Types with a list of blocks are copied by it (blocks.hpp); the host packs other types.
+//          The host counts packed bytes in ints, so data is packed in pieces of up to 1 GiB. To
 //          pack one element of more than 1 GiB, the rank sends it to itself and receives bytes.
 // Holds    Packing does not use the tables of types.cpp, so several threads may pack at a time.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
 
-#include "faces/mpi/prepared.hpp"
+#include "faces/mpi/call_data.hpp"
 
 namespace weft::mpi {
 
@@ -56,9 +61,9 @@ int move_piece(const Packing& piece, bool packs) {
     const int bytes = static_cast<int>(piece.bytes());
     const int count = static_cast<int>(piece.count);
     return packs ? PMPI_Pack(piece.memory, count, piece.type, piece.packed, bytes, &position,
-                             MPI_COMM_SELF)
+                             packing_comm)
                  : PMPI_Unpack(piece.packed, bytes, &position, piece.memory, count, piece.type,
-                               MPI_COMM_SELF);
+                               packing_comm);
 }
 
 /// Packs or unpacks pieces of at most kPackedMax bytes, or of one element. Returns the first error.
@@ -69,6 +74,17 @@ int move(Packing piece, bool packs) {
     if (piece.facts.contiguous) {
         std::memcpy(packs ? piece.packed : piece.memory, packs ? piece.memory : piece.packed,
                     piece.bytes());
+        return MPI_SUCCESS;
+    }
+    if (const BlockList* const blocks = piece.facts.blocks.get()) {
+        const auto count = static_cast<std::size_t>(piece.count);
+        if (piece.strided)
+            blocks->copy(packs ? piece.memory : piece.packed, packs ? piece.packed : piece.memory,
+                         count, piece.facts.extent);
+        else if (packs)
+            blocks->pack(piece.memory, piece.packed, count, piece.facts.extent);
+        else
+            blocks->unpack(piece.memory, piece.packed, count, piece.facts.extent);
         return MPI_SUCCESS;
     }
     MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -102,13 +118,64 @@ int Packing::pack() const {
 }
 
 void Packing::keep() {
-    kept = bytes() != 0 && PMPI_Type_dup(type, &type) == MPI_SUCCESS;
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    if (kept != nullptr || bytes() == 0 || PMPI_Type_dup(type, &copy) != MPI_SUCCESS) return;
+    type = copy;
+    kept = std::shared_ptr<const void>(nullptr, [copy](const void*) {
+        MPI_Datatype last = copy;
+        PMPI_Type_free(&last);
+    });
 }
 
-int Packing::unpack() {
-    const int error = move(*this, false);
-    if (kept) PMPI_Type_free(&type);
-    return error;
+int Packing::unpack() const {
+    return move(*this, false);
+}
+
+// --- memory for packed bytes ---------------------------------------------------------------------
+
+namespace {
+
+/// Memory that calls have returned, up to kHeldMax bytes; larger pieces are freed. The system maps
+/// a new piece page by page, which takes the time of a copy.
+struct HeldRooms {
+    static constexpr std::size_t kHeldMax = std::size_t{64} << 20;
+    std::mutex mutex;
+    std::multimap<std::size_t, std::byte*> by_size;
+    std::size_t bytes = 0;
+};
+HeldRooms& held_rooms() {
+    static HeldRooms& only = *new HeldRooms;  // never destroyed: calls may end while it exits
+    return only;
+}
+
+}  // namespace
+
+Room::Room(std::size_t bytes) : bytes_(std::bit_ceil(std::max<std::size_t>(bytes, 64))) {
+    HeldRooms& held = held_rooms();
+    if (bytes_ >= kPooledMin) {
+        const std::lock_guard lock(held.mutex);
+        if (const auto found = held.by_size.find(bytes_); found != held.by_size.end()) {
+            memory_ = found->second;
+            held.by_size.erase(found);
+            held.bytes -= bytes_;
+            return;
+        }
+    }
+    memory_ = new std::byte[bytes_];
+}
+
+Room::~Room() {
+    if (memory_ == nullptr) return;
+    HeldRooms& held = held_rooms();
+    if (bytes_ >= kPooledMin) {
+        const std::lock_guard lock(held.mutex);
+        if (held.bytes + bytes_ <= HeldRooms::kHeldMax) {
+            held.by_size.emplace(bytes_, memory_);
+            held.bytes += bytes_;
+            return;
+        }
+    }
+    delete[] memory_;
 }
 
 }  // namespace weft::mpi

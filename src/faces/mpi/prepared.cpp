@@ -2,124 +2,105 @@
 #include "faces/mpi/prepared.hpp"
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
 #include <numeric>
+#include <string_view>
 #include <utility>
+
+#include "faces/mpi/host.hpp"
 
 namespace weft::mpi {
 
 namespace {
 
-/// Returns true if two blocks share bytes, which MPI forbids but programs do and hosts accept.
-bool overlap(const std::vector<Packing>& blocks) {
-    std::vector<std::pair<const std::byte*, const std::byte*>> held;
-    for (const Packing& block : blocks)
-        if (block.bytes() != 0) held.emplace_back(block.memory, block.memory + block.bytes());
-    if (!std::ranges::is_sorted(held)) std::ranges::sort(held);
-    return std::ranges::adjacent_find(held, [](const auto& one, const auto& next) {
-               return one.second > next.first;
-           }) != held.end();
+/// Returns true if the host refuses equal addresses of input and output.
+bool refuses_aliases() {
+    static const bool refuses = [] {
+        if (kIsOpenMpi) return false;
+        const char* const given = secure_getenv("MPIR_CVAR_COLL_ALIAS_CHECK");
+        const std::string_view value(given == nullptr ? "" : given);
+        return value != "0" && value != "no" && value != "false" && value != "off";
+    }();
+    return refuses;
 }
 
 }  // namespace
+
+bool PreparedCall::is_alias(const void* in, const void* out, std::ptrdiff_t offset) const {
+    return in != MPI_IN_PLACE && in != MPI_BOTTOM && in == at(out, offset) && refuses_aliases();
+}
 
 bool PreparedCall::set_root(int root) {
     root_ = root;
     return root >= 0 && root < member_.size;
 }
 
-/// Allocates one byte more than `bytes`, so that the address is not null for 0 bytes.
-std::byte* PreparedCall::CallData::make_room(std::size_t bytes) {
-    packed = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
-    memory = packed.get();
-    return packed.get();
-}
-
-// --- data of a call ------------------------------------------------------------------------------
-
-/// Sets `data` to `times` equal blocks of the caller's memory, and count_ to the bytes of a block.
-/// copies: true if the call overwrites the caller's data, so that the input must be a copy.
-Why PreparedCall::set(CallData& data, const Elements& given, MPI_Count times, bool copies) {
-    const TypeFacts* const facts = facts_for(given.count, given.type);
-    if (facts == nullptr) return Why::arguments;
-    count_ = bytes_of(given.count, *facts);
-    data.memory = const_cast<void*>(given.memory);
-    if (facts->contiguous && !copies) return Why::served;
-    std::byte* const packed = data.make_room(count_ * static_cast<std::size_t>(times));
-    data.packings.push_back({packed, at(given.memory, 0), given.count * times, given.type, *facts});
-    return Why::served;
-}
-
-Why PreparedCall::set_all(CallData& data, const Elements& given, bool copies) {
-    return set(data, given, member_.size, copies);
-}
-
-template <class Count, class Displacement>
-Why PreparedCall::set_all(CallData& data, const RankBlocks<Count, Displacement>& given,
-                          bool copies) {
-    if (given.counts == nullptr || given.types == nullptr ||
-        (given.own_types && given.displacements == nullptr))
-        return Why::arguments;
-    const auto is_contiguous = [](const Packing& block) { return block.facts.contiguous; };
-    std::vector<Packing> blocks;
-    std::ptrdiff_t next = 0;
-    for (int rank = 0; rank < member_.size; ++rank) {
-        const MPI_Count count = given.counts[rank];
-        const MPI_Datatype type = given.types[given.own_types ? rank : 0];
-        const TypeFacts* const facts = facts_for(count, type);
-        if (facts == nullptr) return Why::arguments;
-        std::ptrdiff_t place = next;
-        if (given.displacements != nullptr)
-            place = given.displacements[rank] * (given.own_types ? 1 : facts->extent);
-        next += static_cast<std::ptrdiff_t>(count) * facts->extent;
-        blocks.push_back({nullptr, at(given.memory, place), count, type, *facts});
-    }
-    const bool packs = copies || !std::ranges::all_of(blocks, is_contiguous) ||
-                       (&data == &out_ && overlap(blocks));
-    lay_out(data, blocks, packs);
-    return Why::served;
-}
-
-/// Sets `data` to blocks of different sizes. Displacements count from the packed data if `packs`,
-/// else from the block with the lowest address: MPI's displacements may be negative or absolute.
-void PreparedCall::lay_out(CallData& data, std::vector<Packing>& blocks, bool packs) {
-    std::byte* low = nullptr;
-    for (const Packing& block : blocks)
-        if (block.bytes() != 0 && (low == nullptr || block.memory < low)) low = block.memory;
-    data.memory = low != nullptr ? low : blocks.front().memory;
-    std::size_t packed = 0;
-    for (const Packing& block : blocks) {
-        const std::size_t bytes = block.bytes();
-        const auto place = bytes == 0 ? 0 : static_cast<std::size_t>(block.memory - low);
-        data.counts.push_back(bytes);
-        data.displacements.push_back(packs ? packed : place);
-        packed += bytes;
-    }
-    if (!packs) return;
-    std::byte* room = data.make_room(packed);
-    for (Packing& block : blocks) {
-        block.packed = room;
-        room += block.bytes();
-    }
-    data.packings = std::move(blocks);
-}
-
 // --- movement ------------------------------------------------------------------------------------
 
 Why PreparedCall::broadcast(const Elements& buffer, int root) {
     if (!set_root(root)) return Why::arguments;
-    const Why why = set(root_is(root) ? in_ : out_, buffer, 1);
+    const Why why = set(root_is(root) ? in_ : out_, buffer);
     if (root_is(root)) out_.memory = in_.memory;
     return why;
+}
+
+// MPICH refuses equal addresses only if types and counts are equal, too. The functions compare what
+// MPICH compares.
+
+bool have_equal_layouts(const Elements& in, const Elements& out) {
+    return in.type == out.type && in.count == out.count && in.count != 0;
+}
+template <class Blocks>
+bool have_equal_layouts(const Blocks& in, const Blocks& out) {
+    return in.counts == out.counts &&
+           (in.own_types ? in.types == out.types : *in.types == *out.types);
+}
+
+/// Returns true if the host refuses `one`, because it is this rank's block of `all`.
+bool PreparedCall::is_alias_of_block(const Elements& one, const Elements& all) const {
+    return have_equal_layouts(one, all) &&
+           is_alias(one.memory, all.memory, static_cast<std::ptrdiff_t>(count_) * member_.rank);
+}
+template <class Count, class Displacement>
+bool PreparedCall::is_alias_of_block(const Elements& one,
+                                     const RankBlocks<Count, Displacement>& all) const {
+    if (all.counts == nullptr || all.displacements == nullptr || one.type != *all.types ||
+        one.count == 0 || all.counts[member_.rank] == 0)
+        return false;
+    const auto size = static_cast<std::ptrdiff_t>(count_) / static_cast<std::ptrdiff_t>(one.count);
+    return is_alias(one.memory, all.memory, size * all.displacements[member_.rank]);
+}
+
+/// Compares the bytes that this rank sends to itself with those that it receives. On one rank, the
+/// host reports a difference. Else the call is made, because other members make it, and finish()
+/// reports that the data is too long; `rooms` is not 0 if this rank needs memory for all data.
+Why PreparedCall::check_own_block(std::size_t in_bytes, std::size_t out_bytes, int rooms) {
+    if (in_bytes == out_bytes) return Why::served;
+    if (member_.size == 1) return Why::arguments;
+    truncates_ = in_bytes > out_bytes && out_.counts.empty();
+    if (truncates_ && rooms != 0) {
+        out_.packings.clear();
+        out_.make_room(in_bytes * static_cast<std::size_t>(rooms));
+        count_ = in_bytes;
+    }
+    return Why::served;
 }
 
 template <class Blocks>
 Why PreparedCall::gather(const Elements& in, const Blocks& out, int root) {
     const bool in_place = in.memory == MPI_IN_PLACE;
     if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
-    Why why = in_place ? Why::served : set(in_, in, 1);
-    if (why == Why::served && root_is(root)) why = set_all(out_, out);
+    Why why = in_place ? Why::served : set(in_, in);
+    if (why != Why::served || !root_is(root)) return why;
+    const std::size_t in_bytes = count_;
+    if (is_alias_of_block(in, out)) return Why::arguments;
+    why = set_all(out_, out);
     if (in_place) keep_own_block();
-    return why;
+    if (why != Why::served || in_place) return why;
+    const auto me = static_cast<std::size_t>(member_.rank);
+    return check_own_block(in_bytes, out_.counts.empty() ? count_ : out_.counts[me], member_.size);
 }
 
 /// In place, this rank's block of the output is also its input.
@@ -140,19 +121,58 @@ template <class Blocks>
 Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
     const bool in_place = out.memory == MPI_IN_PLACE;
     if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
-    Why why = in_place ? Why::served : set(out_, out, 1);
-    if (why == Why::served && root_is(root)) why = set_all(in_, in);
+    Why why = in_place ? Why::served : set(out_, out);
     if (in_place) out_.memory = WEFT_IN_PLACE;
-    return why;
+    if (why != Why::served || !root_is(root)) return why;
+    const std::size_t out_bytes = count_;
+    if (is_alias_of_block(out, in)) return Why::arguments;
+    why = set_all(in_, in);
+    if (why != Why::served || in_place) return why;
+    if (member_.size != 1) return Why::served;
+    return check_own_block(in_.counts.empty() ? count_ : in_.counts[0], out_bytes, 0);
 }
 
 /// In place, results overwrite the data, so a copy of the data is sent.
 template <class Blocks>
 Why PreparedCall::alltoall(const Blocks& in, const Blocks& out) {
     const bool in_place = in.memory == MPI_IN_PLACE;
-    const Why why = set_all(in_, in_place ? out : in, in_place);
-    return why == Why::served ? set_all(out_, out) : why;
+    if (out.memory == MPI_IN_PLACE) return Why::arguments;
+    if (is_alias(in.memory, out.memory, 0) && have_equal_layouts(in, out)) return Why::arguments;
+    Why why = set_all(in_, in_place ? out : in, in_place);
+    const auto me = static_cast<std::size_t>(member_.rank);
+    const std::size_t in_bytes = in_.counts.empty() ? count_ : in_.counts[me];
+    if (why == Why::served) why = set_all(out_, out);
+    if (why != Why::served) return why;
+    return check_own_block(in_bytes, out_.counts.empty() ? count_ : out_.counts[me], 0);
 }
+
+// --- neighbors -----------------------------------------------------------------------------------
+
+template <class Blocks>
+Why PreparedCall::neighbor_allgather(const Elements& in, const Blocks& out) {
+    if (neighbors_ == nullptr) return Why::arguments;
+    const Why why = set(in_, in);
+    if (why != Why::served) return why;
+    return out_.set_neighbors(out, neighbors_->sources(), BlockOrder::forward, true);
+}
+
+template <class Blocks>
+Why PreparedCall::neighbor_alltoall(const Blocks& in, const Blocks& out) {
+    if (neighbors_ == nullptr) return Why::arguments;
+    const Why why = in_.set_neighbors(in, neighbors_->destinations(), BlockOrder::forward, false);
+    if (why != Why::served) return why;
+    return out_.set_neighbors(out, neighbors_->sources(), neighbors_->order(kind_, form_), false);
+}
+#define WEFT_MPI_BLOCKS(...)                                                            \
+    template Why PreparedCall::neighbor_allgather(const Elements&, const __VA_ARGS__&); \
+    template Why PreparedCall::neighbor_alltoall(const __VA_ARGS__&, const __VA_ARGS__&)
+WEFT_MPI_BLOCKS(Elements);
+WEFT_MPI_BLOCKS(RankBlocks<int, int>);
+WEFT_MPI_BLOCKS(RankBlocks<int, MPI_Aint>);
+WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
+#undef WEFT_MPI_BLOCKS
+
+// --- movement of all ranks -----------------------------------------------------------------------
 
 #define WEFT_MPI_BLOCKS(...)                                                      \
     template Why PreparedCall::gather(const Elements&, const __VA_ARGS__&, int);  \
@@ -170,15 +190,27 @@ Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
     in_.memory = in == MPI_IN_PLACE ? WEFT_IN_PLACE : const_cast<void*>(in);
     out_.memory = const_cast<void*>(out.memory);
     if (out.count == 0) return Why::served;
-    const TypeFacts* const facts = facts_for(out.count, out.type);
+    TypeFacts* const facts = facts_for(out.count, out.type);
     if (facts == nullptr || op == MPI_OP_NULL) return Why::arguments;
-    if (!facts->element) return Why::type;
-    const auto ours = operation_for(op, out.type, *facts, operation_);
-    if (!ours) return Why::operation;
-    op_ = *ours;
-    type_ = *facts->element;
-    element_bytes_ = facts->size;
+    const bool has_result = kind_ != CallKind::reduce || root_is(root_);
+    if (has_result && (out.memory == MPI_IN_PLACE || is_alias(in, out.memory, 0)))
+        return Why::arguments;
+    Reduction how = reduction_for(op, out.type, *facts, form_ != Form::blocking);
+    if (how.method == Reduction::Method::refused)
+        return facts->element ? Why::operation : Why::type;
+    operation_ = std::move(how.keeps);
+    if (how.method == Reduction::Method::combined) return prepare_combination(in, out, op);
+    op_ = how.op;
+    type_ = how.type;
+    element_bytes_ = weft_type_size(how.type);
     count_ = static_cast<std::size_t>(out.count);
+    // weft writes all bytes of an element; gaps of the program's elements must not change.
+    const bool keeps_gaps =
+        !facts->contiguous && has_result && !(kind_ == CallKind::exscan && member_.rank == 0);
+    const bool is_scattered =
+        kind_ == CallKind::reduce_scatter || kind_ == CallKind::reduce_scatter_block;
+    if (keeps_gaps && !is_scattered) separate_result(out.count, out.type);
+    if (in == MPI_IN_PLACE && keeps_gaps) in_.memory = const_cast<void*>(out.memory);
     return Why::served;
 }
 
@@ -189,7 +221,7 @@ Why PreparedCall::reduce(const void* in, const Elements& out, MPI_Op op, int roo
 
 Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) {
     const Why why = all_reduce(in, out, op);
-    if (why == Why::served && in == MPI_IN_PLACE) separate_result(count_ * element_bytes_);
+    if (why == Why::served && combination_ == nullptr) separate_scattered(in, out);
     return why;
 }
 
@@ -205,9 +237,10 @@ Why PreparedCall::reduce_scatter(const void* in, void* out, const Count* counts,
         in_.counts.push_back(static_cast<std::size_t>(counts[rank]));
         all += counts[rank];
     }
+    const MPI_Count mine = counts[member_.rank];
     const Why why = all_reduce(in, {out, all, type}, op);
-    if (why == Why::served && in == MPI_IN_PLACE)
-        separate_result(in_.counts[static_cast<std::size_t>(member_.rank)] * element_bytes_);
+    if (why == Why::served && combination_ == nullptr && all != 0)
+        separate_scattered(in, {out, mine, type});
     return why;
 }
 template Why PreparedCall::reduce_scatter(const void*, void*, const int*, MPI_Datatype, MPI_Op);
@@ -216,26 +249,85 @@ template Why PreparedCall::reduce_scatter(const void*, void*, const MPI_Count*, 
 
 /// In place, MPI may only change the start of the buffer, which receives this rank's block of the
 /// result. So the buffer is only input, and finish() copies the block to its start.
-void PreparedCall::separate_result(std::size_t bytes) {
-    in_.memory = out_.memory;
-    std::byte* const packed = out_.make_room(bytes);
-    out_.packings.push_back({packed,
-                             at(in_.memory, 0),
-                             static_cast<MPI_Count>(bytes),
-                             MPI_BYTE,
-                             {.size = 1, .extent = 1, .contiguous = true}});
+void PreparedCall::separate_scattered(const void* in, const Elements& out) {
+    const TypeFacts* const facts = facts_for(out.count, out.type);
+    if (in == MPI_IN_PLACE) in_.memory = const_cast<void*>(out.memory);
+    if (in == MPI_IN_PLACE || !facts->contiguous) separate_result(out.count, out.type);
+}
+
+/// Lets weft write the result to memory of the call, from which finish() copies it.
+void PreparedCall::separate_result(MPI_Count count, MPI_Datatype type) {
+    const TypeFacts& facts = *facts_for(count, type);
+    std::byte* const user = at(out_.memory, 0);
+    std::byte* const packed = out_.make_room(static_cast<std::size_t>(count) * element_bytes_);
+    out_.packings.push_back({.packed = packed,
+                             .memory = user,
+                             .count = count,
+                             .type = type,
+                             .facts = facts,
+                             .strided = true});
+}
+
+/// Moves the operands of a reduction: each rank gets those that its result needs.
+Why PreparedCall::prepare_combination(const void* in, const Elements& out, MPI_Op op) {
+    const bool is_block = kind_ == CallKind::reduce_scatter_block;
+    const bool is_scatter = kind_ == CallKind::reduce_scatter;
+    const Elements operand{in == MPI_IN_PLACE ? out.memory : in, out.count, out.type};
+    if (const Why why = is_block ? set_all(in_, operand) : set(in_, operand); why != Why::served)
+        return why;
+    const TypeFacts& facts = *facts_for(out.count, out.type);
+    const MPI_Count count =
+        is_scatter ? static_cast<MPI_Count>(in_.counts[static_cast<std::size_t>(member_.rank)])
+                   : out.count;
+    const std::size_t bytes = bytes_of(count, facts);
+    const auto ranks = static_cast<std::size_t>(member_.size);
+    combination_ = std::make_unique<Combination>();
+    combination_->op = op;
+    combination_->operands = ranks;
+    if (kind_ == CallKind::scan || kind_ == CallKind::exscan)
+        combination_->operands =
+            static_cast<std::size_t>(member_.rank) + (kind_ == CallKind::scan ? 1 : 0);
+    moves_as_ = CallKind::allgather;
+    if (kind_ == CallKind::reduce) moves_as_ = CallKind::gather;
+    if (is_block) moves_as_ = CallKind::alltoall;
+    if (is_scatter) {
+        moves_as_ = CallKind::alltoallv;
+        std::size_t next = 0;
+        for (std::size_t& part : in_.counts) {
+            part *= facts.size;
+            in_.displacements.push_back(next);
+            next += part;
+        }
+        out_.counts.assign(ranks, bytes);
+        for (std::size_t rank = 0; rank < ranks; ++rank) out_.displacements.push_back(rank * bytes);
+    }
+    if (kind_ == CallKind::reduce && !root_is(root_)) {
+        combination_->operands = 0;
+        return Why::served;
+    }
+    combination_->result = {
+        .memory = at(out.memory, 0), .count = count, .type = out.type, .facts = facts};
+    out_.make_room(ranks * bytes);
+    return Why::served;
 }
 
 // --- use -----------------------------------------------------------------------------------------
 
 /// An error of packing is returned by finish(), because other members may already be in the call.
 weft_status PreparedCall::run(weft_team* team, weft_request** request) {
+    error_ = MPI_SUCCESS;
     for (const Packing& one : in_.packings)
         if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
-    if (request != nullptr)
-        for (Packing& one : out_.packings) one.keep();
+    if (member_.size == 1) {
+        run_alone();
+        return WEFT_OK;
+    }
     const void* const in = in_.memory;
     void* const out = out_.memory;
+    weft_neighbors* list = nullptr;
+    if (neighbors_ != nullptr)
+        if (const weft_status status = neighbors_->list_for(team, list); status != WEFT_OK)
+            return status;
     const std::size_t* const in_counts = in_.counts.data();
     const std::size_t* const in_places = in_.displacements.data();
     const std::size_t* const counts = out_.counts.data();
@@ -244,7 +336,7 @@ weft_status PreparedCall::run(weft_team* team, weft_request** request) {
     case CallKind::kind:                                                         \
         return request == nullptr ? weft_##name(team __VA_OPT__(, ) __VA_ARGS__) \
                                   : weft_i##name(team __VA_OPT__(, ) __VA_ARGS__, request)
-    switch (kind_) {
+    switch (moves_as_) {
         WEFT_MPI_CASE(barrier, barrier);
         WEFT_MPI_CASE(broadcast, broadcast, out, count_, type_, root_);
         WEFT_MPI_CASE(allreduce, allreduce, in, out, count_, type_, op_);
@@ -262,13 +354,52 @@ weft_status PreparedCall::run(weft_team* team, weft_request** request) {
         WEFT_MPI_CASE(alltoallv, alltoallv, in, in_counts, in_places, out, counts, places, type_);
         WEFT_MPI_CASE(alltoallw, alltoallv, in, in_counts, in_places, out, counts, places, type_);
         WEFT_MPI_CASE(reduce_scatter, reduce_scatterv, in, out, in_counts, type_, op_);
+        case CallKind::neighbor_allgather:
+        case CallKind::neighbor_allgatherv:
+            return request == nullptr
+                       ? weft_neighbor_allgatherv(list, in, count_, out, counts, places, type_)
+                       : weft_ineighbor_allgatherv(list, in, count_, out, counts, places, type_,
+                                                   request);
+        case CallKind::neighbor_alltoall:
+        case CallKind::neighbor_alltoallv:
+        case CallKind::neighbor_alltoallw:
+            return request == nullptr
+                       ? weft_neighbor_alltoallv(list, in, in_counts, in_places, out, counts,
+                                                 places, type_)
+                       : weft_ineighbor_alltoallv(list, in, in_counts, in_places, out, counts,
+                                                  places, type_, request);
     }
 #undef WEFT_MPI_CASE
     return WEFT_ERR_UNSUPPORTED;
 }
 
+/// Makes the call on a communicator of one rank. Both sides have equal sizes.
+void PreparedCall::run_alone() {
+    const bool moves_nothing = moves_as_ == CallKind::barrier || moves_as_ == CallKind::broadcast ||
+                               moves_as_ == CallKind::exscan;
+    if (moves_nothing || in_.memory == WEFT_IN_PLACE || out_.memory == WEFT_IN_PLACE) return;
+    const std::size_t count = !in_.counts.empty()    ? in_.counts[0]
+                              : !out_.counts.empty() ? out_.counts[0]
+                                                     : count_;
+    if (count != 0) std::memmove(out_.first_block(), in_.first_block(), count * element_bytes_);
+}
+
+void PreparedCall::keep_types() {
+    const auto needs_type = [](const Packing& one) {
+        return !one.facts.contiguous && one.facts.blocks == nullptr;
+    };
+    for (CallData* const data : {&in_, &out_})
+        for (Packing& one : data->packings)
+            if (needs_type(one)) one.keep();
+    if (combination_ != nullptr) combination_->keep();
+}
+
 int PreparedCall::finish() {
-    for (Packing& one : out_.packings)
+    if (truncates_) return MPI_ERR_TRUNCATE;
+    if (combination_ != nullptr)
+        if (const int error = combination_->run(out_.packed.get()); error_ == MPI_SUCCESS)
+            error_ = error;
+    for (const Packing& one : out_.packings)
         if (const int error = one.unpack(); error_ == MPI_SUCCESS) error_ = error;
     return error_;
 }
@@ -288,6 +419,11 @@ std::size_t PreparedCall::common_bytes() const {
         case CallKind::scatterv:
         case CallKind::alltoallv:
         case CallKind::alltoallw:
+        case CallKind::neighbor_allgather:
+        case CallKind::neighbor_allgatherv:
+        case CallKind::neighbor_alltoall:
+        case CallKind::neighbor_alltoallv:
+        case CallKind::neighbor_alltoallw:
             return 0;
         case CallKind::allgatherv:
             return std::reduce(out_.counts.begin(), out_.counts.end());

@@ -2,9 +2,11 @@
 // prepared.hpp - converts a collective call of MPI to a call of weft.
 //
 // Idea     One function for each collective converts MPI's arguments to a PreparedCall. The
-//          blocking, started and long-count forms of all languages use it. The host packs data of
-//          types that are not contiguous into memory of the call when the call begins, and unpacks
-//          it at the end.
+//          blocking, started, persistent and long-count forms of all languages use it. Data of
+//          types that are not contiguous is packed into memory of the call when the call begins,
+//          and unpacked at the end. A reduction that weft cannot make on elements moves all
+//          contributions, and each rank combines them at the end. On a communicator of one rank, a
+//          call copies its data.
 // Holds    Data movement is served for all types, addresses and counts of a rank. Whether a
 //          reduction is served depends on its count, type and operation, which MPI guarantees to be
 //          equal on all members. The type of data without elements is never read. Calls with
@@ -17,41 +19,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "faces/mpi/statistics.hpp"
-#include "faces/mpi/types.hpp"
+#include "faces/mpi/call_data.hpp"
+#include "faces/mpi/combination.hpp"
+#include "faces/mpi/neighborhood.hpp"
 #include "weft/weft.h"
 
 namespace weft::mpi {
-
-/// Returns the address `offset` bytes after `memory`, which may be MPI_BOTTOM.
-[[nodiscard]] inline std::byte* at(const void* memory, std::ptrdiff_t offset) {
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
-                                        static_cast<std::uintptr_t>(offset));
-}
-
-/// Returns the bytes of data of `count` elements.
-[[nodiscard]] inline std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
-    return static_cast<std::size_t>(count) * facts.size;
-}
-
-/// Elements of the program, and memory for their packed bytes. pack() and unpack() return
-/// MPI_SUCCESS or the host's error.
-struct Packing {
-    std::byte* packed = nullptr;
-    std::byte* memory = nullptr;  ///< address of the elements
-    MPI_Count count = 0;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    TypeFacts facts;
-    bool kept = false;  ///< `type` is a duplicate, which unpack() frees
-
-    [[nodiscard]] std::size_t bytes() const { return bytes_of(count, facts); }
-    [[nodiscard]] int pack() const;
-    /// Keeps the type usable until unpack(), even if the program frees it.
-    void keep();
-    [[nodiscard]] int unpack();
-};
 
 /// A communicator, this rank's number in it, and its size.
 struct Member {
@@ -60,31 +34,17 @@ struct Member {
     int size;
 };
 
-/// Memory of the caller: `count` elements of a type.
-struct Elements {
-    const void* memory;
-    MPI_Count count;
-    MPI_Datatype type;
-};
-
-/// Memory of the caller with a block for each rank. Counts and displacements are of int, or of
-/// MPI_Count and MPI_Aint.
-template <class Count, class Displacement>
-struct RankBlocks {
-    const void* memory;
-    const Count* counts;
-    const Displacement* displacements;  ///< nullptr: contiguous blocks
-    const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
-    bool own_types;                     ///< true: a type for each rank, and displacements in bytes
-};
-template <class Count, class Displacement>
-RankBlocks(const void*, const Count*, const Displacement*, const MPI_Datatype*, bool = false)
-    -> RankBlocks<Count, Displacement>;
-
 /// A call of weft for one collective call of MPI.
 class PreparedCall {
   public:
-    PreparedCall(CallKind kind, const Member& member) : kind_(kind), member_(member) {}
+    /// neighbors: only for calls of neighbors; nullptr: the communicator has no topology.
+    PreparedCall(CallKind kind, const Member& member, Form form,
+                 std::shared_ptr<Neighborhood> neighbors)
+        : kind_(kind),
+          moves_as_(kind),
+          form_(form),
+          member_(member),
+          neighbors_(std::move(neighbors)) {}
     PreparedCall(PreparedCall&&) = default;
 
     // --- preparing: functions return Why::served, or why weft cannot serve the call ---
@@ -109,11 +69,19 @@ class PreparedCall {
     }
     template <class Blocks>
     Why alltoall(const Blocks& in, const Blocks& out);
+    // Blocks for neighbors, in the order of the communicator's topology.
+    template <class Blocks>
+    Why neighbor_allgather(const Elements& in, const Blocks& out);
+    template <class Blocks>
+    Why neighbor_alltoall(const Blocks& in, const Blocks& out);
 
     // --- executing ---
-    /// Makes the call, or starts it if `request` is not nullptr. The program may free its types and
-    /// communicator while a started call is in flight.
+    /// Makes the call or, if `request` is not nullptr, starts it; may be called again after the end
+    /// of the call. On one rank, the call is then complete, `team` may be nullptr, and `request` is
+    /// not set.
     [[nodiscard]] weft_status run(weft_team* team, weft_request** request = nullptr);
+    /// Keeps the program's types usable until the end of this object.
+    void keep_types();
     /// Unpacks or copies results after the call. Returns MPI_SUCCESS, or the first error of the
     /// host's functions to pack and unpack.
     [[nodiscard]] int finish();
@@ -128,30 +96,34 @@ class PreparedCall {
     [[nodiscard]] const void* out() const { return out_.memory; }
 
   private:
-    /// Data that this rank sends, or memory for the data that it receives.
-    struct CallData {
-        void* memory = nullptr;                  ///< passed to weft
-        std::vector<std::size_t> counts;         ///< bytes of each rank's block; empty: all equal
-        std::vector<std::size_t> displacements;  ///< starts of the ranks' blocks, in bytes
-        std::vector<Packing> packings;           ///< to pack before the call, or to unpack after it
-        std::unique_ptr<std::byte[]> packed;
-
-        /// Makes `memory` point to `bytes` bytes that the call owns.
-        std::byte* make_room(std::size_t bytes);
-    };
-
     [[nodiscard]] bool root_is(int root) const { return root == member_.rank; }
     [[nodiscard]] bool set_root(int root);
-    Why set(CallData& data, const Elements& given, MPI_Count times, bool copies = false);
-    Why set_all(CallData& data, const Elements& given, bool copies = false);
+    /// Sets the data of one rank; set_all() that of all ranks, with a block for each.
+    Why set(CallData& data, const Elements& given) { return data.set(given, 1, false, count_); }
+    Why set_all(CallData& data, const Elements& given, bool copies = false) {
+        return data.set(given, member_.size, copies, count_);
+    }
     template <class Count, class Displacement>
-    Why set_all(CallData& data, const RankBlocks<Count, Displacement>& given, bool copies = false);
-    static void lay_out(CallData& data, std::vector<Packing>& blocks, bool packs);
+    Why set_all(CallData& data, const RankBlocks<Count, Displacement>& given, bool copies = false) {
+        return data.set(given, member_.size, copies, &data == &out_);
+    }
     void keep_own_block();
-    void separate_result(std::size_t bytes);
+    void separate_result(MPI_Count count, MPI_Datatype type);
+    Why prepare_combination(const void* in, const Elements& out, MPI_Op op);
+    [[nodiscard]] Why check_own_block(std::size_t in_bytes, std::size_t out_bytes, int rooms);
+    [[nodiscard]] bool is_alias(const void* in, const void* out, std::ptrdiff_t offset) const;
+    [[nodiscard]] bool is_alias_of_block(const Elements& one, const Elements& all) const;
+    template <class Count, class Displacement>
+    [[nodiscard]] bool is_alias_of_block(const Elements& one,
+                                         const RankBlocks<Count, Displacement>& all) const;
+    void separate_scattered(const void* in, const Elements& out);
+    void run_alone();
 
     CallKind kind_;
+    CallKind moves_as_;  ///< the collective of weft: that of kind_, or one that moves operands
+    Form form_;
     Member member_;
+    std::shared_ptr<Neighborhood> neighbors_;
     CallData in_;
     CallData out_;
     std::size_t count_ = 0;  ///< elements of type_ in the call of weft
@@ -160,6 +132,8 @@ class PreparedCall {
     weft_op op_ = WEFT_SUM;
     int root_ = 0;
     std::shared_ptr<const void> operation_;  ///< memory of a user operation, until the call ends
+    std::unique_ptr<Combination> combination_;
+    bool truncates_ = false;  ///< this rank sends itself more than it receives
     int error_ = MPI_SUCCESS;
 };
 

@@ -27,7 +27,7 @@ struct ComparedValue {
 struct Settings {
     std::uint32_t kinds_on = 0;       ///< bits of CallKind: calls that may be served
     std::uint32_t kinds_chosen = 0;   ///< bits of CallKind: calls in mode `auto`
-    unsigned calls_before_team = 8;   ///< blocking calls on a communicator before its team is made
+    unsigned calls_before_team = 0;   ///< blocking calls on a communicator before it gets a team
     bool statistics = false;          ///< print WEFT_MPI_STATS at the end
     bool exact_sums = false;          ///< MPI_SUM of floating-point types is WEFT_EXACT_SUM
     bool threads_anywhere = false;    ///< some rank has MPI_THREAD_MULTIPLE

@@ -89,12 +89,6 @@ SharedRuntime& SharedRuntime::get() {
     return only;
 }
 
-void SharedRuntime::prepare(bool threads, bool progress) {
-    threaded_ = threads;
-    progress_ = progress;
-    PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
-}
-
 /// Allgather that makes a team. Releases the runtime during the exchange: other members may still
 /// be in earlier calls of weft, and need data that this rank forwards.
 int SharedRuntime::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
@@ -107,9 +101,10 @@ int SharedRuntime::share_among_members(void* comm, const void* mine, void* all, 
     return failed;
 }
 
-void SharedRuntime::join() {
-    const std::lock_guard lock(join_mutex_);
-    if (runtime_ != nullptr || refused_) return;
+void SharedRuntime::start_on(MPI_Comm world, bool threads, bool progress) {
+    threaded_ = threads;
+    progress_ = progress;
+    PMPI_Comm_dup(world, &own_);
     weft_bootstrap bootstrap{};
     bootstrap.struct_bytes = sizeof bootstrap;
     PMPI_Comm_rank(own_, &bootstrap.rank);
@@ -156,7 +151,6 @@ void SharedRuntime::end() {
 // --- teams ---------------------------------------------------------------------------------------
 
 weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& members) {
-    if (comm == MPI_COMM_WORLD) return weft_world(runtime_);
     drop_pending_teams();
     const RuntimeLock lock(threaded_);
     weft_team* team = nullptr;
@@ -168,23 +162,27 @@ weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& membe
 
 /// The host deletes a freed communicator when its last message has completed. This may happen while
 /// weft drives the host in a wait, where no team can be dropped.
-void SharedRuntime::drop(weft_team* team) {
+void SharedRuntime::drop(weft_team* team, std::shared_ptr<const void> lists) {
+    if (runtime_ == nullptr || (team == nullptr && lists == nullptr)) return;
     {
         const std::lock_guard lock(tables_mutex);
-        pending_teams_.push_back(team);
+        pending_teams_.push_back({team, std::move(lists)});
     }
     if (!inside_weft && !inside_host) drop_pending_teams();
 }
 
 /// Releases tables_mutex before it waits for the runtime, whose user may need the tables.
 void SharedRuntime::drop_pending_teams() {
-    std::vector<weft_team*> teams;
+    std::vector<Dropped> teams;
     {
         const std::lock_guard lock(tables_mutex);
         teams.swap(pending_teams_);
     }
     const RuntimeLock lock(threaded_);
-    for (weft_team* const team : teams) weft_team_drop(team);
+    for (Dropped& one : teams) {
+        one.lists.reset();
+        if (one.team != nullptr) weft_team_drop(one.team);
+    }
 }
 
 // --- calls ---------------------------------------------------------------------------------------
@@ -196,7 +194,8 @@ int SharedRuntime::run(weft_team* team, PreparedCall& call) {
     if (status != WEFT_OK) [[unlikely]]
         return raise(call.comm(), status);
     // See kBarriersDeliver: messages that were sent before the barrier must be visible after it.
-    if (kBarriersDeliver && call.kind() == CallKind::barrier && progress_) drive_host(own_);
+    if (kBarriersDeliver && call.kind() == CallKind::barrier && progress_ && own_ != MPI_COMM_NULL)
+        drive_host(own_);
     if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
         return raise(call.comm(), error);
     return MPI_SUCCESS;
@@ -221,26 +220,40 @@ weft_status SharedRuntime::run_shared(weft_team* team, PreparedCall& call) {
     }
 }
 
-int SharedRuntime::start(weft_team* team, PreparedCall call, MPI_Request* request) {
+int SharedRuntime::start(weft_team* team, std::shared_ptr<PreparedCall> call,
+                         MPI_Request* request) {
     StartedCalls started;
     StartedCall& made = started.emplace_back(StartedCall{.call = std::move(call)});
     weft_status status = WEFT_OK;
     {
         const RuntimeLock lock(threaded_);
-        status = made.call.run(team, &made.request);
+        status = made.call->run(team, &made.request);
     }
-    if (status != WEFT_OK) return raise(made.call.comm(), status);
+    if (status != WEFT_OK) return raise(made.call->comm(), status);
     made.error = new int(MPI_SUCCESS);
     const auto cancel = [](void*, int) { return MPI_SUCCESS; };
     PMPI_Grequest_start(query_started, free_started, cancel, made.error, &made.host_request);
     *request = made.host_request;
+    if (made.request == nullptr) {  // the call is complete: its communicator has one rank
+        complete(started);
+        return MPI_SUCCESS;
+    }
     {
         const RuntimeLock lock(threaded_);
         started_.splice(started_.end(), started);
-        started_count_.store(started_.size(), std::memory_order_relaxed);
+        started_count_.store(started_.size() + ended_.size(), std::memory_order_relaxed);
     }
     progress();
     return MPI_SUCCESS;
+}
+
+/// Finishes calls that have ended, and completes their requests. Returns their number.
+int SharedRuntime::complete(StartedCalls& ended) {
+    for (StartedCall& one : ended) {
+        if (const int error = one.call->finish(); *one.error == MPI_SUCCESS) *one.error = error;
+        PMPI_Grequest_complete(one.host_request);
+    }
+    return static_cast<int>(ended.size());
 }
 
 int SharedRuntime::progress() {
@@ -265,13 +278,22 @@ int SharedRuntime::progress() {
             }
             at = next;
         }
-        started_count_.store(started_.size(), std::memory_order_relaxed);
+        if (threaded_ && !kRequestsEndInProgress) ended_.splice(ended_.end(), ended);
+        started_count_.store(started_.size() + ended_.size(), std::memory_order_relaxed);
     }
-    for (StartedCall& one : ended) {
-        if (const int error = one.call.finish(); *one.error == MPI_SUCCESS) *one.error = error;
-        PMPI_Grequest_complete(one.host_request);
+    return complete(ended);
+}
+
+void SharedRuntime::complete_ended() {
+    progress();
+    StartedCalls ended;
+    {
+        const RuntimeLock lock(threaded_);
+        ended.splice(ended.end(), ended_);
     }
-    return static_cast<int>(ended.size());
+    complete(ended);
+    const RuntimeLock lock(threaded_);
+    started_count_.store(started_.size() + ended_.size(), std::memory_order_relaxed);
 }
 
 }  // namespace weft::mpi

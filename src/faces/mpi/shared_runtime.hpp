@@ -14,9 +14,11 @@
 #include <atomic>
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
 #include "weft/weft.h"
 
@@ -26,35 +28,44 @@ class SharedRuntime {
   public:
     static SharedRuntime& get();
 
-    /// Called in MPI_Init. threads: this rank has MPI_THREAD_MULTIPLE. progress: weft and the host
-    /// drive each other.
-    void prepare(bool threads, bool progress);
-    /// Starts the runtime in the first call. All ranks of MPI_COMM_WORLD call this.
-    void join();
+    /// Starts the runtime. Collective over `world`, the communicator of all ranks. threads: this
+    /// rank has MPI_THREAD_MULTIPLE. progress: weft and the host drive each other.
+    void start_on(MPI_Comm world, bool threads, bool progress);
     [[nodiscard]] bool runs() const { return runtime_ != nullptr; }
     [[nodiscard]] bool refused() const { return refused_; }
     /// Ends the runtime and frees own().
     void end();
-    /// Returns the duplicate of MPI_COMM_WORLD that only the layer uses.
+    /// Returns the communicator of all ranks that only the layer uses.
     [[nodiscard]] MPI_Comm own() const { return own_; }
 
-    /// Makes the team of a communicator, or returns that of MPI_COMM_WORLD. All members call this;
-    /// `members` are their ranks in MPI_COMM_WORLD. Returns nullptr on failure.
+    /// Returns the team of all ranks.
+    [[nodiscard]] weft_team* world() const { return weft_world(runtime_); }
+    /// Makes a team of the members of a communicator. All members call this; `members` are their
+    /// ranks in own(). Returns nullptr on failure.
     [[nodiscard]] weft_team* make_team(MPI_Comm comm, const std::vector<int>& members);
-    /// Drops a team whose communicator the host has deleted, now or when no call is in progress.
-    void drop(weft_team* team);
+    /// Drops a team (or nullptr) and lists of neighbors in teams, whose communicator the host has
+    /// deleted, now or when no call is in progress.
+    void drop(weft_team* team, std::shared_ptr<const void> lists);
 
     /// Makes a blocking call. Returns MPI_SUCCESS, or the error that was passed to the
     /// communicator's error handler.
     int run(weft_team* team, PreparedCall& call);
     /// Starts a call and sets `request`. Returns as run().
-    int start(weft_team* team, PreparedCall call, MPI_Request* request);
-    /// Drives started calls. Returns the number of calls that have completed.
+    int start(weft_team* team, std::shared_ptr<PreparedCall> call, MPI_Request* request);
+    /// Drives started calls. Returns the number of calls that have completed. The host may call it.
     int progress();
+    /// Returns true if the host cannot complete the requests of started calls while it waits, and
+    /// such calls are in flight: then only complete_ended() completes them.
+    [[nodiscard]] bool must_complete() const {
+        return threaded_ && !kRequestsEndInProgress &&
+               started_count_.load(std::memory_order_relaxed) != 0;
+    }
+    /// Drives started calls, and completes the requests of those that have ended.
+    void complete_ended();
 
   private:
     struct StartedCall {
-        PreparedCall call;
+        std::shared_ptr<PreparedCall> call;
         weft_request* request = nullptr;
         MPI_Request host_request = MPI_REQUEST_NULL;  ///< generalized request of the program
         int* error = nullptr;                         ///< result of host_request, freed with it
@@ -62,6 +73,7 @@ class SharedRuntime {
     using StartedCalls = std::list<StartedCall>;
 
     weft_status run_shared(weft_team* team, PreparedCall& call);
+    static int complete(StartedCalls& ended);
     void drop_pending_teams();
     static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
 
@@ -70,11 +82,15 @@ class SharedRuntime {
     bool refused_ = false;  ///< the runtime failed to start
     MPI_Comm own_ = MPI_COMM_NULL;
     weft_runtime* runtime_ = nullptr;
-    std::mutex join_mutex_;
-    std::vector<weft_team*> pending_teams_;  ///< to drop when no call of weft is in progress
+    struct Dropped {
+        weft_team* team;
+        std::shared_ptr<const void> lists;
+    };
+    std::vector<Dropped> pending_teams_;  ///< to drop when no call of weft is in progress
     StartedCalls started_;
-    std::atomic<std::size_t> started_count_{0};
-    unsigned idle_calls_ = 0;  ///< calls of progress() without started calls
+    StartedCalls ended_;  ///< calls whose requests complete_ended() completes
+    std::atomic<std::size_t> started_count_{0};  ///< size of started_ and ended_
+    unsigned idle_calls_ = 0;                    ///< calls of progress() without started calls
 };
 
 }  // namespace weft::mpi

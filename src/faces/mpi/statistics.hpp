@@ -32,32 +32,50 @@ enum class CallKind : std::uint8_t {
     alltoallv,
     alltoallw,
     reduce_scatter,
+    neighbor_allgather,
+    neighbor_allgatherv,
+    neighbor_alltoall,
+    neighbor_alltoallv,
+    neighbor_alltoallw,
 };
-inline constexpr std::array<std::string_view, 17> kKindNames{
-    "barrier",   "broadcast",     "allreduce",
-    "reduce",    "gather",        "scatter",
-    "allgather", "alltoall",      "reduce_scatter_block",
-    "scan",      "exscan",        "gatherv",
-    "scatterv",  "allgatherv",    "alltoallv",
-    "alltoallw", "reduce_scatter"};
+inline constexpr std::array<std::string_view, 22> kKindNames{"barrier",
+                                                             "broadcast",
+                                                             "allreduce",
+                                                             "reduce",
+                                                             "gather",
+                                                             "scatter",
+                                                             "allgather",
+                                                             "alltoall",
+                                                             "reduce_scatter_block",
+                                                             "scan",
+                                                             "exscan",
+                                                             "gatherv",
+                                                             "scatterv",
+                                                             "allgatherv",
+                                                             "alltoallv",
+                                                             "alltoallw",
+                                                             "reduce_scatter",
+                                                             "neighbor_allgather",
+                                                             "neighbor_allgatherv",
+                                                             "neighbor_alltoall",
+                                                             "neighbor_alltoallv",
+                                                             "neighbor_alltoallw"};
 
 /// Reason why a call went to the host.
 enum class Why : std::uint8_t {
     served,      ///< no reason: weft served the call
     off,         ///< disabled by the environment, or the library could not start
-    one_rank,    ///< the communicator has one rank
     inter,       ///< intercommunicator
     other_jobs,  ///< a member is a spawned or connected process of another job
     no_team,     ///< too few blocking calls so far, or weft could not make another team
     type,        ///< weft does not reduce this type
     operation,   ///< the operation is unknown to weft, or not defined on this type
     arguments,   ///< arguments are erroneous: the host reports the error
-    threads,     ///< the host cannot wait for weft's requests under MPI_THREAD_MULTIPLE
     slower,      ///< the mode `auto` chose the host
 };
-inline constexpr std::array<std::string_view, 11> kWhyNames{
-    "served", "off",       "one rank",  "between groups", "other jobs",     "no team",
-    "type",   "operation", "arguments", "threads",        "host is quicker"};
+inline constexpr std::array<std::string_view, 9> kWhyNames{
+    "served", "off",       "between groups", "other jobs",     "no team",
+    "type",   "operation", "arguments",      "host is quicker"};
 
 /// Counts and times of this rank's calls.
 class Statistics {

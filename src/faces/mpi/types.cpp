@@ -38,10 +38,10 @@ constexpr weft_type integer() {
     return static_cast<weft_type>((std::is_signed_v<T> ? WEFT_INT8 : WEFT_UINT8) + log);
 }
 
-/// Returns the types on which weft reduces. Types with padding are left out: weft would overwrite
-/// padding, which belongs to the program.
+/// Returns the types on which weft reduces. MPI does not list MPI_CHAR, but both hosts reduce it.
 std::vector<std::tuple<MPI_Datatype, weft_type, std::uint32_t>> builtin_types() {
     return {
+        {MPI_CHAR, integer<char>(), kCInteger},
         {MPI_SIGNED_CHAR, WEFT_INT8, kCInteger},
         {MPI_UNSIGNED_CHAR, WEFT_UINT8, kCInteger},
         {MPI_SHORT, integer<short>(), kCInteger},
@@ -84,6 +84,10 @@ std::vector<std::tuple<MPI_Datatype, weft_type, std::uint32_t>> builtin_types() 
         {MPI_REAL8, WEFT_DOUBLE, kFloating},
         {MPI_2INT, WEFT_INT32_INT, kPair},
         {MPI_FLOAT_INT, WEFT_FLOAT_INT, kPair},
+        {MPI_DOUBLE_INT, WEFT_DOUBLE_INT, kPair},
+        {MPI_SHORT_INT, WEFT_INT16_INT, kPair},
+        {MPI_LONG_INT, WEFT_INT64_INT, kPair},
+        {MPI_LONG_DOUBLE_INT, WEFT_LONGDOUBLE_INT, kPair},
         {MPI_2INTEGER, WEFT_INT32_INT, kPair},
     };
 }
@@ -95,34 +99,69 @@ std::vector<std::pair<MPI_Op, weft_op>> builtin_operations() {
             {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
 }
 
+/// Returns the type of weft whose elements have this size, for operations of the program; nothing
+/// for other sizes.
+std::optional<weft_type> type_of_size(std::size_t bytes) {
+    for (const weft_type type :
+         {WEFT_UINT8, WEFT_UINT16, WEFT_UINT32, WEFT_UINT64, WEFT_CDOUBLE, WEFT_LONGDOUBLE_INT})
+        if (weft_type_size(type) == bytes) return type;
+    return std::nullopt;
+}
+
 /// A user operation of MPI on elements of one type, with the signature of weft's operations.
 struct UserCall {
-    MPI_User_function* function;
+    void (*function)();
+    Signature signature;
     MPI_Datatype type;
     std::size_t element_bytes;
+    bool owns_type = false;  ///< `type` is a duplicate for a started call
+    weft_op ours = WEFT_OP_NONE;
+    std::shared_ptr<const MPI_Op> op;  ///< keeps the host's operation
 
+    UserCall() = default;
+    UserCall(const UserCall&) = delete;
+    UserCall& operator=(const UserCall&) = delete;
+    ~UserCall() {
+        if (ours != WEFT_OP_NONE) weft_op_free(&ours);
+        if (owns_type) PMPI_Type_free(&type);
+    }
+
+    void apply(void* in, void* inout, int count) {
+        MPI_Fint fortran_type = 0;
+        auto* const c_call = reinterpret_cast<MPI_User_function*>(function);
+        switch (signature) {
+            case Signature::c:
+                return c_call(in, inout, &count, &type);
+            case Signature::fortran:
+                fortran_type = PMPI_Type_c2f(type);
+                return reinterpret_cast<void (*)(void*, void*, int*, MPI_Fint*)>(function)(
+                    in, inout, &count, &fortran_type);
+            case Signature::large_count:
+                MPI_Count large = count;
+                return reinterpret_cast<void (*)(void*, void*, MPI_Count*, MPI_Datatype*)>(
+                    function)(in, inout, &large, &type);
+        }
+    }
     static void run(const void* in, void* inout, std::size_t count, void* self) {
         auto& call = *static_cast<UserCall*>(self);
         auto* from = static_cast<char*>(const_cast<void*>(in));
         auto* into = static_cast<char*>(inout);
         constexpr std::size_t kPieceMax = INT_MAX / 2;
         for (std::size_t at = 0; at < count; at += kPieceMax) {
-            int piece = static_cast<int>(std::min(count - at, kPieceMax));
             const std::size_t offset = at * call.element_bytes;
-            call.function(from + offset, into + offset, &piece, &call.type);
+            call.apply(from + offset, into + offset,
+                       static_cast<int>(std::min(count - at, kPieceMax)));
         }
     }
 };
 
 struct Operation {
     std::optional<weft_op> builtin;  ///< empty for operations of the program
-    MPI_User_function* function = nullptr;
+    void (*function)() = nullptr;
+    Signature signature = Signature::c;
     bool commutative = true;
-    struct OfType {
-        std::shared_ptr<UserCall> call;
-        weft_op ours = WEFT_OP_NONE;
-    };
-    std::map<std::uint64_t, OfType> by_type;
+    std::shared_ptr<const MPI_Op> held;  ///< frees the host's operation when no call uses it
+    std::map<std::uint64_t, std::shared_ptr<UserCall>> by_type;
 };
 
 struct Tables {
@@ -142,6 +181,7 @@ Tables& tables() {
 int forget_type(MPI_Datatype type, int, void*, void*) {
     const std::lock_guard lock(tables_mutex);
     tables().types.remove(type);
+    tables().operations.for_each([&](Operation& op) { op.by_type.erase(number_of(type)); });
     return MPI_SUCCESS;
 }
 
@@ -149,14 +189,21 @@ Tables::Tables() {
     for (const auto& [type, element, allowed] : builtin_types()) {
         if (type == MPI_DATATYPE_NULL) continue;
         const std::size_t size = weft_type_size(element);
-        types.add(type, {.size = size,
-                         .extent = static_cast<MPI_Aint>(size),
-                         .contiguous = true,
-                         .element = element,
-                         .operations = allowed});
+        TypeFacts facts{.size = size,
+                        .extent = static_cast<MPI_Aint>(size),
+                        .contiguous = true,
+                        .element = element,
+                        .operations = allowed};
+        if (auto blocks = allowed == kPair ? read_blocks(type) : std::nullopt;
+            blocks && !blocks->is_one_block(size)) {
+            facts.size = blocks->bytes();
+            facts.contiguous = false;
+            facts.blocks = std::make_shared<const BlockList>(std::move(*blocks));
+        }
+        types.add(type, std::move(facts));
     }
     for (const auto& [op, ours] : builtin_operations())
-        operations.add(op, {.builtin = ours, .by_type = {}});
+        operations.add(op, {.builtin = ours, .held = nullptr, .by_type = {}});
 }
 
 /// Packs two elements. Returns true if packing does not change their bytes; false without a trial
@@ -172,7 +219,7 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
         byte = static_cast<unsigned char>((state *= 0x9e3779b1) >> 24);
     int at = 0;
     const int bytes = static_cast<int>(after.size());
-    return PMPI_Pack(before.data(), 2, type, after.data(), bytes, &at, MPI_COMM_SELF) ==
+    return PMPI_Pack(before.data(), 2, type, after.data(), bytes, &at, packing_comm) ==
                MPI_SUCCESS &&
            at == bytes && before == after;
 }
@@ -225,10 +272,13 @@ bool is_in_order(MPI_Datatype type, std::size_t size) {
 }
 
 /// Adds a type to the tables. Returns nullptr if the host does not know the type.
-const TypeFacts* add_type(MPI_Datatype type) {
+TypeFacts* add_type(MPI_Datatype type) {
     TypeFacts facts;
     if (!read_facts(type, facts)) return nullptr;
     facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
+    if (!facts.contiguous)
+        if (auto blocks = read_blocks(type))
+            facts.blocks = std::make_shared<const BlockList>(std::move(*blocks));
     Tables& all = tables();
     if (combiner_of(type) != MPI_COMBINER_NAMED) {
         // Made here, not in the constructor, which may run before MPI is initialized.
@@ -241,11 +291,11 @@ const TypeFacts* add_type(MPI_Datatype type) {
 
 }  // namespace
 
-const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
-    static constexpr TypeFacts kNoData{.contiguous = true};
-    if (count == 0) return &kNoData;
+TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
+    static TypeFacts no_data{.contiguous = true};
+    if (count == 0) return &no_data;
     if (count < 0) return nullptr;
-    if (const TypeFacts* known = tables().types.find(type)) [[likely]]
+    if (TypeFacts* known = tables().types.find(type)) [[likely]]
         return known;
     return type == MPI_DATATYPE_NULL ? nullptr : add_type(type);
 }
@@ -260,45 +310,110 @@ bool is_builtin_operation(MPI_Op op) {
     return op == MPI_OP_NULL || (known != nullptr && known->builtin.has_value());
 }
 
-std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts,
-                                     std::shared_ptr<const void>& keeps) {
-    Operation* const known = tables().operations.find(op);
-    if (known == nullptr || !facts.element) return std::nullopt;
-    if (known->builtin) {
-        if ((facts.operations & bit(*known->builtin)) == 0) return std::nullopt;
-        if (known->builtin == WEFT_SUM && tables().exact_sums && has_exact_sum(*facts.element))
-            return WEFT_EXACT_SUM;
-        return known->builtin;
+namespace {
+
+/// Returns true if the host allows a predefined operation on a type. Asks by a reduction of no
+/// elements, whose error would go to the handler of MPI_COMM_WORLD or, in some versions, of
+/// MPI_COMM_SELF.
+bool host_allows(MPI_Op op, weft_op ours, MPI_Datatype type, TypeFacts& facts) {
+    if (packing_comm != MPI_COMM_SELF) return false;  // MPI_COMM_WORLD is not initialized
+    if ((facts.asked & bit(ours)) == 0) {
+        MPI_Errhandler handlers[2];
+        const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+        for (int i = 0; i < 2; ++i) {
+            PMPI_Comm_get_errhandler(comms[i], &handlers[i]);
+            PMPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+        }
+        char none[2] = {};
+        if (PMPI_Reduce_local(&none[0], &none[1], 0, type, op) == MPI_SUCCESS)
+            facts.allowed |= bit(ours);
+        facts.asked |= bit(ours);
+        for (int i = 0; i < 2; ++i) {
+            PMPI_Comm_set_errhandler(comms[i], handlers[i]);
+            PMPI_Errhandler_free(&handlers[i]);
+        }
     }
-    Operation::OfType& made = known->by_type[number_of(type)];
-    if (made.call == nullptr) {
-        made.call = std::make_shared<UserCall>(UserCall{known->function, type, facts.size});
-        if (weft_op_create(&UserCall::run, made.call.get(), known->commutative ? 1 : 0,
-                           &made.ours) != WEFT_OK)
-            made.ours = WEFT_OP_NONE;
-    }
+    return (facts.allowed & bit(ours)) != 0;
+}
+
+/// Makes the operation of weft that calls a user operation on elements of a type.
+std::shared_ptr<UserCall> make_user_call(const Operation& known, MPI_Datatype type,
+                                         std::size_t element_bytes, bool keeps_type) {
+    auto call = std::make_shared<UserCall>();
+    call->function = known.function;
+    call->signature = known.signature;
+    call->type = type;
+    call->element_bytes = element_bytes;
+    call->op = known.held;
+    call->owns_type = keeps_type && PMPI_Type_dup(type, &call->type) == MPI_SUCCESS;
     // If weft_op_create() fails on this rank only, the call cannot go to the host: the other ranks
     // would wait in weft. weft refuses WEFT_OP_NONE, and the call returns an error.
-    keeps = made.call;
-    return made.ours;
+    if (weft_op_create(&UserCall::run, call.get(), known.commutative ? 1 : 0, &call->ours) !=
+        WEFT_OK)
+        call->ours = WEFT_OP_NONE;
+    return call;
+}
+
+}  // namespace
+
+Reduction reduction_for(MPI_Op op, MPI_Datatype type, TypeFacts& facts, bool starts) {
+    using Method = Reduction::Method;
+    Operation* const known = tables().operations.find(op);
+    if (known == nullptr) return {};
+    if (known->builtin) {
+        const weft_op ours = *known->builtin;
+        if ((facts.operations & bit(ours)) != 0) {
+            const bool exact =
+                ours == WEFT_SUM && tables().exact_sums && has_exact_sum(*facts.element);
+            return {.method = Method::elements,
+                    .type = *facts.element,
+                    .op = exact ? WEFT_EXACT_SUM : ours,
+                    .keeps = nullptr};
+        }
+        if (!host_allows(op, ours, type, facts)) return {};
+        return {.method = Method::combined, .keeps = nullptr};
+    }
+    std::optional<weft_type> element = facts.element;
+    const bool derived = !element;
+    if (derived && facts.contiguous) element = type_of_size(facts.size);
+    if (!element) return {.method = Method::combined, .keeps = known->held};
+    std::shared_ptr<UserCall> call;
+    const std::size_t bytes = weft_type_size(*element);
+    if (starts && derived) {
+        call = make_user_call(*known, type, bytes, true);
+    } else {
+        std::shared_ptr<UserCall>& made = known->by_type[number_of(type)];
+        if (made == nullptr) made = make_user_call(*known, type, bytes, false);
+        call = made;
+    }
+    return {.method = Method::elements, .type = *element, .op = call->ours, .keeps = call};
 }
 
 void make_sums_exact() {
     tables().exact_sums = true;
 }
 
-void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative) {
+void note_user_operation(MPI_Op op, void (*function)(), Signature signature, bool commutative) {
+    const auto free = [](const MPI_Op* held) {
+        MPI_Op last = *held;
+        PMPI_Op_free(&last);
+        delete held;
+    };
     const std::lock_guard lock(tables_mutex);
-    tables().operations.add(op, {.function = function, .commutative = commutative, .by_type = {}});
+    tables().operations.add(op, {.builtin = std::nullopt,
+                                 .function = function,
+                                 .signature = signature,
+                                 .commutative = commutative,
+                                 .held = std::shared_ptr<const MPI_Op>(new MPI_Op(op), free),
+                                 .by_type = {}});
 }
 
-void forget_user_operation(MPI_Op op) {
+bool forget_user_operation(MPI_Op op) {
     const std::lock_guard lock(tables_mutex);
     Operation* const known = tables().operations.find(op);
-    if (known == nullptr || known->builtin) return;
-    for (auto& [type, made] : known->by_type)
-        if (made.ours != WEFT_OP_NONE) weft_op_free(&made.ours);
+    if (known == nullptr || known->builtin) return false;
     tables().operations.remove(op);
+    return true;
 }
 
 }  // namespace weft::mpi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// checked.cpp - a program for `weft mpi-check`: on two ranks, the layer serves 200 calls and
-// leaves two to the host MPI.
+// checked.cpp - a program for `weft mpi-check`: on two ranks, the layer serves 202 calls, two of
+// them by its own combination of elements.
 #include <mpi.h>
 
 namespace {

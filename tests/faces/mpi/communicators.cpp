@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - a program with many communicators, windows or calls, as its mode selects.
 //
-// usage: communicators alive|churn|operations|own|window|costs|stream|long|reused|overlap COUNT
-//        (under a launcher, with the layer)
+// usage: communicators MODE COUNT   (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
 // churn    COUNT communicators made, used once and freed. Rank 0 prints the largest growth of a
 //          rank's memory in KiB after the first tenth.
 // operations  COUNT operations made, used once and freed; output as for churn.
+// many     COUNT communicators of several groups alive at once, with calls on them in turn and at
+//          random; output as for churn.
+// started  A started and a persistent call as the first calls on each of 10 communicators, then
+//          COUNT on one of them.
 // window   COUNT times, rank 0 completes its accesses to the other ranks' windows and enters a
 //          barrier. After the barrier, the first MPI_Win_test of each owner must succeed.
 // own      COUNT calls on a duplicate of MPI_COMM_WORLD.
@@ -18,6 +21,9 @@
 // reused   COUNT communicators one after another; on some ranks they get the handles of freed ones.
 // overlap  COUNT calls whose blocks overlap, which MPI forbids; they must be executed anyway.
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,6 +118,68 @@ void churn(int count) {
     long largest = 0;
     PMPI_Reduce(&growth, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, largest);
+}
+
+/// Checks a reduction on a communicator of any members.
+void check_members(MPI_Comm comm, int value) {
+    int members = 0;
+    int mine = 0;
+    int sum = 0;
+    MPI_Comm_size(comm, &members);
+    MPI_Comm_rank(comm, &mine);
+    mine += value;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
+    if (sum != members * (members - 1) / 2 + members * value) ++wrong;
+}
+
+void many(int count) {
+    std::vector<MPI_Comm> comms(static_cast<std::size_t>(count), MPI_COMM_NULL);
+    for (int i = 0; i < count; ++i) {
+        MPI_Comm& comm = comms[static_cast<std::size_t>(i)];
+        if (i % 4 == 0) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (i % 4 == 1) MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+        if (i % 4 == 2) MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
+        if (i % 4 == 3) MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &comm);
+    }
+    unsigned state = 1;
+    for (int i = 0; i < count; ++i) check_members(comms[static_cast<std::size_t>(i)], i);
+    const long before = resident_kib();
+    for (int i = 0; i < 4 * count; ++i) {
+        state = state * 1664525 + 1013904223;
+        check_members(comms[(state >> 8) % comms.size()], i % 1000);
+    }
+    const long growth = resident_kib() - before;
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+    long largest = 0;
+    PMPI_Reduce(&growth, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, largest);
+}
+
+void check_started(MPI_Comm comm, int value, bool persistent) {
+    const int mine = value * (rank + 1);
+    int sum = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+#if MPI_VERSION >= 4
+    if (persistent)
+        MPI_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+    if (persistent)
+        MPIX_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+#endif
+    if (persistent) MPI_Start(&request);
+    if (!persistent) MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (persistent) MPI_Request_free(&request);
+    if (sum != value * size * (size + 1) / 2) ++wrong;
+}
+
+void started(int count) {
+    MPI_Comm comms[10];
+    for (MPI_Comm& comm : comms) MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
+    for (int i = 0; i < 10; ++i) check_started(comms[i], i, false);
+    for (int i = 0; i < 10; ++i) check_started(comms[i], i, true);
+    for (int i = 0; i < count; ++i) check_started(comms[0], i, i % 2 == 0);
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
 void add_ints(void* in, void* inout, int* count, MPI_Datatype*) {
@@ -224,6 +292,8 @@ int main(int argc, char** argv) {
     if (mode == "own") own(count);
     MPI_Barrier(MPI_COMM_WORLD);
     if (mode == "window") window(count);
+    if (mode == "many") many(count);
+    if (mode == "started") started(count);
     if (mode == "operations") operations(count);
     if (mode == "alive") alive(count);
     if (mode == "churn") churn(count);

@@ -61,10 +61,10 @@ void forward_in_split() {
         MPI_Comm_free(&part);
     });
 }
-/// The members of a new communicator make its team in their first call on it.
+/// The members of a new communicator agree on its team in their first call on it.
 void forward_in_first_call() {
     static MPI_Comm part = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &part);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &part);
     forward([] { MPI_Barrier(part); });
     MPI_Comm_free(&part);
 }

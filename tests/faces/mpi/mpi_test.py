@@ -115,6 +115,16 @@ class MpiTest(unittest.TestCase):
                 self.assertEqual(len(table), 17, err)
                 self.assertTrue(all(int(served) > 0 for served in table.values()), err)
 
+    def test_neighbor_calls_agree_with_the_hosts_calls(self):
+        for ranks in (1, 2, 3, 5) if LONG else (2, 3):
+            with self.subTest(ranks=ranks):
+                cases = 5000 if LONG else 200
+                status, out, err = run(ranks, ["neighbors", ranks, cases], {"WEFT_MPI_STATS": "1"})
+                self.assertEqual((status, out), (0, f"{ranks} ranks: {cases} cases agree\n"), err)
+                table = dict(re.findall(r"^weft: (neighbor_\w+) +\d+ +(\d+)", err, re.MULTILINE))
+                self.assertEqual(len(table), 5, err)
+                self.assertTrue(all(int(served) > 0 for served in table.values()), err)
+
     def check(self, what, settings, needs_progress):
         status, out, err = run(3, ["entangled", what, ROUNDS], settings)
         self.assertEqual((status, out), (0, f"{what}: all rounds are over\n"), err)
@@ -149,8 +159,8 @@ class MpiTest(unittest.TestCase):
                               timeout=DEADLINE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, rf"^MPI: {MPI}, 2 ranks")
-        self.assertIn("active: yes; 200 of 202 collective calls served", done.stdout)
-        self.assertRegex(done.stdout, r"weft: allreduce +202 +200 .* 2 type\n")
+        self.assertIn("active: yes; 202 of 202 collective calls served", done.stdout)
+        self.assertRegex(done.stdout, r"weft: allreduce +202 +202 .* none\n")
 
     def test_a_rank_in_finalize_answers_messages(self):
         for _ in range(ROUNDS if LONG else 2):
@@ -182,6 +192,31 @@ class MpiTest(unittest.TestCase):
     def test_a_thousand_communicators_at_once_are_right(self):
         status, out, err = run(2, ["communicators", "alive", 1000], {})
         self.assertEqual((status, out), (0, "1000 communicators: right\n"), err)
+
+    def test_calls_on_many_communicators_are_served(self):
+        status, out, err = run(4, ["communicators", "many", 2000 if LONG else 400], {"WEFT_MPI_STATS": "1"})
+        self.assertEqual(status, 0, err)
+        self.assertRegex(err, r"weft: allreduce .* none\n")
+        self.assertLess(int(re.search(r"(-?\d+) KiB\n", out)[1]), 1024, out)
+
+    def test_first_started_and_persistent_calls_are_served(self):
+        status, _, err = run(2, ["communicators", "started", 50], {"WEFT_MPI_STATS": "1"})
+        self.assertEqual(status, 0, err)
+        self.assertRegex(err, r"weft: allreduce +140 +140 .* none\n")
+
+    def test_mpi_run_selects_the_layer(self):
+        weft = str(BIN / "weft")
+        program = [str(BIN / f"weft_communicators_{MPI}"), "stream", "100"]
+        options = ["-n", "2", "-x", "WEFT_MPI_STATS=1"]
+        status, _, err = finish([weft, "mpi-run", *options, *program], DEADLINE_S)
+        self.assertEqual(status, 0, err)
+        self.assertRegex(err, r"weft: allreduce +200 +200 ")
+        other = {"openmpi": "mpich", "mpich": "openmpi"}[MPI]
+        status, _, err = finish([weft, "mpi-run", "--mpi", other, *program], DEADLINE_S)
+        self.assertEqual(status, 2, err)
+        self.assertIn(f"--mpi {other}: {program[0]} is linked with {MPI}, whose layer is another one\n", err)
+        status, _, err = finish([weft, "mpi-run", "no-such-program"], DEADLINE_S)
+        self.assertEqual((status, "no-such-program: no such program" in err), (2, True), err)
 
     def test_freed_communicators_leak_no_memory(self):
         count = 10000 if LONG else 1000

@@ -35,8 +35,10 @@ enum class Value {
 struct Base {
     MPI_Datatype type;
     Value value;
-    std::size_t bytes;  ///< size without padding
+    std::size_t bytes;  ///< size without padding at the end
     void (*write)(void* at, int value);
+    std::size_t gap = 0;      ///< start of padding between members
+    std::size_t gap_end = 0;  ///< end of this padding
 };
 
 template <class T>
@@ -75,32 +77,48 @@ inline std::vector<Base> reduction_types() {
             {MPI_BYTE, Value::byte, 1, write_as<unsigned char>},
             {MPI_2INT, Value::pair, 8, write_pair<int>},
             {MPI_FLOAT_INT, Value::pair, 8, write_pair<float>},
+            {MPI_SHORT_INT, Value::pair, 8, write_pair<short>, 2, 4},
+            {MPI_LONG_INT, Value::pair, 12, write_pair<long>},
+            {MPI_LONG_DOUBLE_INT, Value::pair, 20, write_pair<long double>, 10, 16},
             {MPI_DOUBLE_INT, Value::pair, 12, write_pair<double>}};
 }
 
-/// Composes maps x -> a x + b, packed into 64 bits; does not commute.
-inline void compose(void* in, void* inout, int* count, MPI_Datatype*) {
+/// Composes maps x -> a x + b, packed into the first 64 bits of an element; does not commute.
+inline void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    PMPI_Type_get_extent(*type, &lower, &extent);
     for (int i = 0; i < *count; ++i) {
         std::uint64_t first = 0;
         std::uint64_t second = 0;
-        std::memcpy(&first, static_cast<char*>(in) + 8 * i, 8);
-        std::memcpy(&second, static_cast<char*>(inout) + 8 * i, 8);
+        std::memcpy(&first, static_cast<char*>(in) + extent * i, 8);
+        std::memcpy(&second, static_cast<char*>(inout) + extent * i, 8);
         const auto a = static_cast<std::uint32_t>(first >> 32);
         const auto b = static_cast<std::uint32_t>(first);
         const auto c = static_cast<std::uint32_t>(second >> 32);
         const auto d = static_cast<std::uint32_t>(second);
         const std::uint64_t result = std::uint64_t{a * c} << 32 | (a * d + b);
-        std::memcpy(static_cast<char*>(inout) + 8 * i, &result, 8);
+        std::memcpy(static_cast<char*>(inout) + extent * i, &result, 8);
     }
 }
 inline MPI_Op composition = MPI_OP_NULL;
 
-/// Makes a type of two words, which only user-defined operations can reduce.
-inline Base derived_type() {
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(2, MPI_UINT32_T, &type);
-    MPI_Type_commit(&type);
-    return {type, Value::derived, 8, write_as<std::uint64_t>};
+/// Makes types of 2 to 9 words, which only user-defined operations can reduce: without gaps, and
+/// with a gap after each element.
+inline std::vector<Base> derived_types() {
+    std::vector<Base> made;
+    for (const int words : {2, 4, 6, 9})
+        for (const bool gap : {false, true}) {
+            MPI_Datatype type = MPI_DATATYPE_NULL;
+            MPI_Type_contiguous(words, MPI_UINT32_T, &type);
+            MPI_Datatype inner = type;
+            if (gap) MPI_Type_create_resized(inner, 0, 4 * words + 4, &type);
+            if (gap) MPI_Type_free(&inner);
+            MPI_Type_commit(&type);
+            made.push_back({type, Value::derived, static_cast<std::size_t>(4 * words),
+                            write_as<std::uint64_t>});
+        }
+    return made;
 }
 
 inline std::vector<MPI_Op> operations_of(const Base& base) {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 
 #include <cstddef>
 #include <cstring>
@@ -67,19 +70,37 @@ struct Case {
     MPI_Datatype out_type = MPI_DATATYPE_NULL;
     std::vector<int> in_counts, in_places, out_counts, out_places;
     std::vector<MPI_Datatype> in_types, out_types;
-    std::size_t compared = 0;  ///< bytes of each element to compare; 0: all bytes
-    std::size_t stride = 0;    ///< bytes from an element to the next
-    std::size_t part = 0;      ///< bytes of the real part of a complex number; 0: not complex
+    std::size_t compared = 0;          ///< bytes of each element to compare; 0: all bytes
+    std::size_t stride = 0;            ///< bytes from an element to the next
+    std::size_t gap = 0, gap_end = 0;  ///< bytes of each element that are not compared
+    std::size_t part = 0;  ///< bytes of the real part of a complex number; 0: not complex
     Buffers in, out;
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-/// Calls PMPI if `host`, else MPI: the started form if `starts`, else the blocking form.
-#define TWIN(Name, Started, ...)                                                       \
-    (host ? (starts ? PMPI_##Started(__VA_ARGS__, request) : PMPI_##Name(__VA_ARGS__)) \
-          : (starts ? MPI_##Started(__VA_ARGS__, request) : MPI_##Name(__VA_ARGS__)))
+/// Form of the call of MPI. The call of PMPI is then blocking or, for the other forms, started.
+enum class Form { blocking, started, persistent };
 
-inline int make_movement(Case& c, bool host, bool starts, const void* in, void* out) {
+#if MPI_VERSION >= 4
+#define TWIN_INIT(Name) MPI_##Name##_init
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define TWIN_INIT(Name) MPIX_##Name##_init
+#endif
+#if defined(TWIN_INIT)
+#define TWIN_PERSISTENT(Name, ...)                                                            \
+    (TWIN_INIT(Name)(__VA_ARGS__, MPI_INFO_NULL, request) == MPI_SUCCESS ? MPI_Start(request) \
+                                                                         : MPI_ERR_OTHER)
+#else
+#define TWIN_PERSISTENT(Name, ...) MPI_I##Name(__VA_ARGS__, request)
+#endif
+/// Calls PMPI if `host`, else MPI, in the form `form`.
+#define TWIN(Name, Started, ...)                                                           \
+    (form == Form::blocking  ? (host ? PMPI_##Name(__VA_ARGS__) : MPI_##Name(__VA_ARGS__)) \
+     : host                  ? PMPI_##Started(__VA_ARGS__, request)                        \
+     : form == Form::started ? MPI_##Started(__VA_ARGS__, request)                         \
+                             : TWIN_PERSISTENT(Name, __VA_ARGS__))
+
+inline int make_movement(Case& c, bool host, Form form, const void* in, void* out) {
     MPI_Request* const request = &c.requests[host ? 1 : 0];
     switch (c.call) {
         case kBcast:
@@ -116,7 +137,7 @@ inline int make_movement(Case& c, bool host, bool starts, const void* in, void* 
     }
 }
 
-inline int make_call(Case& c, bool host, bool starts) {
+inline int make_call(Case& c, bool host, Form form) {
     MPI_Request* const request = &c.requests[host ? 1 : 0];
     const bool root = c.rank == c.root;
     const bool in_place =
@@ -143,7 +164,7 @@ inline int make_call(Case& c, bool host, bool starts) {
             return TWIN(Reduce_scatter, Ireduce_scatter, in, out, c.out_counts.data(), c.out_type,
                         c.op, c.comm);
         default:
-            return make_movement(c, host, starts, in, out);
+            return make_movement(c, host, form, in, out);
     }
 }
 

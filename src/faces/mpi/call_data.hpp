@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// call_data.hpp - the data that a rank sends or receives in a call, as weft needs it.
+//
+// Idea     Data is bytes at an address: equal blocks, or blocks with counts and displacements. Data
+//          of types that are not contiguous is packed into memory of the call when the call begins,
+//          or unpacked at the end.
+// Next     packing.cpp for packing; prepared.hpp for the calls.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "faces/mpi/statistics.hpp"
+#include "faces/mpi/types.hpp"
+
+namespace weft::mpi {
+
+/// Returns the address `offset` bytes after `memory`, which may be MPI_BOTTOM.
+[[nodiscard]] inline std::byte* at(const void* memory, std::ptrdiff_t offset) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
+                                        static_cast<std::uintptr_t>(offset));
+}
+
+/// Returns the bytes of data of `count` elements.
+[[nodiscard]] inline std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
+    return static_cast<std::size_t>(count) * facts.size;
+}
+
+/// Elements of the program, and memory for their packed bytes. pack() and unpack() return
+/// MPI_SUCCESS or the host's error.
+struct Packing {
+    std::byte* packed = nullptr;
+    std::byte* memory = nullptr;  ///< address of the elements
+    MPI_Count count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TypeFacts facts;
+    bool strided = false;              ///< `packed` has the gaps of the type
+    std::shared_ptr<const void> kept;  ///< frees `type`, which is then a duplicate
+
+    [[nodiscard]] std::size_t bytes() const { return bytes_of(count, facts); }
+    [[nodiscard]] int pack() const;
+    /// Keeps the type usable, even if the program frees it.
+    void keep();
+    [[nodiscard]] int unpack() const;
+};
+
+/// Memory for packed bytes, which later calls use again.
+class Room {
+  public:
+    Room() = default;
+    explicit Room(std::size_t bytes);
+    ~Room();
+    Room(Room&& other) noexcept
+        : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+    Room& operator=(Room&& other) noexcept {
+        std::swap(memory_, other.memory_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    [[nodiscard]] std::byte* get() const { return memory_; }
+
+  private:
+    static constexpr std::size_t kPooledMin = 4096;  ///< smaller pieces come from the C library
+
+    std::byte* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Memory of the caller: `count` elements of a type.
+struct Elements {
+    const void* memory;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
+/// Memory of the caller with a block for each rank. Counts and displacements are of int, or of
+/// MPI_Count and MPI_Aint.
+template <class Count, class Displacement>
+struct RankBlocks {
+    const void* memory;
+    const Count* counts;
+    const Displacement* displacements;  ///< nullptr: contiguous blocks
+    const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
+    bool own_types;                     ///< true: a type for each rank, and displacements in bytes
+};
+template <class Count, class Displacement>
+RankBlocks(const void*, const Count*, const Displacement*, const MPI_Datatype*, bool = false)
+    -> RankBlocks<Count, Displacement>;
+
+/// Order in which a member's blocks for one neighbor arrive there, if it has several.
+enum class BlockOrder : std::uint8_t {
+    forward,   ///< the first block for the neighbor is the neighbor's first block from the member
+    backward,  ///< the first block is the last one
+    crossed,   ///< blocks 0 and 1, 2 and 3 and so on change places: both directions of a grid
+};
+
+/// Numbers of the entries, one for each neighbor, to which a list of blocks belongs.
+struct Entries {
+    std::vector<int> of_block;  ///< -1: a block without neighbor, which is left out
+    int count = 0;
+};
+
+/// Data that this rank sends, or memory for the data that it receives. Functions that set it return
+/// Why::served, or Why::arguments for erroneous arguments.
+struct CallData {
+    void* memory = nullptr;                  ///< passed to weft
+    std::vector<std::size_t> counts;         ///< bytes of each entry's block; empty: all equal
+    std::vector<std::size_t> displacements;  ///< starts of the entries' blocks, in bytes
+    std::vector<Packing> packings;           ///< to pack before the call, or to unpack after it
+    Room packed;
+
+    /// Makes `memory` point to `bytes` bytes that the call owns.
+    std::byte* make_room(std::size_t bytes);
+    /// Sets the data to `times` equal blocks. `bytes` receives the bytes of a block. copies: true
+    /// if the call overwrites the data, so that the input must be a copy.
+    Why set(const Elements& given, MPI_Count times, bool copies, std::size_t& bytes);
+    /// Sets the data to a block for each rank. receives: true for memory of received data.
+    template <class Count, class Displacement>
+    Why set(const RankBlocks<Count, Displacement>& given, int ranks, bool copies, bool receives);
+    /// Sets the data to blocks for neighbors. shares: all blocks of an entry get the same data.
+    template <class Blocks>
+    Why set_neighbors(const Blocks& given, const Entries& entries, BlockOrder order, bool shares);
+    /// Returns the address of the first entry's block.
+    [[nodiscard]] std::byte* first_block() const {
+        return at(memory,
+                  displacements.empty() ? 0 : static_cast<std::ptrdiff_t>(displacements[0]));
+    }
+
+  private:
+    void lay_out(std::vector<Packing>& blocks, bool packs);
+    void lay_out_entries(std::vector<Packing>& blocks, const Entries& entries, BlockOrder order,
+                         bool shares);
+};
+
+}  // namespace weft::mpi
