@@ -4,12 +4,21 @@
 // Idea     _Generic selects the routine by the type of the argument that points to elements. If the
 //          first argument may be a context, _Generic selects by the first, then by the second. Only
 //          distinct types are listed: int32_t is int, size_t is unsigned long.
-// Holds    A type without a routine selects weft_shmem_no_such_type, which takes no argument, so
-//          the compiler rejects the call.
+// Holds    A type without a routine selects weft_shmem_no_routine_for_this_type, which takes no
+//          pointer. The compiler's error then names the type of the argument, and the
+//          parameter's type names the alternative.
 #ifndef WEFT_OPENSHMEM_GENERIC_H
 #define WEFT_OPENSHMEM_GENERIC_H
 
-void weft_shmem_no_such_type(void);
+typedef struct weft_shmem_use_putmem_getmem_or_a_typed_name {
+    char unused;
+} weft_shmem_use_putmem_getmem_or_a_typed_name;
+int weft_shmem_no_routine_for_this_type(weft_shmem_use_putmem_getmem_or_a_typed_name pointer, ...);
+int weft_shmem_no_routine_for_this_type_with_ctx(
+    shmem_ctx_t ctx, weft_shmem_use_putmem_getmem_or_a_typed_name pointer, ...);
+int weft_shmem_no_collective_for_this_type(shmem_team_t team,
+                                           weft_shmem_use_putmem_getmem_or_a_typed_name pointer,
+                                           ...);
 
 // clang-format off
 #define WEFT_SHMEM_FIRST(...) WEFT_SHMEM_FIRST_(__VA_ARGS__, 0)
@@ -44,22 +53,24 @@ void weft_shmem_no_such_type(void);
 #define WEFT_SHMEM_CALL(CASES, Z, ...)                                                             \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)),                                                      \
         shmem_ctx_t: _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_ctx_, Z),            \
-                              default: weft_shmem_no_such_type),                                   \
-        CASES(, shmem_, Z), default: weft_shmem_no_such_type)(__VA_ARGS__)
+                              default: weft_shmem_no_routine_for_this_type_with_ctx),              \
+        CASES(, shmem_, Z), default: weft_shmem_no_routine_for_this_type)(__VA_ARGS__)
 #define WEFT_SHMEM_CALL_READ(CASES, Z, ...)                                                        \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)),                                                      \
         shmem_ctx_t: _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_ctx_, Z),            \
-                              CASES(const, shmem_ctx_, Z), default: weft_shmem_no_such_type),      \
+                              CASES(const, shmem_ctx_, Z),                                         \
+                              default: weft_shmem_no_routine_for_this_type_with_ctx),              \
         CASES(, shmem_, Z), CASES(const, shmem_, Z),                                               \
-        default: weft_shmem_no_such_type)(__VA_ARGS__)
+        default: weft_shmem_no_routine_for_this_type)(__VA_ARGS__)
 // A call on words that may be volatile.
 #define WEFT_SHMEM_CALL_SYNC(Z, ...)                                                               \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)), WEFT_SHMEM_CASES_SYNC(, shmem_, Z),                  \
-        WEFT_SHMEM_CASES_SYNC(volatile, shmem_, Z), default: weft_shmem_no_such_type)(__VA_ARGS__)
+        WEFT_SHMEM_CASES_SYNC(volatile, shmem_, Z),                                                \
+        default: weft_shmem_no_routine_for_this_type)(__VA_ARGS__)
 // A call with a team as its first argument selects by the second argument.
 #define WEFT_SHMEM_CALL_TEAM(CASES, Z, ...)                                                        \
     _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_, Z),                                 \
-        default: weft_shmem_no_such_type)(__VA_ARGS__)
+        default: weft_shmem_no_collective_for_this_type)(__VA_ARGS__)
 
 #define shmem_put(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _put, __VA_ARGS__)
 #define shmem_get(...) WEFT_SHMEM_CALL(WEFT_SHMEM_CASES_RMA, _get, __VA_ARGS__)
@@ -113,10 +124,10 @@ void weft_shmem_no_such_type(void);
 // Deprecated names of OpenSHMEM 1.3: they take no context, so the first argument selects.
 #define WEFT_SHMEM_CASES_OLD(A, Z) int*: A##int##Z, long*: A##long##Z, long long*: A##longlong##Z
 #define WEFT_SHMEM_OLD(Z, x)                                                                       \
-    _Generic((x), WEFT_SHMEM_CASES_OLD(shmem_, Z), default: weft_shmem_no_such_type)
+    _Generic((x), WEFT_SHMEM_CASES_OLD(shmem_, Z), default: weft_shmem_no_routine_for_this_type)
 #define WEFT_SHMEM_OLD_EXTENDED(Z, x)                                                              \
     _Generic((x), WEFT_SHMEM_CASES_OLD(shmem_, Z), float*: shmem_float##Z,                         \
-        double*: shmem_double##Z, default: weft_shmem_no_such_type)
+        double*: shmem_double##Z, default: weft_shmem_no_routine_for_this_type)
 #define shmem_fetch(source, pe)                                                                    \
     _Generic((source), const int*: shmem_int_fetch, const long*: shmem_long_fetch,                 \
         const long long*: shmem_longlong_fetch, const float*: shmem_float_fetch,                   \

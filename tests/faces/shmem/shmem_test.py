@@ -104,6 +104,19 @@ class Interface(unittest.TestCase):
                 self.assertEqual(ended.returncode == 0, right, f"{call} of {kind}: {ended.stderr}")
 
 
+    def test_the_error_names_the_type_without_a_routine(self):
+        for call in ("shmem_put(&x, &y, 1, 0)", "shmem_put(SHMEM_CTX_DEFAULT, &x, &y, 1, 0)", "shmem_p(&x, y, 0)",
+                     "shmem_atomic_fetch(SHMEM_CTX_DEFAULT, &x, 0)", "shmem_sum_reduce(SHMEM_TEAM_WORLD, &x, &y, 1)",
+                     "shmem_wait_until(&x, SHMEM_CMP_EQ, 1)", "shmem_swap(&x, 1, 0)"):
+            text = f"#include <shmem.h>\nstruct point {{ long x, y; }};\nvoid f(void) {{ static struct point x, y; {call}; }}\n"
+            ended = subprocess.run([COMPILER, "-std=c11", "-fsyntax-only", f"-I{HEADERS}", "-x", "c", "-"], input=text,
+                                   capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+            self.assertNotEqual(ended.returncode, 0)
+            self.assertIn("struct point", ended.stderr, call)
+            self.assertIn("use_putmem_getmem_or_a_typed_name", ended.stderr, call)
+            self.assertRegex(ended.stderr, "<stdin>:3:.*(error|note)|<stdin>:3", call)
+
+
 class Programs(unittest.TestCase):
     def check_programs(self, pes, nodes=1, **settings):
         with self.subTest(pes=pes, nodes=nodes, **settings):

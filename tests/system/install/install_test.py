@@ -134,7 +134,7 @@ class InstallTest(unittest.TestCase):
     def test_the_compilers_of_openshmem_build_programs(self):
         names = self.lib / "weft/openshmem/bin"
         source, program = self.scratch / "by_name.c", self.scratch / "by_name"
-        source.write_text("#include <shmem.h>\n#include <stdio.h>\nint main(void) {\n    shmem_init();\n"
+        source.write_text("#include <mpp/shmem.h>\n#include <shmemx.h>\n#include <stdio.h>\nint main(void) {\n    shmem_init();\n"
                           "    if (shmem_my_pe() == 0) printf(\"%d PEs\\n\", shmem_n_pes());\n    shmem_finalize();\n"
                           "    return 0;\n}\n", encoding="utf-8")
         for name, compiler in (("oshcc", "cc"), ("oshc++", "c++"), ("oshcxx", "c++"), ("oshCC", "c++")):
