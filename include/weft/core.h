@@ -182,7 +182,7 @@ WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_
 /// Frees memory that weft_alloc() returned on the same team; all members free the same memory.
 /// Blocks may be freed in any order. Like shmem_free() of OpenSHMEM 1.5, the call begins with a
 /// weft_quiet() of each member and returns when all members have entered. So no earlier put reaches
-/// memory of a later allocation. NULL is refused.
+/// memory of a later allocation. NULL is ignored: the call returns at once.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
 /// Translates `symmetric` (an address in memory of weft_alloc() or in the range of a name from

@@ -35,7 +35,7 @@ typedef enum weft_atomic_kind WEFT_AS_INT {
     WEFT_ATOMIC_FETCH = 0,     ///< returns the word unchanged; also for floating point
     WEFT_ATOMIC_SET,           ///< sets the word to the operand; also for floating point
     WEFT_ATOMIC_COMPARE_SWAP,  ///< sets the word to the operand if it equals `compare`
-    WEFT_ATOMIC_ADD,           ///< adds the operand; wraps on overflow
+    WEFT_ATOMIC_ADD,           ///< adds the operand; integers wrap; also for floating point
     WEFT_ATOMIC_AND,
     WEFT_ATOMIC_OR,
     WEFT_ATOMIC_XOR,
@@ -69,8 +69,44 @@ WEFT_API weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t dst_
                                       const void* src, ptrdiff_t src_stride, size_t bytes,
                                       size_t count, int peer);
 
-// --- gets with a request -------------------------------------------------------------------------
+/// Does a weft_put_strided(). After the delivery of all blocks, sets *signal at the peer to value
+/// if add is 0, else adds value to *signal.
+WEFT_API weft_status weft_put_strided_signal(weft_team* team, void* dst, ptrdiff_t dst_stride,
+                                             const void* src, ptrdiff_t src_stride, size_t bytes,
+                                             size_t count, uint64_t* signal, uint64_t value,
+                                             int add, int peer);
 
+/// Largest number of dimensions of a weft_block_grid.
+#define WEFT_DIMENSIONS_MAX 8
+/// Blocks in several dimensions. Block (i, j, ...), with i < counts[0], j < counts[1], ..., is read
+/// at src + i * src_strides[0] + j * src_strides[1] + ... and written at dst + i * dst_strides[0] +
+/// j * dst_strides[1] + ... The arrays have `dimensions` entries.
+typedef struct weft_block_grid {
+    size_t bytes;    ///< size of a block
+    int dimensions;  ///< 1 to WEFT_DIMENSIONS_MAX
+    const size_t* counts;
+    const ptrdiff_t* dst_strides;  ///< bytes; may be negative
+    const ptrdiff_t* src_strides;  ///< bytes; may be negative
+} weft_block_grid;
+
+/// @name Grids
+/// Act as weft_put_strided(), weft_put_strided_signal() and weft_get_strided(), for a grid.
+/// @{
+WEFT_API weft_status weft_put_grid(weft_team* team, void* dst, const void* src,
+                                   const weft_block_grid* grid, int peer);
+WEFT_API weft_status weft_put_grid_signal(weft_team* team, void* dst, const void* src,
+                                          const weft_block_grid* grid, uint64_t* signal,
+                                          uint64_t value, int add, int peer);
+WEFT_API weft_status weft_get_grid(weft_team* team, void* dst, const void* src,
+                                   const weft_block_grid* grid, int peer);
+/// @}
+
+// --- puts and gets with a request ----------------------------------------------------------------
+
+/// Starts a weft_put() with a request: the peer has the data, and src may be changed, when
+/// weft_wait() or weft_test() completes the request.
+WEFT_API weft_status weft_iput(weft_team* team, void* dst, const void* src, size_t bytes, int peer,
+                               weft_request** request);
 /// Starts a weft_get() with a request: dst holds the data when weft_wait() or weft_test()
 /// completes the request.
 WEFT_API weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes, int peer,

@@ -12,12 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "weft/error.hpp"
 #include "weft/export.h"
+#include "weft/request.hpp"
 #include "weft/types.hpp"
 
 namespace weft {
@@ -33,6 +35,28 @@ concept Word = std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 /// Types that can be fetched and set atomically: words, float and double.
 template <class T>
 concept Cell = Word<T> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+/// Types whose objects puts, gets and collectives copy as bytes.
+template <class T>
+concept CopiedAsBytes = std::is_trivially_copyable_v<T>;
+
+/// Contiguous ranges of elements that are copied as bytes, such as std::vector and std::span.
+template <class R>
+concept Buffer = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    CopiedAsBytes<std::ranges::range_value_t<R>>;
+/// Buffers with elements of type T.
+template <class R, class T>
+concept BufferOf = Buffer<R> && std::is_same_v<std::ranges::range_value_t<R>, T>;
+
+/// Blocks in several dimensions, 1 to 8. Block (i, j, ...), with i < counts[0], j < counts[1], ...,
+/// is read at src + i * src_strides[0] + j * src_strides[1] + ... and written at dst + i *
+/// dst_strides[0] + j * dst_strides[1] + ... Strides are in bytes and may be negative.
+struct BlockGrid {
+    std::size_t bytes = 0;  ///< size of a block
+    std::span<const std::size_t> counts;
+    std::span<const std::ptrdiff_t> dst_strides;
+    std::span<const std::ptrdiff_t> src_strides;
+};
 
 /// One-sided access to the memory of a team's members.
 class WEFT_API OneSidedCalls {
@@ -54,17 +78,49 @@ class WEFT_API OneSidedCalls {
                         std::uint64_t value, SignalOp op, Rank peer);
 
     /// Copy the elements of src; dst has at least the same size.
-    template <class T>
+    template <CopiedAsBytes T>
     void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         if (dst.size() < src.size()) throw Error(Status::argument, "put: dst is shorter than src");
         put(dst.data(), src.data(), src.size_bytes(), peer);
     }
-    template <class T>
+    template <CopiedAsBytes T>
     void get(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         if (dst.size() < src.size()) throw Error(Status::argument, "get: dst is shorter than src");
         get(dst.data(), src.data(), src.size_bytes(), peer);
+    }
+    /// Copy all elements of a buffer, such as a vector. At the other end is memory for them.
+    template <CopiedAsBytes T, BufferOf<T> Source>
+    void put(T* dst, const Source& src, Rank peer) {
+        put(dst, std::ranges::data(src), std::ranges::size(src) * sizeof(T), peer);
+    }
+    template <CopiedAsBytes T, BufferOf<T> Target>
+    void get(Target&& dst, const T* src, Rank peer) {
+        get(std::ranges::data(dst), src, std::ranges::size(dst) * sizeof(T), peer);
+    }
+
+    /// Start a put or get and return a future. When the future of a put is ready, the peer has the
+    /// data, and src may be changed.
+    [[nodiscard]] Future<void> iput(void* dst, const void* src, std::size_t bytes, Rank peer) {
+        return future_of(start_put(dst, src, bytes, peer));
+    }
+    [[nodiscard]] Future<void> iget(void* dst, const void* src, std::size_t bytes, Rank peer) {
+        return future_of(start_get(dst, src, bytes, peer, nullptr));
+    }
+    template <CopiedAsBytes T, BufferOf<T> Source>
+    [[nodiscard]] Future<void> iput(T* dst, const Source& src, Rank peer) {
+        return iput(dst, std::ranges::data(src), std::ranges::size(src) * sizeof(T), peer);
+    }
+    template <CopiedAsBytes T, BufferOf<T> Target>
+    [[nodiscard]] Future<void> iget(Target&& dst, const T* src, Rank peer) {
+        return iget(std::ranges::data(dst), src, std::ranges::size(dst) * sizeof(T), peer);
+    }
+    /// Starts a get of one element.
+    template <CopiedAsBytes T>
+    [[nodiscard]] Future<T> iget(const T* src, Rank peer) {
+        auto value = std::make_shared<T>();
+        Request request = start_get(value.get(), src, sizeof(T), peer, value);
+        return Future<T>(
+            std::make_shared<detail::ValueState<T>>(std::move(request), std::move(value)));
     }
 
     /// Copy `count` blocks of `bytes` bytes. Block i is read at src + i * src_stride and written at
@@ -75,15 +131,29 @@ class WEFT_API OneSidedCalls {
     void get_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
 
+    /// Does a put_strided(). After the delivery of all blocks, changes the peer's signal.
+    void put_strided_signal(void* dst, std::ptrdiff_t dst_stride, const void* src,
+                            std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count,
+                            std::uint64_t* signal, std::uint64_t value, SignalOp op, Rank peer);
+    /// Act as put_strided(), put_strided_signal() and get_strided(), for blocks in several
+    /// dimensions.
+    void put_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer);
+    void put_grid_signal(void* dst, const void* src, const BlockGrid& grid, std::uint64_t* signal,
+                         std::uint64_t value, SignalOp op, Rank peer);
+    void get_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer);
+
+    /// Sets the peer's signal to value, or adds value to it: a put_signal() without data.
+    void signal(std::uint64_t* signal, std::uint64_t value, SignalOp op, Rank peer) {
+        put_signal_nbi(nullptr, nullptr, 0, signal, value, op, peer);
+    }
+
     /// Copy one element.
-    template <class T>
+    template <CopiedAsBytes T>
     void p(T* dst, std::type_identity_t<T> value, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         put(dst, &value, sizeof value, peer);
     }
-    template <class T>
+    template <CopiedAsBytes T>
     [[nodiscard]] T g(const T* src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         T value;
         get(&value, src, sizeof value, peer);
         return value;
@@ -91,9 +161,12 @@ class WEFT_API OneSidedCalls {
 
     /// The following atomic operations change a peer's word, aligned to its size, and return its
     /// former value. They are atomic for all ranks.
-    template <Word T>
+    template <Cell T>
     T fetch_add(T* word, std::type_identity_t<T> add, Rank peer) {
-        return value<T>(change(AtomicKind::add, word, sizeof(T), bits(add), 0, peer));
+        if constexpr (!Word<T>)
+            return value<T>(change_sum(word, sizeof(T), bits(add), peer));
+        else
+            return value<T>(change(AtomicKind::add, word, sizeof(T), bits(add), 0, peer));
     }
     template <Word T>
     T fetch_and(T* word, std::type_identity_t<T> with, Rank peer) {
@@ -124,14 +197,17 @@ class WEFT_API OneSidedCalls {
     }
     /// Starts an atomic operation without a result, and returns at once; the change is made
     /// before the next quiet() returns. kind: neither fetch nor compare_swap. For floating point
-    /// use set().
+    /// use add() and set().
     template <Word T>
     void atomic(AtomicKind kind, T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(kind, word, sizeof(T), bits(operand), peer);
     }
-    template <Word T>
+    template <Cell T>
     void add(T* word, std::type_identity_t<T> operand, Rank peer) {
-        apply(AtomicKind::add, word, sizeof(T), bits(operand), peer);
+        if constexpr (!Word<T>)
+            apply_sum(word, sizeof(T), bits(operand), peer);
+        else
+            apply(AtomicKind::add, word, sizeof(T), bits(operand), peer);
     }
     template <Cell T>
     void set(T* word, std::type_identity_t<T> operand, Rank peer) {
@@ -155,6 +231,8 @@ class WEFT_API OneSidedCalls {
     /// messages.h. Returns when `data` may be changed; called by a handler, it returns at once.
     void send(Rank peer, int handler, const void* data, std::size_t bytes);
 
+    /// Drives all transfers once, unless another thread does so. Does not wait.
+    void progress();
     /// Orders deliveries at each peer: earlier puts (signals and atomic operations included) before
     /// later puts. Does not order gets.
     void fence();
@@ -218,9 +296,16 @@ class WEFT_API OneSidedCalls {
             return static_cast<T>(bits);
         }
     }
+    [[nodiscard]] Request start_put(void* dst, const void* src, std::size_t bytes, Rank peer);
+    /// kept: memory that the get writes, if the program does not own it
+    [[nodiscard]] Request start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
+                                    std::shared_ptr<void> kept);
     std::uint64_t change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
                          std::uint64_t compare, Rank peer);
     void apply(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand, Rank peer);
+    /// Add the float or double in `operand`.
+    std::uint64_t change_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer);
+    void apply_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer);
     void start_change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
                       std::uint64_t compare, Rank peer, void* result);
     std::uint64_t wait(const void* word, std::size_t width, bool is_signed, Compare compare,

@@ -128,25 +128,23 @@ struct RpcCall {
     std::string why;  ///< reason, if state is `failed`
 };
 
-}  // namespace detail
-
-/// Handle of a call by Rpc::call(). It may be destroyed before the result arrives.
+/// State of a future that Rpc::call() returns. get() throws an Error if the peer's program has not
+/// registered the function, if the function threw, or if its result is larger than a message.
 template <class T>
-class Future {
+class RpcResult final : public FutureState<T> {
   public:
-    /// Drives all transfers once. Returns true if the result has arrived.
-    [[nodiscard]] bool ready() {
+    RpcResult(Team world, std::shared_ptr<RpcCall> call)
+        : world_(std::move(world)), call_(std::move(call)) {}
+
+    bool ready() override {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives all transfers until the result has arrived. Throws an Error if the peer's program has
-    /// not registered the function, if the function threw, or if its result is larger than a
-    /// message of this job.
-    T get() {
+    T get() override {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
-        const auto state = static_cast<detail::RpcState>(call_->state);
-        if (state == detail::RpcState::unknown)
+        const auto state = static_cast<RpcState>(call_->state);
+        if (state == RpcState::unknown)
             throw Error(Status::argument, "rpc: the peer does not know the function");
-        if (state != detail::RpcState::done)
+        if (state != RpcState::done)
             throw Error(Status::argument, "rpc: the function failed at the peer: " + call_->why);
         if constexpr (!std::is_void_v<T>) {
             T value;
@@ -156,13 +154,11 @@ class Future {
     }
 
   private:
-    friend class Rpc;
-    Future(Team world, std::shared_ptr<detail::RpcCall> call)
-        : world_(std::move(world)), call_(std::move(call)) {}
-
     Team world_;
-    std::shared_ptr<detail::RpcCall> call_;
+    std::shared_ptr<RpcCall> call_;
 };
+
+}  // namespace detail
 
 /// Calls functions on peers, and runs functions that peers call. Uses the handlers 254 and 255.
 class Rpc {
@@ -203,7 +199,8 @@ class Rpc {
             forget(head.id);
             throw;
         }
-        return Future<typename Known::Result>(world_, std::move(call));
+        using Result = typename Known::Result;
+        return Future<Result>(std::make_shared<detail::RpcResult<Result>>(world_, std::move(call)));
     }
 
   private:

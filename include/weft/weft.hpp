@@ -22,6 +22,7 @@
 #include <concepts>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,32 +35,10 @@
 #include "weft/error.hpp"
 #include "weft/export.h"
 #include "weft/onesided.hpp"
+#include "weft/request.hpp"
 #include "weft/types.hpp"
 
 namespace weft {
-
-/// A started call. The destructor does not wait for the call, so the buffers must stay valid until
-/// the call is complete, for example until the next barrier() of the team returns.
-class WEFT_API Request {
-  public:
-    Request() noexcept;
-    Request(Request&& other) noexcept;
-    Request& operator=(Request&& other) noexcept;
-    ~Request();
-
-    /// Drives all calls once. Returns true if this call is complete, or if the request is empty.
-    /// Throws an Error if the call failed.
-    bool test();
-    /// Waits until this call is complete. Throws an Error if it failed.
-    void wait();
-
-  private:
-    friend class Team;
-    friend class PersistentRequest;
-    struct State;
-    explicit Request(std::unique_ptr<State> state) noexcept;
-    std::unique_ptr<State> state_;
-};
 
 /// A call that is prepared once and started repeatedly, with the same buffers each time.
 class WEFT_API PersistentRequest {
@@ -81,6 +60,21 @@ class WEFT_API PersistentRequest {
     struct State;
     std::unique_ptr<State> state_;
 };
+
+/// Contiguous ranges whose elements are of an Element type.
+template <class R>
+concept ElementBuffer = Buffer<R> && Element<std::ranges::range_value_t<R>>;
+
+namespace detail {
+template <class R>
+constexpr bool kIsSpan = false;
+template <class T>
+constexpr bool kIsSpan<std::span<T>> = true;
+}  // namespace detail
+
+/// Element buffers other than std::span<T>, whose overloads convert more types of arguments.
+template <class R>
+concept ElementContainer = ElementBuffer<R> && !detail::kIsSpan<std::remove_cvref_t<R>>;
 
 class Runtime;
 class Memory;
@@ -200,29 +194,47 @@ class WEFT_API Team : public OneSidedCalls {
     }
     /// @}
 
+    /// @name Short forms for buffers of elements
+    /// such as std::vector, std::array and std::span. The type of the elements is an Element.
+    /// @{
+
     /// Copies the root's buffer to all members; its size is the same on all members.
     template <class T>
     void broadcast(std::span<T> buffer, Rank root) {
         broadcast(buffer.data(), buffer.size(), type_of<T>(), root);
     }
+    template <ElementContainer R>
+    void broadcast(R&& buffer, Rank root) {
+        broadcast(span_of(buffer), root);
+    }
     /// Reduces in.size() elements; out has at least this size.
     template <class T>
     void allreduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op) {
-        if (out.size() < in.size())
-            throw Error(Status::argument, "allreduce: out is shorter than in");
+        need_room("allreduce: out", out.size(), in.size());
         allreduce(in.data(), out.data(), in.size(), type_of<T>(), op);
+    }
+    template <ElementBuffer In, ElementContainer Out>
+    void allreduce(const In& in, Out&& out, Op op) {
+        allreduce(span_of(in), span_of(out), op);
     }
     /// Reduces in.size() elements; the root's out has at least this size.
     template <class T>
     void reduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op, Rank root) {
-        if (rank() == root && out.size() < in.size())
-            throw Error(Status::argument, "reduce: out is shorter than in");
+        if (rank() == root) need_room("reduce: out", out.size(), in.size());
         reduce(in.data(), out.data(), in.size(), type_of<T>(), op, root);
+    }
+    template <ElementBuffer In, ElementContainer Out>
+    void reduce(const In& in, Out&& out, Op op, Rank root) {
+        reduce(span_of(in), span_of(out), op, root);
     }
     /// Reduces in place.
     template <class T>
     void allreduce(std::span<T> inout, Op op) {
         allreduce(inout.data(), inout.data(), inout.size(), type_of<T>(), op);
+    }
+    template <ElementContainer R>
+    void allreduce(R&& inout, Op op) {
+        allreduce(span_of(inout), op);
     }
     /// Reduces one value of each member.
     template <Element T>
@@ -230,6 +242,22 @@ class WEFT_API Team : public OneSidedCalls {
         allreduce(&value, &value, 1, type_of<T>(), op);
         return value;
     }
+    /// Copies the elements of `in` of all members to out, in rank order.
+    template <ElementBuffer In, BufferOf<std::ranges::range_value_t<In>> Out>
+    void allgather(const In& in, Out&& out) {
+        need_room("allgather: out", std::ranges::size(out) / static_cast<std::size_t>(size()),
+                  std::ranges::size(in));
+        allgather(std::ranges::data(in), std::ranges::data(out), std::ranges::size(in),
+                  type_of<std::ranges::range_value_t<In>>());
+    }
+    /// Returns the values of all members, in rank order.
+    template <Element T>
+    [[nodiscard]] std::vector<T> allgather(T value) {
+        std::vector<T> all(static_cast<std::size_t>(size()));
+        allgather(&value, all.data(), 1, type_of<T>());
+        return all;
+    }
+    /// @}
 
     /// Makes a context: a second handle of the team. fence() and quiet() of the context apply only
     /// to puts and gets through the context; those of the team do not apply to them. Not
@@ -242,6 +270,15 @@ class WEFT_API Team : public OneSidedCalls {
     [[nodiscard]] std::optional<Team> split(int color, int key);
     /// Forms a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] Team split_by_node();
+    /// Forms a team of the `size` members start, start + stride, ..., in this order. Returns no
+    /// team on other members. Collective, with equal arguments. stride: not 0; may be negative.
+    [[nodiscard]] std::optional<Team> split_strided(Rank start, Rank stride, Rank size);
+    /// Arranges the members in rows of `columns` ranks (the last row may be shorter). Returns the
+    /// team of this rank's row, then the team of its column. Collective.
+    [[nodiscard]] std::pair<Team, Team> split_2d(Rank columns);
+    /// Returns the rank in `other` of the member with this rank; -1 if it is not in `other`. Not
+    /// collective.
+    [[nodiscard]] Rank translate(Rank rank, const Team& other) const;
     /// Ends a team made by a split and releases its memory. Collective. No started call of the team
     /// may be in flight. All copies of the handle are refused afterwards. A team that has failed
     /// before, or fails during this call, is dropped as by drop().
@@ -267,8 +304,10 @@ class WEFT_API Team : public OneSidedCalls {
     /// alignment: a power of two in bytes, at most 1 GiB and at most the heap's size. release(),
     /// free() of the team or the end of the runtime frees the memory.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
+    /// Allocates memory that is 0 on all members when the call returns.
+    [[nodiscard]] void* allocate_zeroed(std::size_t bytes, std::size_t alignment = 64);
     /// Frees memory of allocate(): does a quiet() and returns when all members have entered.
-    /// Collective.
+    /// Collective. nullptr is ignored: the call returns at once.
     void release(void* memory);
     /// Translates `symmetric`, an address in memory of allocate(), to a member's memory. Returns a
     /// pointer for loads and stores; nullptr if the two ranks share no memory. Not collective. Like
@@ -281,9 +320,8 @@ class WEFT_API Team : public OneSidedCalls {
     /// range. The caller owns the memory, and keeps it mapped until unregister_memory(), free() of
     /// the team or the end of the runtime. See weft_register() in onesided.h.
     [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
-    template <class T>
+    template <CopiedAsBytes T>
     [[nodiscard]] T* register_memory(std::span<T> memory) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
         return static_cast<T*>(register_memory(memory.data(), memory.size_bytes()));
     }
     /// Ends a registration: does a quiet() and returns when all members have entered. Collective.
@@ -309,6 +347,16 @@ class WEFT_API Team : public OneSidedCalls {
     friend class Runtime;
     friend class Memory;
     friend class OwnedTeam;
+    template <class R>
+    static auto span_of(R& buffer) {
+        return std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>(buffer);
+    }
+    static void need_room(const char* buffer, std::size_t elements, std::size_t needed) {
+        if (elements < needed)
+            throw Error(Status::argument, buffer +
+                                              (" is shorter than in: " + std::to_string(elements)) +
+                                              " elements, expected " + std::to_string(needed));
+    }
     void abandon() noexcept;
     explicit Team(std::shared_ptr<detail::TeamLink> link) noexcept
         : OneSidedCalls(std::move(link)) {}
@@ -341,15 +389,13 @@ class WEFT_API Memory {
     [[nodiscard]] void* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_; }
     /// Returns the memory as whole elements; bytes after the last whole element are left out.
-    template <class T>
+    template <CopiedAsBytes T>
     [[nodiscard]] std::span<T> as() const noexcept {
-        static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
         return {static_cast<T*>(data_), bytes_ / sizeof(T)};
     }
     /// Returns a member's memory for loads and stores; empty if the member is on another node.
-    template <class T>
+    template <CopiedAsBytes T>
     [[nodiscard]] std::span<T> on(Rank peer) const {
-        static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
         void* const there = team_.ptr(data_, peer);
         return {static_cast<T*>(there), there == nullptr ? 0 : bytes_ / sizeof(T)};
     }

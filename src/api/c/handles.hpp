@@ -38,6 +38,7 @@ struct CallRequest {
     std::unique_ptr<const Call> persistent;  ///< call that weft_start() starts; nullptr: none
     run::Operation* operation = nullptr;     ///< call in flight; nullptr: none
     std::uint32_t pending = 0;  ///< transfers of a get in flight; the wire counts them down
+    run::Delivery put;          ///< a put in flight
 };
 
 enum class HandleKind : std::uint8_t { free, team, request };

@@ -94,15 +94,16 @@ Result<WordChange> read_change(const AtomicArguments& given) {
     const auto type = WEFT_TRY(word_type(given.type));
     const auto kind = WEFT_TRY(request_kind(given.kind, given.result != nullptr));
     const bool fetches = kind == RequestKind::load;
-    if (!type.is_integer && !fetches && given.kind != WEFT_ATOMIC_SET)
+    const bool adds_real = !type.is_integer && kind == RequestKind::add;
+    if (!type.is_integer && !fetches && !adds_real && given.kind != WEFT_ATOMIC_SET)
         return fail(Status::argument,
-                    "kind: {}, but floating-point words can only be fetched and set",
+                    "kind: {}, but floating-point words can only be fetched, set and added to",
                     static_cast<int>(given.kind));
     if (given.operand == nullptr && !fetches) return fail(Status::argument, "operand is NULL");
     if (given.compare == nullptr && kind == RequestKind::compare_swap)
         return fail(Status::argument, "compare is NULL");
     if (given.result == nullptr && fetches) return fail(Status::argument, "result is NULL");
-    WordChange change{kind, given.word, type.width, 0, 0};
+    WordChange change{adds_real ? RequestKind::add_real : kind, given.word, type.width, 0, 0};
     if (!fetches) change.operand = value_at(given.operand, type);
     if (kind == RequestKind::compare_swap) change.compare = value_at(given.compare, type);
     return change;
@@ -151,6 +152,18 @@ weft_status wait(const char* function, weft_team* team, const weft_words* words,
         const auto deadline = deadline_of(timeout_ns);
         return deadline ? call(waits, wait, *deadline) : Result<void>(deadline.failure());
     });
+}
+
+/// Converts a grid: the last dimension becomes the blocks of a row, the others become `rows`.
+Result<Strided> read_grid(const weft_block_grid* grid, run::Rows& rows) {
+    if (grid == nullptr) return fail(Status::argument, "grid is NULL");
+    if (grid->dimensions < 1 || grid->dimensions > WEFT_DIMENSIONS_MAX)
+        return fail(Status::argument, "grid: dimensions is {}, expected 1 to {}", grid->dimensions,
+                    WEFT_DIMENSIONS_MAX);
+    if (grid->counts == nullptr || grid->dst_strides == nullptr || grid->src_strides == nullptr)
+        return fail(Status::argument, "grid: counts, dst_strides or src_strides is NULL");
+    return run::strided_of({grid->counts, static_cast<std::size_t>(grid->dimensions)},
+                           grid->dst_strides, grid->src_strides, grid->bytes, rows);
 }
 
 Strided strided(ptrdiff_t to, ptrdiff_t from, size_t bytes, size_t count) {
@@ -299,6 +312,56 @@ extern "C" weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t ds
     return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.get_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
     });
+}
+
+extern "C" weft_status weft_put_strided_signal(weft_team* team, void* dst, ptrdiff_t dst_stride,
+                                               const void* src, ptrdiff_t src_stride, size_t bytes,
+                                               size_t count, uint64_t* signal, uint64_t value,
+                                               int add, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
+        return remote.put_strided_signal(dst, src, strided(dst_stride, src_stride, bytes, count),
+                                         signal, value, add != 0, peer);
+    });
+}
+
+extern "C" weft_status weft_put_grid(weft_team* team, void* dst, const void* src,
+                                     const weft_block_grid* grid, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        run::Rows rows;
+        return remote.put_strided(dst, src, WEFT_TRY(read_grid(grid, rows)), peer);
+    });
+}
+
+extern "C" weft_status weft_put_grid_signal(weft_team* team, void* dst, const void* src,
+                                            const weft_block_grid* grid, uint64_t* signal,
+                                            uint64_t value, int add, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        run::Rows rows;
+        return remote.put_strided_signal(dst, src, WEFT_TRY(read_grid(grid, rows)), signal, value,
+                                         add != 0, peer);
+    });
+}
+
+extern "C" weft_status weft_get_grid(weft_team* team, void* dst, const void* src,
+                                     const weft_block_grid* grid, int peer) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        run::Rows rows;
+        return remote.get_strided(dst, src, WEFT_TRY(read_grid(grid, rows)), peer);
+    });
+}
+
+extern "C" weft_status weft_iput(weft_team* team, void* dst, const void* src, size_t bytes,
+                                 int peer, weft_request** request) {
+    const auto start = [&](const TeamHandle& found) -> Result<weft_request*> {
+        const auto handle = found.context->add_request({});
+        if (!handle) return handle;
+        run::Delivery& put = find(*handle)->request->put;
+        const auto started = found.remote().start_put(dst, src, bytes, peer, put);
+        if (started) return handle;
+        found.context->remove(*handle);
+        return started.failure();
+    };
+    return return_value(__func__, team, request, start, "request");
 }
 
 extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes,

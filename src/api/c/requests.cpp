@@ -22,11 +22,28 @@ Result<void> end(const RequestHandle& found, weft_request** request) {
     return outcome;
 }
 
-/// Returns true if the call is complete. Makes no progress.
+/// Returns true if the request is a put or a get in flight.
+bool is_transfer(const CallRequest& call) {
+    return call.pending != 0 || call.put.rank >= 0;
+}
+
+/// Drives all calls until a put or get is complete; fails after the deadline. If the deadline has
+/// passed, does not drive.
+Result<void> await_transfer(const RequestHandle& found, base::Deadline deadline) {
+    run::Runtime& runtime = found.context->runtime();
+    run::RemoteMemory remote = runtime.remote(runtime.world());
+    CallRequest& call = *found.request;
+    return call.pending != 0 ? remote.await(call.pending, deadline)
+                             : remote.await_delivery(call.put, deadline);
+}
+
+/// Returns true if the call is complete or has failed. Makes no progress.
 bool has_ended(const RequestHandle& found) {
     const CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
-    return call.pending == 0;
+    if (call.put.rank < 0) return call.pending == 0;
+    const auto done = await_transfer(found, {.at_ns = 0});
+    return done || done.failure().status != Status::timeout;
 }
 
 /// Drives all calls until the request is complete, and ends it; fails after the deadline.
@@ -35,11 +52,12 @@ Result<void> wait_for(const RequestHandle& found, weft_request** request, base::
     run::Runtime& runtime = found.context->runtime();
     if (call.operation != nullptr && !runtime.calls().wait(*call.operation, deadline))
         return fail(Status::timeout, "the time is over, and the call is not complete");
-    if (call.pending != 0) {
-        auto done = runtime.remote(runtime.world()).await(call.pending, deadline);
+    if (is_transfer(call)) {
+        auto done = await_transfer(found, deadline);
         if (!done && done.failure().status == Status::timeout) return done;
         if (!done) {
             call.pending = 0;
+            call.put = {};
             static_cast<void>(end(found, request));
             return done;
         }
@@ -81,12 +99,13 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
         if (*request != nullptr) {
             const auto found = WEFT_TRY(find(*request));
             const run::Operation* const operation = found.request->operation;
-            if (found.request->pending != 0) found.context->runtime().progress().drive();
+            if (is_transfer(*found.request)) found.context->runtime().progress().drive();
             const bool ended = operation == nullptr
                                    ? has_ended(found)
                                    : found.context->runtime().calls().test(*operation);
             *done = ended ? 1 : 0;
-            return ended ? end(found, request) : Result<void>();
+            if (!ended) return Done{};
+            return operation == nullptr ? wait_for(found, request, {}) : end(found, request);
         }
         *done = 1;
         return Done{};

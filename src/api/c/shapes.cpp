@@ -13,26 +13,6 @@ using namespace weft::c_api;
 
 namespace {
 
-Result<void> check_stride(const run::Team& team, int start, int stride, int size) {
-    if (size < 1) return fail(Status::argument, "size is {}, expected 1 or more", size);
-    WEFT_TRY(check_rank(team, "start", start));
-    if (stride == 0 && size > 1) return fail(Status::argument, "stride is 0");
-    const std::int64_t last = start + std::int64_t{stride} * (size - 1);
-    if (last < 0 || last >= team.size())
-        return fail(Status::argument,
-                    "size: the last member would be {}, which is not a rank of the team, expected "
-                    "0..{}",
-                    last, team.size() - 1);
-    return Done{};
-}
-
-/// Returns the index of `rank` among the members; -1 if it is not a member.
-int index_of(Rank rank, int start, int stride, int size) {
-    for (int index = 0; index < size; ++index)
-        if (start + index * stride == rank) return index;
-    return -1;
-}
-
 Result<void> run_call(run::Team& team, const CallArguments& arguments) {
     const auto call = WEFT_TRY(read(team, arguments));
     return team.run(call);
@@ -58,10 +38,8 @@ void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
 extern "C" weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                                weft_team** out) {
     const auto split = [&](const TeamHandle& found) -> Result<weft_team*> {
-        WEFT_TRY(check_stride(*found.team, start, stride, size));
-        const int index = index_of(found.team->rank(), start, stride, size);
         return found.context->handle_for(
-            found.teams().split(*found.team, index < 0 ? -1 : 0, std::max(index, 0)));
+            found.teams().split_strided(*found.team, start, stride, size));
     };
     return return_value(__func__, team, out, split);
 }

@@ -135,7 +135,7 @@ extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, siz
 
 extern "C" weft_status weft_free(weft_team* team, void* memory) {
     return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
-        if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
+        if (memory == nullptr) return Done{};
         return found.heap().free(*found.team, memory);
     });
 }
@@ -191,7 +191,7 @@ extern "C" void weft_near_drive(weft_near* near) {
         if (near == nullptr) return fail(Status::argument, "near is NULL");
         __atomic_store_n(&near->left, NearView::kDriveEvery, __ATOMIC_RELAXED);
         const auto found = WEFT_TRY(find(near->team));
-        found.context->runtime().progress().drive();
+        found.context->runtime().progress().drive_if_free();
         return Done{};
     });
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remote_memory.cpp - one-sided calls of the C++ interface.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "api/cpp/links.hpp"
@@ -37,6 +39,25 @@ run::WordChange word_change(AtomicKind kind, void* word, std::size_t width, std:
             static_cast<std::uint8_t>(width), operand, compare};
 }
 
+run::WordChange word_sum(void* word, std::size_t width, std::uint64_t operand) {
+    return {run::RequestKind::add_real, word, static_cast<std::uint8_t>(width), operand, 0};
+}
+
+/// Converts a grid; `rows` receives its outer dimensions.
+run::Strided blocks_of(const char* call, const BlockGrid& grid, run::Rows& rows) {
+    const std::size_t dimensions = grid.counts.size();
+    if (dimensions == 0 || dimensions > run::Rows::kDimensionsMax + 1 ||
+        grid.dst_strides.size() != dimensions || grid.src_strides.size() != dimensions)
+        throw Error(
+            Status::argument,
+            fmt::format("{}: grid: {} counts, {} dst_strides and {} src_strides, expected 1 "
+                        "to {} of each",
+                        call, dimensions, grid.dst_strides.size(), grid.src_strides.size(),
+                        run::Rows::kDimensionsMax + 1));
+    return run::strided_of(grid.counts, grid.dst_strides.data(), grid.src_strides.data(),
+                           grid.bytes, rows);
+}
+
 }  // namespace
 
 void OneSidedCalls::put(void* to, const void* from, std::size_t bytes, Rank peer) {
@@ -61,6 +82,32 @@ void OneSidedCalls::get_strided(void* dst, std::ptrdiff_t dst_stride, const void
                                 Rank peer) {
     succeed(remote(link_).get_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer));
 }
+void OneSidedCalls::put_strided_signal(void* dst, std::ptrdiff_t dst_stride, const void* src,
+                                       std::ptrdiff_t src_stride, std::size_t bytes,
+                                       std::size_t count, std::uint64_t* signal,
+                                       std::uint64_t value, SignalOp op, Rank peer) {
+    succeed(remote(link_).put_strided_signal(dst, src, {dst_stride, src_stride, bytes, count},
+                                             signal, value, op == SignalOp::add, peer));
+}
+void OneSidedCalls::put_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer) {
+    run::Rows rows;
+    succeed(remote(link_).put_strided(dst, src, blocks_of("put_grid", grid, rows), peer));
+}
+void OneSidedCalls::put_grid_signal(void* dst, const void* src, const BlockGrid& grid,
+                                    std::uint64_t* signal, std::uint64_t value, SignalOp op,
+                                    Rank peer) {
+    run::Rows rows;
+    succeed(remote(link_).put_strided_signal(dst, src, blocks_of("put_grid_signal", grid, rows),
+                                             signal, value, op == SignalOp::add, peer));
+}
+void OneSidedCalls::get_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer) {
+    run::Rows rows;
+    succeed(remote(link_).get_strided(dst, src, blocks_of("get_grid", grid, rows), peer));
+}
+void OneSidedCalls::progress() {
+    static_cast<void>(team_of(link_));
+    link_->owner->progress().drive_if_free();
+}
 void OneSidedCalls::put_signal(void* to, const void* from, std::size_t bytes, std::uint64_t* signal,
                                std::uint64_t value, SignalOp op, Rank peer) {
     succeed(remote(link_).put_signal(to, from, bytes, signal, value, op == SignalOp::add, peer,
@@ -80,6 +127,13 @@ std::uint64_t OneSidedCalls::change(AtomicKind kind, void* word, std::size_t wid
 void OneSidedCalls::apply(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
                           Rank peer) {
     succeed(remote(link_).apply(word_change(kind, word, width, operand, 0, false), peer));
+}
+std::uint64_t OneSidedCalls::change_sum(void* word, std::size_t width, std::uint64_t operand,
+                                        Rank peer) {
+    return succeed(remote(link_).change(word_sum(word, width, operand), peer));
+}
+void OneSidedCalls::apply_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer) {
+    succeed(remote(link_).apply(word_sum(word, width, operand), peer));
 }
 void OneSidedCalls::start_change(AtomicKind kind, void* word, std::size_t width,
                                  std::uint64_t operand, std::uint64_t compare, Rank peer,

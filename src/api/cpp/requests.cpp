@@ -29,6 +29,13 @@ Request::~Request() = default;
 bool Request::test() {
     if (!state_) return true;
     run::StartedCalls& calls = calls_of(state_->runtime);
+    if (state_->transfer != nullptr) {
+        run::Runtime& runtime = *state_->runtime->runtime;
+        runtime.progress().drive();
+        if (!state_->await(runtime, {.at_ns = 0})) return false;
+        state_.reset();
+        return true;
+    }
     if (!calls.test(*state_->operation)) return false;
     const std::unique_ptr<State> ended = std::move(state_);
     detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
@@ -39,6 +46,8 @@ void Request::wait() {
     if (!state_) return;
     run::StartedCalls& calls = calls_of(state_->runtime);
     const std::unique_ptr<State> ended = std::move(state_);
+    if (ended->transfer != nullptr)
+        return static_cast<void>(ended->await(*ended->runtime->runtime, {}));
     calls.wait(*ended->operation);
     detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
 }
@@ -78,6 +87,23 @@ void PersistentRequest::wait() {
 Request Team::start(const Call& call) {
     run::Operation* const operation = detail::succeed(team_of(link_).start(call));
     return Request(std::make_unique<Request::State>(link_->runtime, operation));
+}
+
+Request OneSidedCalls::start_put(void* dst, const void* src, std::size_t bytes, Rank peer) {
+    run::Team& team = team_of(link_);
+    auto state = std::make_unique<Request::State>(link_->runtime);
+    detail::succeed(link_->owner->remote(team, link_->stream)
+                        .start_put(dst, src, bytes, peer, state->transfer->put));
+    return Request(std::move(state));
+}
+Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
+                                 std::shared_ptr<void> kept) {
+    run::Team& team = team_of(link_);
+    auto state = std::make_unique<Request::State>(link_->runtime);
+    state->transfer->kept = std::move(kept);
+    detail::succeed(link_->owner->remote(team, link_->stream)
+                        .start_get(dst, src, bytes, peer, state->transfer->pending));
+    return Request(std::move(state));
 }
 
 PersistentRequest Team::prepare(const Call& call) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "api/cpp/links.hpp"
 #include "base/suggestion.hpp"
@@ -118,6 +119,36 @@ std::vector<Rank> Team::dead() const {
     return run::dead_members(team_of(link_)).members();
 }
 
+std::optional<Team> Team::split_strided(Rank start, Rank stride, Rank size) {
+    run::Team& parent = team_of(link_);
+    run::Team* team = succeed(link_->owner->teams().split_strided(parent, start, stride, size));
+    if (team == nullptr) return std::nullopt;
+    return Team(detail::link_to(*team, link_->runtime));
+}
+
+std::pair<Team, Team> Team::split_2d(Rank columns) {
+    if (columns < 1)
+        throw Error(Status::argument,
+                    fmt::format("split_2d: columns is {}, expected 1 or more", columns));
+    Team row = *split(rank() / columns, rank());
+    Team column = *split(rank() % columns, rank());
+    return {std::move(row), std::move(column)};
+}
+
+Rank Team::translate(Rank rank, const Team& other) const {
+    const run::Team& from = team_of(link_);
+    const run::Team& to = team_of(other.link_);
+    if (link_->owner != other.link_->owner)
+        throw Error(Status::argument, "translate: the teams belong to different runtimes");
+    if (rank < 0 || rank >= from.size())
+        throw Error(Status::argument, fmt::format("translate: rank: {} is not a rank of the team, "
+                                                  "expected 0..{}",
+                                                  rank, from.size() - 1));
+    for (Rank member = 0; member < to.size(); ++member)
+        if (to.job_rank(member) == from.job_rank(rank)) return member;
+    return -1;
+}
+
 void Team::free() {
     run::Team& team = team_of(link_);
     detail::check_end(*link_, "free");
@@ -149,8 +180,15 @@ void* Team::allocate(std::size_t bytes, std::size_t alignment) {
     run::Team& team = team_of(link_);
     return succeed(link_->owner->heap().allocate(team, {bytes, alignment}));
 }
+void* Team::allocate_zeroed(std::size_t bytes, std::size_t alignment) {
+    void* const memory = allocate(bytes, alignment);
+    if (bytes != 0) std::memset(memory, 0, bytes);
+    barrier();  // no member returns before all memory is cleared
+    return memory;
+}
 void Team::release(void* memory) {
     run::Team& team = team_of(link_);
+    if (memory == nullptr) return;
     succeed(link_->owner->heap().free(team, memory));
 }
 void* Team::ptr(const void* symmetric, Rank peer) const {

@@ -23,14 +23,19 @@ class EngineProgress {
 
     /// Polls the engine once.
     void drive();
-    /// If peers may send requests, polls the engine in every 32nd call. For calls that only load.
-    void drive_now_and_then() {
+    /// Polls the engine once, unless another thread holds the turn or waits for it.
+    void drive_if_free();
+    /// If peers may send requests, polls the engine in every 32nd call. For calls that only load
+    /// and store: they never wait for another thread, which polls while it holds the turn. calls:
+    /// a context's own count, so that threads with contexts write no common memory, or nullptr.
+    void drive_now_and_then(std::atomic<unsigned>* calls = nullptr) {
         constexpr unsigned kDriveEvery = 32;
         if (!is_asked()) return;
-        // Not an atomic addition: lost counts of concurrent threads only delay drive().
-        const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
-        calls_.store(calls, std::memory_order_relaxed);
-        if (calls % kDriveEvery == 0) drive();
+        // Not an atomic addition: lost counts of concurrent threads only delay the poll.
+        std::atomic<unsigned>& counted = calls != nullptr ? *calls : calls_;
+        const unsigned now = counted.load(std::memory_order_relaxed) + 1;
+        counted.store(now, std::memory_order_relaxed);
+        if (now % kDriveEvery == 0) drive_if_free();
     }
     /// Returns true if peers may send requests. Then a rank must drive the engine from time to
     /// time, even if it only loads from and stores to local memory.

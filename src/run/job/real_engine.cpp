@@ -36,6 +36,13 @@ void EngineProgress::drive() {
     if (!closed_ && !external_.running()) engine_.poll(Caller::polls);
 }
 
+void EngineProgress::drive_if_free() {
+    if (!engine_.shares_turn())
+        drive();
+    else if (!closed_ && !external_.running())
+        static_cast<void>(engine_.help());
+}
+
 void EngineProgress::set_external(void (*function)(void* argument), void* argument) {
     const Turn::Hold hold = engine_.take_turn();
     external_.set(function, argument);

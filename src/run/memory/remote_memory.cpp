@@ -5,6 +5,7 @@
 
 #include "run/job/real_engine.hpp"
 #include "run/memory/registered_memory.hpp"
+#include "run/onesided/deliveries.hpp"
 
 namespace weft::run {
 
@@ -57,37 +58,38 @@ base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view ar
                       static_cast<const void*>(services_.segment + services_.heap), peer);
 }
 
-/// Returns true if the span of the blocks and the number of their bytes fit into the address space.
-static bool fits(const Strided& blocks, std::int64_t stride) {
-    if (blocks.count == 0 || blocks.block_bytes == 0) return true;
-    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
-    const std::uint64_t step =
-        stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
-    return blocks.count <= SIZE_MAX / blocks.block_bytes &&
-           (step == 0 || blocks.count - 1 <= kDistanceMax / step);
-}
-
 static base::Failure exceeds_space(std::string_view call, std::string_view argument,
                                    const Strided& blocks, std::int64_t stride, Rank peer) {
+    if (blocks.rows != nullptr)
+        return base::fail(Status::argument,
+                          "{}: {}: the blocks of {} bytes exceed the address space; peer: rank {}",
+                          call, argument, blocks.block_bytes, peer);
     return base::fail(Status::argument,
                       "{}: {}: {} blocks of {} bytes at a stride of {} bytes exceed the address "
                       "space; peer: rank {}",
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
-/// Translates the address of blocks. It suffices to test the first and the last block.
+/// Translates the address of blocks. For a single row it suffices to test the first and the last
+/// block, for several rows the span of all blocks is tested.
 base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view call,
                                                              std::string_view argument,
-                                                             const void* address,
-                                                             std::int64_t stride,
+                                                             const void* address, BlockSide side,
                                                              const Strided& blocks, Rank peer) {
     const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
+    const std::int64_t stride = side == BlockSide::target ? blocks.to_stride : blocks.from_stride;
     auto first = find(call, argument, address, bytes, peer);
     if (!first || bytes == 0) return first;
+    const auto span = onesided::span_of(blocks, side);
+    if (!span) return exceeds_space(call, argument, blocks, stride, peer);
+    const auto* const begin = static_cast<const std::byte*>(address);
+    if (blocks.rows != nullptr) {
+        const auto spanned = static_cast<std::size_t>(span->end - span->begin);
+        WEFT_TRY(find(call, argument, begin + span->begin, spanned, peer));
+        return first;
+    }
     const std::uint64_t steps = blocks.count - 1;
-    if (!fits(blocks, stride)) return exceeds_space(call, argument, blocks, stride, peer);
-    const auto* const last =
-        static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
+    const auto* const last = begin + static_cast<std::int64_t>(steps) * stride;
     const auto end = WEFT_TRY(find(call, argument, last, bytes, peer));
     const RemoteAddress expected = onesided::block_of(first->remote, steps, stride);
     if (end.remote.memory != expected.memory || end.remote.offset != expected.offset)
@@ -126,7 +128,8 @@ static base::Failure null_blocks(std::string_view argument, const Strided& block
 /// polls a local word must not delay requests of remote ranks.
 template <auto kCall, class... Arguments>
 base::Result<void> RemoteMemory::run_in_stream(bool near, Arguments&&... arguments) {
-    if (near) services_.progress.drive_now_and_then();
+    if (near)
+        services_.progress.drive_now_and_then(stream_ != nullptr ? &stream_->near_calls : nullptr);
     const Turn::Hold hold = near ? Turn::Hold() : services_.engine.take_turn();
     if ((services_.onesided.*kCall)(std::forward<Arguments>(arguments)..., stream_)) return {};
     return services_.engine.failure();
@@ -165,9 +168,9 @@ base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t b
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
                                              Rank peer) {
     const auto target =
-        WEFT_TRY(find_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer));
+        WEFT_TRY(find_blocks("put_strided", "dst", to, BlockSide::target, blocks, peer));
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
-    if (!fits(blocks, blocks.from_stride))
+    if (!onesided::span_of(blocks, BlockSide::source))
         return exceeds_space("put_strided", "src", blocks, blocks.from_stride, peer);
     if (from == nullptr) return null_blocks("put_strided: src", blocks, "to", peer);
     return run_in_stream<&RealOneSided::put_strided>(is_near(target), target.rank, target.remote,
@@ -177,13 +180,48 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
 base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
                                              Rank peer) {
     const auto target =
-        WEFT_TRY(find_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer));
+        WEFT_TRY(find_blocks("get_strided", "src", from, BlockSide::source, blocks, peer));
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
-    if (!fits(blocks, blocks.to_stride))
+    if (!onesided::span_of(blocks, BlockSide::target))
         return exceeds_space("get_strided", "dst", blocks, blocks.to_stride, peer);
     if (into == nullptr) return null_blocks("get_strided: dst", blocks, "from", peer);
     return run_in_stream<&RealOneSided::get_strided>(
         is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
+}
+
+base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
+                                                    const Strided& blocks, void* word,
+                                                    std::uint64_t value, bool adds, Rank peer) {
+    const auto signal =
+        WEFT_TRY(find_word("put_strided_signal", "signal", word, sizeof value, peer));
+    WEFT_TRY(put_strided(to, from, blocks, peer));
+    // A signal in mapped memory is a store with release order, which follows all earlier stores.
+    const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
+    const auto target = find("put_strided_signal", "dst", to, bytes, peer);
+    if (!is_near(signal) || !target || !is_near(*target)) WEFT_TRY(fence());
+    return put_signal(nullptr, nullptr, 0, word, value, adds, peer, Return::at_once);
+}
+
+base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size_t bytes, Rank peer,
+                                           Delivery& delivery) {
+    const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
+    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
+    if (is_near(target)) return put(to, from, bytes, peer, Return::at_once);
+    const Turn::Hold hold = services_.engine.take_turn();
+    if (Deliveries<link::Wire, RealEngine>(services_.onesided)
+            .start_put(target.rank, target.remote, static_cast<const std::byte*>(from), bytes,
+                       delivery, stream_))
+        return {};
+    return services_.engine.failure();
+}
+
+base::Result<void> RemoteMemory::await_delivery(Delivery& delivery, base::Deadline deadline) {
+    const Turn::Hold hold = services_.engine.take_turn();
+    Deliveries<link::Wire, RealEngine> deliveries(services_.onesided);
+    const Waited waited = deliveries.wait(delivery, deadline);
+    if (waited == Waited::done) return {};
+    if (waited == Waited::failed) return services_.engine.failure();
+    return base::fail(Status::timeout, "wait: the time is over, and the put is not complete");
 }
 
 base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,

@@ -104,6 +104,16 @@ class RemoteMemory {
                                                  Rank peer);
     [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
                                                  const Strided& blocks, Rank peer);
+    /// Puts blocks, then changes the peer's word as put_signal().
+    [[nodiscard]] base::Result<void> put_strided_signal(void* to, const void* from,
+                                                        const Strided& blocks, void* word,
+                                                        std::uint64_t value, bool adds, Rank peer);
+    /// Starts a put. await_delivery() detects that the peer has the data.
+    [[nodiscard]] base::Result<void> start_put(void* to, const void* from, std::size_t bytes,
+                                               Rank peer, Delivery& delivery);
+    /// Drives the engine until the peer has the data and the source may be changed. Fails with
+    /// Status::timeout after the deadline; does not drive if the deadline has passed.
+    [[nodiscard]] base::Result<void> await_delivery(Delivery& delivery, base::Deadline deadline);
     /// Starts a get. `pending` must stay at its address until the data has arrived: then it is 0.
     [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
                                                Rank peer, std::uint32_t& pending);
@@ -145,7 +155,7 @@ class RemoteMemory {
     [[nodiscard]] base::Result<Target> find_word(std::string_view call, std::string_view argument,
                                                  const void* address, std::size_t width, Rank peer);
     [[nodiscard]] base::Result<Target> find_blocks(std::string_view call, std::string_view argument,
-                                                   const void* address, std::int64_t stride,
+                                                   const void* address, BlockSide side,
                                                    const Strided& blocks, Rank peer);
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
     template <auto kCall, class... Arguments>

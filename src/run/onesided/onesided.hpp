@@ -30,6 +30,9 @@ namespace weft::run {
 enum class Waited : std::uint8_t { done, late, failed };
 
 template <Network Wire, class Drive>
+class Deliveries;
+
+template <Network Wire, class Drive>
 class OneSided {
   public:
     OneSided(Wire& wire, Drive& driver, const OneSidedArea& area, Rank rank)
@@ -40,7 +43,7 @@ class OneSided {
           service_(wire, area, rank),
           requests_(wire, driver, area, rank),
           peers_(static_cast<std::size_t>(area.ranks)),
-          default_(area.ranks) {}
+          default_(area.ranks, 0) {}
 
     /// Serves requests of peers; see Wire::set_service().
     static bool serve(void* self) noexcept {
@@ -55,7 +58,7 @@ class OneSided {
 
     // fence() and quiet() of a stream cover only calls with this stream. nullptr: default stream.
     [[nodiscard]] Stream* open_stream() {
-        return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
+        return streams_.emplace_back(std::make_unique<Stream>(area_.ranks, ++last_stream_)).get();
     }
     /// Closes a stream, which must have no transfers in flight.
     void close_stream(Stream* stream) {
@@ -85,16 +88,22 @@ class OneSided {
         Stream& used = chosen(stream);
         std::byte* const near = reach(rank, to);
         std::uint32_t& pending = pending_of(used, rank, Return::reusable);
-        for (std::size_t i = 0; i < blocks.count; ++i) {
-            const RemoteAddress target = onesided::block_of(to, i, blocks.to_stride);
-            const std::byte* const source = onesided::block_of(from, i, blocks.from_stride);
-            if (near != nullptr) {
-                onesided::copy_near(onesided::block_of(near, i, blocks.to_stride), source,
-                                    blocks.block_bytes, true);
-            } else if (!post_far(used, rank, target, source, blocks.block_bytes, pending)) {
-                return false;
+        const auto put_row = [&](std::int64_t to_offset, std::int64_t from_offset) {
+            for (std::size_t i = 0; i < blocks.count; ++i) {
+                const auto* source = onesided::block_of(from + from_offset, i, blocks.from_stride);
+                const auto offset = static_cast<std::uint64_t>(to_offset) +
+                                    i * static_cast<std::uint64_t>(blocks.to_stride);
+                if (near != nullptr) {
+                    onesided::copy_near(near + static_cast<std::int64_t>(offset), source,
+                                        blocks.block_bytes, true);
+                } else if (!post_far(used, rank, to + offset, source, blocks.block_bytes,
+                                     pending)) {
+                    return false;
+                }
             }
-        }
+            return true;
+        };
+        if (!onesided::for_rows(blocks, put_row)) return false;
         return near != nullptr ||
                await_none(used, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
     }
@@ -129,12 +138,17 @@ class OneSided {
 
     bool get_strided(Rank rank, std::byte* into, const RemoteAddress& from, const Strided& blocks,
                      Stream* stream = nullptr) {
-        for (std::size_t i = 0; i < blocks.count; ++i) {
-            if (!start_get(rank, onesided::block_of(into, i, blocks.to_stride),
-                           onesided::block_of(from, i, blocks.from_stride), blocks.block_bytes,
-                           blocking_, stream))
-                return false;
-        }
+        const auto get_row = [&](std::int64_t to_offset, std::int64_t from_offset) {
+            const RemoteAddress row = from + static_cast<std::uint64_t>(from_offset);
+            for (std::size_t i = 0; i < blocks.count; ++i) {
+                if (!start_get(rank, onesided::block_of(into + to_offset, i, blocks.to_stride),
+                               onesided::block_of(row, i, blocks.from_stride), blocks.block_bytes,
+                               blocking_, stream))
+                    return false;
+            }
+            return true;
+        };
+        if (!onesided::for_rows(blocks, get_row)) return false;
         return await_none(chosen(stream), blocking_, rank, "get_strided",
                           blocks.count * blocks.block_bytes);
     }
@@ -250,7 +264,7 @@ class OneSided {
             waited = by(flush.rank, [&] { return is_flushed(flush); });
             if (waited == Waited::done) settle(used, flush);
         }
-        if (waited == Waited::done) forget_clean(used, flushes);
+        if (waited == Waited::done) used.forget_clean(flushes);
         used.spare = std::move(flushes);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return waited;
@@ -271,13 +285,7 @@ class OneSided {
     /// If a put takes longer, the peer may be asleep and not drive its network; a request wakes it.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
-    struct PeerWrites {
-        std::uint64_t delivered = 0;   ///< number of transfers known to be delivered
-        std::uint64_t requested = 0;   ///< number of transfers before the last request
-        std::uint32_t delivering = 0;  ///< writes in flight, if completion implies delivery
-        std::uint64_t signals = 0;     ///< signals in immediates; only a flush ensures their order
-        std::uint64_t signals_done = 0;  ///< value of `signals` at the last completed flush
-    };
+    friend class Deliveries<Wire, Drive>;
 
     [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[rank]; }
     [[nodiscard]] Stream& chosen(Stream* stream) { return stream == nullptr ? default_ : *stream; }
@@ -460,17 +468,8 @@ class OneSided {
         at.delivered = std::max(at.delivered, flush.writes);
         at.signals_done = std::max(at.signals_done, flush.signals);
         Stream::Peer& here = used.at(flush.rank);
+        here.settled = std::max(here.settled, flush.posted);
         here.fenced = here.fenced && here.fence > flush.posted;
-    }
-    /// Marks peers as clean if nothing was posted to them after their flush.
-    static void forget_clean(Stream& used, const std::vector<Stream::Flush>& flushes) {
-        for (const Stream::Flush& flush : flushes) {
-            // A flush request is counted in `posted`, too.
-            const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
-            Stream::Peer& at = used.at(flush.rank);
-            at.dirty = at.dirty && at.posted != covered;
-        }
-        std::erase_if(used.dirty, [&](Rank rank) { return !used.at(rank).dirty; });
     }
 
     // Defined in registered.hpp.
@@ -492,6 +491,7 @@ class OneSided {
     std::vector<PeerWrites> peers_;
     Stream default_;
     std::vector<std::unique_ptr<Stream>> streams_;  ///< made by open_stream()
+    std::uint64_t last_stream_ = 0;                 ///< number of the last stream
     std::uint32_t blocking_ = 0;                    ///< number of transfers of blocking calls
     bool buffer_taken_ = false;                     ///< a get or put uses OneSidedArea::buffer()
     bool wakes_ = true;                             ///< await_none() wakes peers that may be asleep

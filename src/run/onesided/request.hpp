@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,20 +18,13 @@
 #include "base/copy.hpp"
 #include "base/region.hpp"
 #include "run/onesided/area.hpp"
+#include "run/onesided/blocks.hpp"
 #include "run/onesided/remote_address.hpp"
 
 namespace weft::run {
 
 /// Return of a put or get: when the caller's memory may be reused, or immediately.
 enum class Return : std::uint8_t { reusable, at_once };
-
-/// Blocks of equal size at constant strides. Strides may be negative.
-struct Strided {
-    std::int64_t to_stride = 0;    ///< bytes from one target block to the next
-    std::int64_t from_stride = 0;  ///< bytes from one source block to the next
-    std::size_t block_bytes = 0;
-    std::size_t count = 0;
-};
 
 enum class RequestKind : std::uint8_t {
     flush,  ///< no operation; the reply implies that all earlier requests are done
@@ -43,9 +37,10 @@ enum class RequestKind : std::uint8_t {
     band,
     bor,
     bxor,
-    pull,  ///< copies `operand` bytes from `other` in a local origin's segment to `offset`
+    pull,      ///< copies `operand` bytes from `other` in a local origin's segment to `offset`
+    add_real,  ///< adds a float or a double: width 4 or 8
 };
-inline constexpr RequestKind kLastRequestKind = RequestKind::pull;
+inline constexpr RequestKind kLastRequestKind = RequestKind::add_real;
 
 /// Atomic operation on a word.
 struct Atomic {
@@ -87,17 +82,37 @@ struct RemoteRequest {
 };
 static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 
+/// A request whose completion implies that all earlier transfers to the peer are delivered.
+struct Flush {
+    Rank rank = 0;
+    std::uint64_t number = 0;   ///< number of the request; 0: none was needed
+    std::uint64_t posted = 0;   ///< covered transfers: value of Stream::Peer::posted
+    std::uint64_t writes = 0;   ///< covered transfers of the wire
+    std::uint64_t signals = 0;  ///< covered signals in immediates
+};
+
+/// A put whose delivery can be awaited; see deliveries.hpp.
+struct Delivery {
+    Rank rank = -1;            ///< -1: the data is delivered
+    std::uint64_t stream = 0;  ///< Stream::number
+    std::uint64_t posted = 0;  ///< Stream::Peer::posted after the put
+    std::optional<Flush> flush = {};
+};
+
 namespace onesided {
 
-/// Returns the pointer or address of block i.
-template <class First>
-[[nodiscard]] constexpr First block_of(First first, std::size_t i, std::int64_t stride) noexcept {
-    const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
-    if constexpr (std::is_pointer_v<First>) {
-        return first + distance;
-    } else {
-        return first + static_cast<std::uint64_t>(distance);
+/// Adds the float or double in `operand` to the one in a word. Returns the former value.
+template <class Word>
+Word add_real(const std::atomic_ref<Word>& word, Word operand) noexcept {
+    using Real = std::conditional_t<sizeof(Word) == sizeof(float), float, double>;
+    Word seen = word.load(std::memory_order_relaxed);
+    const auto sum = [&] {
+        return std::bit_cast<Word>(std::bit_cast<Real>(seen) + std::bit_cast<Real>(operand));
+    };
+    while (!word.compare_exchange_weak(seen, sum(), std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
     }
+    return seen;
 }
 
 template <class Word>
@@ -128,6 +143,9 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
             return word.fetch_or(value, std::memory_order_acq_rel);
         case RequestKind::bxor:
             return word.fetch_xor(value, std::memory_order_acq_rel);
+        case RequestKind::add_real:
+            if constexpr (sizeof(Word) >= sizeof(float)) return add_real(word, value);
+            break;
         case RequestKind::flush:
         case RequestKind::get:
         case RequestKind::pull:

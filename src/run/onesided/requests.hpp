@@ -8,6 +8,7 @@
 //          the turn and send requests, so a request gets its number after the wait for a slot.
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -24,21 +25,17 @@ namespace weft::run {
 /// stream with transfers in flight must not move.
 struct Stream {
     struct Peer {
-        std::uint64_t posted = 0;  ///< number of transfers and requests of this stream
-        std::uint64_t fence = 0;   ///< value of `posted` at the last fence
-        bool fenced = false;       ///< later puts must follow the puts before the fence
-        bool dirty = false;        ///< the peer is in the list `dirty`
+        std::uint64_t posted = 0;   ///< number of transfers and requests of this stream
+        std::uint64_t fence = 0;    ///< value of `posted` at the last fence
+        std::uint64_t settled = 0;  ///< number of `posted` known to be delivered
+        bool fenced = false;        ///< later puts must follow the puts before the fence
+        bool dirty = false;         ///< the peer is in the list `dirty`
     };
-    /// A request whose completion implies that all earlier transfers to the peer are delivered.
-    struct Flush {
-        Rank rank = 0;
-        std::uint64_t number = 0;   ///< number of the request; 0: none was needed
-        std::uint64_t posted = 0;   ///< covered transfers: value of Peer::posted
-        std::uint64_t writes = 0;   ///< covered transfers of the wire
-        std::uint64_t signals = 0;  ///< covered signals in immediates
-    };
+    using Flush = run::Flush;
 
-    explicit Stream(Rank ranks) : peers(static_cast<std::size_t>(ranks)) {}
+    /// number: differs from those of all earlier streams.
+    Stream(Rank ranks, std::uint64_t own_number)
+        : peers(static_cast<std::size_t>(ranks)), number(own_number) {}
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
@@ -50,11 +47,32 @@ struct Stream {
         at(rank).dirty = true;
         dirty.push_back(rank);
     }
+    /// Marks peers as clean if nothing was posted to them after their flush.
+    void forget_clean(const std::vector<Flush>& flushes) {
+        for (const Flush& flush : flushes) {
+            // A flush request is counted in `posted`, too.
+            const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
+            Peer& peer = at(flush.rank);
+            peer.dirty = peer.dirty && peer.posted != covered;
+        }
+        std::erase_if(dirty, [&](Rank rank) { return !at(rank).dirty; });
+    }
 
     std::vector<Peer> peers;        ///< by rank of the job
     std::vector<Rank> dirty;        ///< peers to which calls were posted since the last quiet()
     std::vector<Flush> spare;       ///< unused memory for the next quiet()
     std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
+    alignas(64) std::atomic<unsigned> near_calls{0};  ///< calls that only access mapped memory
+    const std::uint64_t number;
+};
+
+/// Transfers of all streams to a peer.
+struct PeerWrites {
+    std::uint64_t delivered = 0;     ///< number of transfers known to be delivered
+    std::uint64_t requested = 0;     ///< number of transfers before the last request
+    std::uint32_t delivering = 0;    ///< writes in flight, if completion implies delivery
+    std::uint64_t signals = 0;       ///< signals in immediates; only a flush ensures their order
+    std::uint64_t signals_done = 0;  ///< value of `signals` at the last completed flush
 };
 
 template <Network Wire, class Drive>

@@ -83,7 +83,9 @@ class Service {
         if (moves && !in_segment(request.other, request.operand))
             return "a request to put outside the segment";
         if (moves || request.kind == RequestKind::flush) return nullptr;
-        if (!onesided::is_width(request.width)) return "a request for an invalid word";
+        const bool real = request.kind == RequestKind::add_real;
+        if (!onesided::is_width(request.width) || (real && request.width < sizeof(float)))
+            return "a request for an invalid word";
         const std::byte* const word = find(request.offset, request.width);
         if (word == nullptr) return "a word outside the segment and registered memory";
         if (!onesided::is_word(reinterpret_cast<std::uintptr_t>(word), request.width))

@@ -252,6 +252,30 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     return &add(common.id(), std::move(ranks), common.first_tick);
 }
 
+/// Fails unless the members start, start + stride, ... are `size` different ranks of the team.
+static base::Result<void> check_members(const Team& team, Rank start, Rank stride, Rank size) {
+    using base::fail;
+    if (size < 1) return fail(Status::argument, "size is {}, expected 1 or more", size);
+    if (start < 0 || start >= team.size())
+        return fail(Status::argument, "start: {} is not a rank of the team, expected 0..{}", start,
+                    team.size() - 1);
+    if (stride == 0 && size > 1) return fail(Status::argument, "stride is 0");
+    const std::int64_t last = start + std::int64_t{stride} * (size - 1);
+    if (last < 0 || last >= team.size())
+        return fail(Status::argument,
+                    "size: the last member would be {}, which is not a rank of the team, expected "
+                    "0..{}",
+                    last, team.size() - 1);
+    return {};
+}
+
+base::Result<Team*> Teams::split_strided(Team& parent, Rank start, Rank stride, Rank size) {
+    WEFT_TRY(check_members(parent, start, stride, size));
+    for (Rank index = 0; index < size; ++index)
+        if (start + index * stride == parent.rank()) return split(parent, 0, index);
+    return split(parent, -1, 0);
+}
+
 base::Result<Team*> Teams::split_node(Team& parent) {
     return split(parent, services_.job.node_ranks.front(), 0);
 }

@@ -49,6 +49,10 @@ class Teams {
     /// if color < 0. Fails on all members of the parent if one of the new teams has no region that
     /// is free on all its members. Collective over the parent.
     [[nodiscard]] base::Result<Team*> split(Team& parent, int color, int key);
+    /// Makes a team of the members start, start + stride, ..., in this order. Returns nullptr on
+    /// other members. Collective over the parent, with equal arguments.
+    [[nodiscard]] base::Result<Team*> split_strided(Team& parent, Rank start, Rank stride,
+                                                    Rank size);
     /// Makes a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] base::Result<Team*> split_node(Team& parent);
     /// Makes a team. Collective over its members only. All pass the same `job_ranks`: the members

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -41,6 +42,12 @@ TEST_P(LibraryTest, COneSidedCallsAreRight) {
 TEST_P(LibraryTest, AtomicsStridesContextsAndLocksAreRight) {
     check_program(GetParam(), "words", "all words are right");
 }
+TEST_P(LibraryTest, GridsStartedPutsAndSumsAreRight) {
+    check_program(GetParam(), "grids", "all grids are right");
+}
+TEST_P(LibraryTest, SymmetricArraysAndFuturesAreRight) {
+    check_program(GetParam(), "symmetric", "all arrays are right");
+}
 TEST_P(LibraryTest, AllMembersReachRegisteredMemory) {
     check_program(GetParam(), "registered", "all registered memory is right");
 }
@@ -49,6 +56,10 @@ TEST_P(LibraryTest, ActiveMessagesAndLocalViewsAreRight) {
 }
 TEST_P(LibraryTest, ThreadsMayCallConcurrently) {
     check_program(GetParam(), "threads", "all threads are right");
+}
+TEST_P(LibraryTest, OpenMpThreadsHaveTeamsAndPutWithoutALock) {
+    if (!std::filesystem::exists(rank_program("openmp"))) GTEST_SKIP() << "built without OpenMP";
+    check_program(GetParam(), "openmp", "all OpenMP threads are right");
 }
 TEST_P(LibraryTest, RemoteFunctionsReturnTheirResults) {
     check_program(GetParam(), "rpc", "all functions are right");

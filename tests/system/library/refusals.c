@@ -49,7 +49,6 @@ static void null_pointers(void) {
     REFUSED(weft_team_free(NULL), "team is NULL");
     REFUSED(weft_alloc(NULL, 8, &memory), "team is NULL");
     REFUSED(weft_alloc(world, 8, NULL), "out is NULL");
-    REFUSED(weft_free(world, NULL), "NULL");
     REFUSED(weft_barrier(NULL), "team is NULL");
     REFUSED(weft_broadcast(NULL, &x, 1, WEFT_DOUBLE, 0), "team is NULL");
     REFUSED(weft_broadcast(world, NULL, 1, WEFT_DOUBLE, 0), "null");

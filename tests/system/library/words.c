@@ -113,7 +113,7 @@ static void floats(void) {
     DONE(weft_atomic(world, WEFT_ATOMIC_FETCH, WEFT_DOUBLE, &board->real, NULL, NULL, &was,
                      next_rank()));
     CHECK(old == f && was == d);
-    REFUSED(weft_atomic(world, WEFT_ATOMIC_ADD, WEFT_DOUBLE, &board->real, &d, NULL, NULL, 0),
+    REFUSED(weft_atomic(world, WEFT_ATOMIC_XOR, WEFT_DOUBLE, &board->real, &d, NULL, NULL, 0),
             "floating-point");
     complete_puts();
 }

@@ -148,6 +148,10 @@ TEST(StrangeArrivals, RequestsOutOfRangeAreRefused) {
     EXPECT_TRUE(fault([](Request& r) { r.width = 3; }));
     EXPECT_TRUE(fault([](Request& r) { r.width = 0; }));
     EXPECT_TRUE(fault([](Request& r) { r.width = 16; }));
+    EXPECT_TRUE(fault([](Request& r) {
+        r.kind = run::RequestKind::add_real;
+        r.width = 2;
+    })) << "no floating-point type has 2 bytes";
     EXPECT_TRUE(fault([](Request& r) { r.offset = 8193; }));
     EXPECT_TRUE(fault([](Request& r) { r.offset = kSegmentBytes; }));
     EXPECT_TRUE(fault([](Request& r) { r.offset = ~std::uint64_t{7}; })) << "the sum wraps";

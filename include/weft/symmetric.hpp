@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// symmetric.hpp - typed arrays in symmetric memory, and pointers to elements of any member's array.
+//
+//     weft::Symmetric<long> table(world, 1000);         // 1000 zeros on each member
+//     table[3] = 5;                                     // this rank's element
+//     table.peer(2)[3] = 7;                             // a put to rank 2
+//     const long seen = table.peer(2)[3];               // a get
+//     table.peer(2)[3].fetch_add(1);                    // atomic
+//     table.peer(2).first(100).put(values);             // values: a std::vector<long>
+//
+// Elements of local peers are accessed by loads, stores and atomic instructions, without a call
+// into the library; elements of remote peers by one-sided calls of the team, with their rules: a
+// put is delivered before the next quiet() of the team returns.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace weft {
+
+namespace detail {
+
+/// Memory of a Symmetric, as its pointers see it.
+struct SharedArray {
+    static constexpr std::uint32_t kDriveEvery = 32;  ///< direct accesses for each drive
+
+    Team team;
+    std::vector<std::ptrdiff_t> distances;  ///< by rank: from this rank's memory to the member's
+    std::vector<bool> is_local;             ///< by rank: the memory is mapped here
+    std::atomic<std::uint32_t> accesses{0};
+
+    /// Drives transfers regularly: peers on other nodes need it, also if this rank only loads and
+    /// stores.
+    void count_access() {
+        // Not an atomic addition: lost counts of concurrent threads only delay the drive.
+        const std::uint32_t now = accesses.load(std::memory_order_relaxed) + 1;
+        accesses.store(now, std::memory_order_relaxed);
+        if (now % kDriveEvery == 0) team.progress();
+    }
+};
+
+/// Unsigned integer with the size of T, or void.
+template <std::size_t bytes>
+using Bits = std::conditional_t<
+    bytes == 1, std::uint8_t,
+    std::conditional_t<bytes == 2, std::uint16_t,
+                       std::conditional_t<bytes == 4, std::uint32_t,
+                                          std::conditional_t<bytes == 8, std::uint64_t, void>>>>;
+
+}  // namespace detail
+
+/// Address of an element of a member's symmetric array. Valid as long as the array.
+template <CopiedAsBytes T>
+class GlobalPtr;
+template <CopiedAsBytes T>
+class GlobalSpan;
+template <CopiedAsBytes T>
+class Symmetric;
+
+/// An element of a member's symmetric array. Reading it is a get, assigning to it a put.
+template <CopiedAsBytes T>
+class GlobalRef {
+  public:
+    GlobalRef(const GlobalRef&) = default;
+
+    /// Returns the value: a get.
+    [[nodiscard]] T get() const {
+        if (T* const here = direct()) {
+            T value;
+            if constexpr (kIsWord) {
+                const auto bits = std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(here))
+                                      .load(std::memory_order_acquire);
+                std::memcpy(&value, &bits, sizeof value);
+            } else {
+                std::memcpy(&value, here, sizeof value);
+                std::atomic_thread_fence(std::memory_order_acquire);
+            }
+            return value;
+        }
+        return array_->team.g(mine_, rank_);
+    }
+    operator T() const { return get(); }
+    /// Puts a value.
+    void put(const T& value) const {
+        if (T* const here = direct()) {
+            if constexpr (kIsWord) {
+                Bits bits;
+                std::memcpy(&bits, &value, sizeof bits);
+                // Release: pairs with the acquire of a wait for the word.
+                std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(here))
+                    .store(bits, std::memory_order_release);
+            } else {
+                std::memcpy(here, &value, sizeof value);
+            }
+            return;
+        }
+        array_->team.p(mine_, value, rank_);
+    }
+    const GlobalRef& operator=(const T& value) const {
+        put(value);
+        return *this;
+    }
+    const GlobalRef& operator=(const GlobalRef& other) const {
+        put(other.get());
+        return *this;
+    }
+    /// Starts a get.
+    [[nodiscard]] Future<T> iget() const { return array_->team.iget(mine_, rank_); }
+
+    /// @name Atomic operations
+    /// act as those of OneSidedCalls: those that return the former value are complete, the others
+    /// are when quiet() returns.
+    /// @{
+    T fetch_add(T operand) const requires Cell<T> {
+        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_add(operand);
+        return array_->team.fetch_add(mine_, operand, rank_);
+    }
+    T fetch_and(T operand) const requires Word<T> {
+        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_and(operand);
+        return array_->team.fetch_and(mine_, operand, rank_);
+    }
+    T fetch_or(T operand) const requires Word<T> {
+        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_or(operand);
+        return array_->team.fetch_or(mine_, operand, rank_);
+    }
+    T fetch_xor(T operand) const requires Word<T> {
+        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_xor(operand);
+        return array_->team.fetch_xor(mine_, operand, rank_);
+    }
+    [[nodiscard]] T fetch() const requires Cell<T> {
+        if (T* const here = direct())
+            return std::atomic_ref<T>(*here).load(std::memory_order_acquire);
+        return array_->team.fetch(mine_, rank_);
+    }
+    T swap(T wanted) const requires Cell<T> {
+        if (T* const here = direct()) return std::atomic_ref<T>(*here).exchange(wanted);
+        return array_->team.swap(mine_, wanted, rank_);
+    }
+    /// Stores `wanted` if the word equals `expected`.
+    T compare_swap(T expected, T wanted) const requires Word<T> {
+        if (T* const here = direct()) {
+            std::atomic_ref<T>(*here).compare_exchange_strong(expected, wanted);
+            return expected;
+        }
+        return array_->team.compare_swap(mine_, expected, wanted, rank_);
+    }
+    void add(T operand) const requires Cell<T> {
+        if (T* const here = direct())
+            std::atomic_ref<T>(*here).fetch_add(operand);
+        else
+            array_->team.add(mine_, operand, rank_);
+    }
+    void set(T operand) const requires Cell<T> {
+        if (T* const here = direct())
+            std::atomic_ref<T>(*here).store(operand, std::memory_order_release);
+        else
+            array_->team.set(mine_, operand, rank_);
+    }
+    /// @}
+
+    /// Returns a member of the element, such as slots.peer(2)[5].field(&Slot::key).
+    template <class Object, CopiedAsBytes Field>
+    requires std::is_same_v<Object, T>
+    [[nodiscard]] GlobalRef<Field> field(Field Object::*member) const {
+        return {array_, &(mine_->*member), rank_};
+    }
+    [[nodiscard]] GlobalPtr<T> operator&() const { return {array_, mine_, rank_}; }
+
+  private:
+    template <CopiedAsBytes>
+    friend class GlobalRef;
+    friend class GlobalPtr<T>;
+    friend class GlobalSpan<T>;
+
+    using Bits = detail::Bits<sizeof(T)>;
+    static constexpr bool kIsWord = !std::is_void_v<Bits> && alignof(T) == sizeof(T);
+
+    GlobalRef(detail::SharedArray* array, T* mine, Rank rank)
+        : array_(array), mine_(mine), rank_(rank) {}
+    /// Returns the address of the element in this process, or nullptr.
+    [[nodiscard]] T* direct() const {
+        if (!array_->is_local[static_cast<std::size_t>(rank_)]) return nullptr;
+        array_->count_access();
+        return reinterpret_cast<T*>(
+            reinterpret_cast<std::uintptr_t>(mine_) +
+            static_cast<std::uintptr_t>(array_->distances[static_cast<std::size_t>(rank_)]));
+    }
+
+    detail::SharedArray* array_;
+    T* mine_;  ///< the element's place in this rank's memory
+    Rank rank_;
+};
+
+template <CopiedAsBytes T>
+class GlobalPtr {
+  public:
+    GlobalPtr() = default;
+
+    [[nodiscard]] GlobalRef<T> operator*() const { return {array_, mine_, rank_}; }
+    [[nodiscard]] GlobalRef<T> operator[](std::ptrdiff_t index) const {
+        return {array_, mine_ + index, rank_};
+    }
+    [[nodiscard]] GlobalPtr operator+(std::ptrdiff_t elements) const {
+        return {array_, mine_ + elements, rank_};
+    }
+    [[nodiscard]] GlobalPtr operator-(std::ptrdiff_t elements) const {
+        return {array_, mine_ - elements, rank_};
+    }
+    GlobalPtr& operator++() {
+        ++mine_;
+        return *this;
+    }
+    [[nodiscard]] explicit operator bool() const { return mine_ != nullptr; }
+    [[nodiscard]] friend bool operator==(const GlobalPtr&, const GlobalPtr&) = default;
+
+    /// Returns the rank that owns the element.
+    [[nodiscard]] Rank rank() const { return rank_; }
+    /// Returns the element's place in this rank's memory: the argument of one-sided calls.
+    [[nodiscard]] T* symmetric() const { return mine_; }
+    /// Returns the element's address for loads and stores, or nullptr if its rank is remote.
+    [[nodiscard]] T* local() const {
+        return mine_ == nullptr ? nullptr : static_cast<T*>(array_->team.ptr(mine_, rank_));
+    }
+
+  private:
+    friend class GlobalRef<T>;
+    friend class GlobalSpan<T>;
+    GlobalPtr(detail::SharedArray* array, T* mine, Rank rank)
+        : array_(array), mine_(mine), rank_(rank) {}
+
+    detail::SharedArray* array_ = nullptr;
+    T* mine_ = nullptr;
+    Rank rank_ = 0;
+};
+
+/// Consecutive elements of a member's symmetric array. Indices must be less than size().
+template <CopiedAsBytes T>
+class GlobalSpan {
+  public:
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] Rank rank() const { return rank_; }
+    [[nodiscard]] GlobalPtr<T> data() const { return {array_, mine_, rank_}; }
+    [[nodiscard]] GlobalRef<T> operator[](std::size_t index) const {
+        return {array_, mine_ + index, rank_};
+    }
+    [[nodiscard]] GlobalSpan subspan(std::size_t offset, std::size_t count) const {
+        if (offset > size_ || count > size_ - offset)
+            throw Error(Status::argument, "subspan: elements " + std::to_string(offset) + " to " +
+                                              std::to_string(offset + count) + " of " +
+                                              std::to_string(size_));
+        return {array_, mine_ + offset, count, rank_};
+    }
+    [[nodiscard]] GlobalSpan first(std::size_t count) const { return subspan(0, count); }
+    [[nodiscard]] GlobalSpan last(std::size_t count) const {
+        return subspan(size_ - std::min(count, size_), count);
+    }
+    /// Returns the elements for loads and stores; empty if the member is remote.
+    [[nodiscard]] std::span<T> local() const {
+        T* const here = data().local();
+        return {here, here == nullptr ? 0 : size_};
+    }
+
+    /// @name Transfers
+    /// of a buffer, such as a std::vector<T>, to or from the first elements. See the calls of the
+    /// same names in OneSidedCalls.
+    /// @{
+    template <BufferOf<T> Source>
+    void put(const Source& src) const {
+        check("put", std::ranges::size(src));
+        array_->team.put(mine_, src, rank_);
+    }
+    template <BufferOf<T> Source>
+    void put_nbi(const Source& src) const {
+        check("put_nbi", std::ranges::size(src));
+        array_->team.put_nbi(mine_, std::ranges::data(src), std::ranges::size(src) * sizeof(T),
+                             rank_);
+    }
+    template <BufferOf<T> Source>
+    [[nodiscard]] Future<void> iput(const Source& src) const {
+        check("iput", std::ranges::size(src));
+        return array_->team.iput(mine_, src, rank_);
+    }
+    /// Puts, then changes `signal`, a word of the same member.
+    template <BufferOf<T> Source>
+    void put_signal(const Source& src, const GlobalRef<std::uint64_t>& signal, std::uint64_t value,
+                    SignalOp op = SignalOp::set) const {
+        check("put_signal", std::ranges::size(src));
+        const GlobalPtr<std::uint64_t> word = &signal;
+        if (word.rank() != rank_)
+            throw Error(Status::argument, "put_signal: the signal is on rank " +
+                                              std::to_string(word.rank()) + ", expected rank " +
+                                              std::to_string(rank_));
+        array_->team.put_signal(mine_, std::ranges::data(src), std::ranges::size(src) * sizeof(T),
+                                word.symmetric(), value, op, rank_);
+    }
+    template <BufferOf<T> Target>
+    void get(Target&& dst) const {
+        check("get", std::ranges::size(dst));
+        array_->team.get(std::ranges::data(dst), mine_, std::ranges::size(dst) * sizeof(T), rank_);
+    }
+    /// Returns copies of all elements.
+    [[nodiscard]] std::vector<T> get() const {
+        std::vector<T> copies(size_);
+        get(copies);
+        return copies;
+    }
+    template <BufferOf<T> Target>
+    [[nodiscard]] Future<void> iget(Target&& dst) const {
+        check("iget", std::ranges::size(dst));
+        return array_->team.iget(std::ranges::data(dst), mine_, std::ranges::size(dst) * sizeof(T),
+                                 rank_);
+    }
+    /// @}
+
+  private:
+    friend class Symmetric<T>;
+    GlobalSpan(detail::SharedArray* array, T* mine, std::size_t size, Rank rank)
+        : array_(array), mine_(mine), size_(size), rank_(rank) {}
+    void check(const char* call, std::size_t elements) const {
+        if (elements > size_)
+            throw Error(Status::argument, call + (": " + std::to_string(elements)) +
+                                              " elements, but the span has " +
+                                              std::to_string(size_));
+    }
+
+    detail::SharedArray* array_;
+    T* mine_;
+    std::size_t size_;
+    Rank rank_;
+};
+
+/// An array of equal size on each member of a team. It is a contiguous range of this rank's
+/// elements. The destructor abandons the memory without waiting; see Memory.
+template <CopiedAsBytes T>
+class Symmetric {
+  public:
+    using value_type = T;
+
+    /// Allocates `count` elements on each member; all their bytes are 0 when the constructor
+    /// returns. Collective, with an equal count on all members.
+    Symmetric(Team team, std::size_t count)
+        : memory_(team, bytes_of(count), alignof(T) > 64 ? alignof(T) : 64),
+          count_(count),
+          array_(std::make_unique<detail::SharedArray>()) {
+        if (count != 0) std::memset(memory_.data(), 0, count * sizeof(T));
+        array_->team = team;
+        const auto here = reinterpret_cast<std::uintptr_t>(memory_.data());
+        for (Rank rank = 0; rank < team.size(); ++rank) {
+            const auto there = reinterpret_cast<std::uintptr_t>(team.ptr(memory_.data(), rank));
+            array_->is_local.push_back(there != 0);
+            array_->distances.push_back(static_cast<std::ptrdiff_t>(there - here));
+        }
+        team.barrier();  // no member accesses the memory before it is clear
+    }
+
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] T* data() const { return static_cast<T*>(memory_.data()); }
+    [[nodiscard]] T* begin() const { return data(); }
+    [[nodiscard]] T* end() const { return data() + count_; }
+    [[nodiscard]] T& operator[](std::size_t index) const { return data()[index]; }
+    [[nodiscard]] Team& team() const { return array_->team; }
+
+    /// Returns a member's elements.
+    [[nodiscard]] GlobalSpan<T> peer(Rank rank) const {
+        if (rank < 0 || static_cast<std::size_t>(rank) >= array_->is_local.size())
+            throw Error(Status::argument, "peer: " + std::to_string(rank) +
+                                              " is not a rank of the team, expected 0.." +
+                                              std::to_string(array_->is_local.size() - 1));
+        return {array_.get(), data(), count_, rank};
+    }
+    /// Frees the memory now. Collective.
+    void free() { memory_.free(); }
+
+  private:
+    static std::size_t bytes_of(std::size_t count) {
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
+            throw Error(Status::memory, std::to_string(count) + " elements of " +
+                                            std::to_string(sizeof(T)) +
+                                            " bytes exceed the address space");
+        return count * sizeof(T);
+    }
+
+    Memory memory_;
+    std::size_t count_ = 0;
+    std::unique_ptr<detail::SharedArray> array_;  ///< pointers to elements refer to it
+};
+
+}  // namespace weft

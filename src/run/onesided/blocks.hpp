@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// blocks.hpp - blocks at constant strides, in one or several dimensions, as strided puts and gets
+// copy them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "run/onesided/remote_address.hpp"
+
+namespace weft::run {
+
+/// Outer dimensions of blocks: row (i, j, ...) begins at the sum of i * strides[0], j * strides[1],
+/// ... Unused dimensions have a count of 1.
+struct Rows {
+    static constexpr std::size_t kDimensionsMax = 7;
+
+    std::array<std::int64_t, kDimensionsMax> to_strides{};                ///< bytes
+    std::array<std::int64_t, kDimensionsMax> from_strides{};              ///< bytes
+    std::array<std::size_t, kDimensionsMax> counts{1, 1, 1, 1, 1, 1, 1};  ///< at least 1
+};
+
+/// Blocks of equal size at constant strides. Strides may be negative.
+struct Strided {
+    std::int64_t to_stride = 0;    ///< bytes from one target block to the next
+    std::int64_t from_stride = 0;  ///< bytes from one source block to the next
+    std::size_t block_bytes = 0;
+    std::size_t count = 0;       ///< blocks of a row
+    const Rows* rows = nullptr;  ///< nullptr: a single row
+};
+
+/// Returns blocks in counts.size() dimensions, 1 to kDimensionsMax + 1, with strides in bytes. The
+/// last dimension becomes the row, the others are stored in `rows`.
+[[nodiscard]] inline Strided strided_of(std::span<const std::size_t> counts,
+                                        const std::ptrdiff_t* to_strides,
+                                        const std::ptrdiff_t* from_strides, std::size_t block_bytes,
+                                        Rows& rows) {
+    const std::size_t outer = counts.size() - 1;
+    const bool empty = std::ranges::find(counts, std::size_t{0}) != counts.end();
+    Strided blocks{to_strides[outer], from_strides[outer], block_bytes, empty ? 0 : counts[outer],
+                   outer == 0 || empty ? nullptr : &rows};
+    for (std::size_t i = 0; i < outer; ++i) {
+        rows.to_strides[i] = to_strides[i];
+        rows.from_strides[i] = from_strides[i];
+        rows.counts[i] = counts[i];
+    }
+    return blocks;
+}
+
+/// Side of a copy of blocks.
+enum class BlockSide : std::uint8_t { target, source };
+
+namespace onesided {
+
+/// Returns the pointer or address of block i.
+template <class First>
+[[nodiscard]] constexpr First block_of(First first, std::size_t i, std::int64_t stride) noexcept {
+    const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
+    if constexpr (std::is_pointer_v<First>) {
+        return first + distance;
+    } else {
+        return first + static_cast<std::uint64_t>(distance);
+    }
+}
+
+/// Calls body(to_offset, from_offset), in bytes, for each row. Returns false when body() does.
+template <class Body>
+bool for_rows(const Strided& blocks, Body body) {
+    if (blocks.rows == nullptr) return body(0, 0);
+    const Rows& rows = *blocks.rows;
+    std::array<std::size_t, Rows::kDimensionsMax> index{};
+    std::int64_t to = 0, from = 0;
+    for (;;) {
+        if (!body(to, from)) return false;
+        std::size_t dimension = index.size();
+        for (;;) {
+            if (dimension == 0) return true;
+            --dimension;
+            to += rows.to_strides[dimension];
+            from += rows.from_strides[dimension];
+            if (++index[dimension] < rows.counts[dimension]) break;
+            const auto steps = static_cast<std::int64_t>(std::exchange(index[dimension], 0));
+            to -= steps * rows.to_strides[dimension];
+            from -= steps * rows.from_strides[dimension];
+        }
+    }
+}
+
+/// Bytes that blocks span, relative to the first byte of the first block.
+struct ByteSpan {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+};
+
+/// Returns the bytes that a side of the blocks spans; nothing if they, or the sizes of all blocks,
+/// exceed the address space. The blocks are not empty.
+[[nodiscard]] inline std::optional<ByteSpan> span_of(const Strided& blocks, BlockSide side) {
+    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
+    ByteSpan span{.end = static_cast<std::int64_t>(blocks.block_bytes)};
+    std::size_t bytes = blocks.block_bytes;
+    const auto add = [&](std::size_t count, std::int64_t stride) {
+        const auto step = stride < 0 ? 0 - static_cast<std::uint64_t>(stride)
+                                     : static_cast<std::uint64_t>(stride);
+        if (count > SIZE_MAX / bytes || (step != 0 && count - 1 > kDistanceMax / step))
+            return false;
+        bytes *= count;
+        (stride < 0 ? span.begin : span.end) += static_cast<std::int64_t>(count - 1) * stride;
+        return true;
+    };
+    const bool to = side == BlockSide::target;
+    if (!add(blocks.count, to ? blocks.to_stride : blocks.from_stride)) return std::nullopt;
+    for (std::size_t i = 0; blocks.rows != nullptr && i < Rows::kDimensionsMax; ++i) {
+        const auto& strides = to ? blocks.rows->to_strides : blocks.rows->from_strides;
+        if (!add(blocks.rows->counts[i], strides[i])) return std::nullopt;
+    }
+    return span;
+}
+
+}  // namespace onesided
+
+}  // namespace weft::run

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// deliveries.hpp - puts whose delivery a program can await one by one.
+//
+// Idea     A put records the number of transfers that the stream has posted to the peer. Its
+//          delivery is known when a flush has settled that number. The first wait starts the flush,
+//          which also serves all earlier puts.
+// Holds    As OneSided: the caller has checked addresses, and holds the engine's turn.
+#pragma once
+
+#include "run/onesided/onesided.hpp"
+
+namespace weft::run {
+
+template <Network Wire, class Drive>
+class Deliveries {
+  public:
+    explicit Deliveries(OneSided<Wire, Drive>& onesided) : onesided_(onesided) {}
+
+    /// Starts a put. stream: as in OneSided.
+    bool start_put(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
+                   Delivery& delivery, Stream* stream) {
+        delivery = {};
+        if (!onesided_.put(rank, to, from, bytes, Return::at_once, stream)) return false;
+        Stream& used = onesided_.chosen(stream);
+        if (onesided_.reach(rank, to) == nullptr)
+            delivery = {rank, used.number, used.at(rank).posted};
+        return true;
+    }
+
+    /// Waits until the peer has the data and the source may be changed. If the deadline has passed,
+    /// returns the present state without driving.
+    Waited wait(Delivery& delivery, const base::Deadline& deadline) {
+        Stream* const used = stream_of(delivery);
+        if (used == nullptr) return Waited::done;
+        const Rank rank = delivery.rank;
+        const auto by = [&](auto ended) {
+            const auto stops = [&] { return ended() || deadline.passed(); };
+            if (!onesided_.until(stops, rank, "put")) return Waited::failed;
+            return ended() ? Waited::done : Waited::late;
+        };
+        // Another thread, or another put to the peer, may settle this one during a wait.
+        const auto is_settled = [&] { return used->at(rank).settled >= delivery.posted; };
+        if (!delivery.flush) {
+            const auto waited = by([&] { return is_settled() || onesided_.is_flushable(rank); });
+            if (waited != Waited::done) return waited;
+            if (!is_settled()) delivery.flush = onesided_.start_flush(*used, rank);
+        }
+        if (!is_settled()) {
+            if (!delivery.flush) return Waited::failed;
+            const Stream::Flush flush = *delivery.flush;
+            const auto waited = by([&] { return is_settled() || onesided_.is_flushed(flush); });
+            if (waited != Waited::done) return waited;
+            onesided_.settle(*used, flush);
+        }
+        const Waited waited = by([&] { return used->outstanding == 0; });
+        if (waited == Waited::done) delivery = {};
+        return waited;
+    }
+
+  private:
+    /// Returns the stream of a put in flight, or nullptr. The end of a context completes its puts.
+    [[nodiscard]] Stream* stream_of(const Delivery& delivery) {
+        if (delivery.rank == OneSided<Wire, Drive>::kNoPeer) return nullptr;
+        if (delivery.stream == onesided_.default_.number) return &onesided_.default_;
+        for (const auto& stream : onesided_.streams_)
+            if (stream->number == delivery.stream) return stream.get();
+        return nullptr;
+    }
+
+    OneSided<Wire, Drive>& onesided_;
+};
+
+}  // namespace weft::run
