@@ -14,9 +14,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
-#include <weft/weft.hpp>
+#include <weft/symmetric.hpp>
 
 #include "perf/apps/common/mix.hpp"
 
@@ -41,26 +40,18 @@ class DistributedTable {
     [[nodiscard]] std::optional<std::uint64_t> count_of(std::uint64_t key);
 
     /// Returns a copy of a member's slots.
-    [[nodiscard]] std::vector<Slot> slots_of(weft::Rank rank);
+    [[nodiscard]] std::vector<Slot> slots_of(weft::Rank rank) { return slots_.peer(rank).get(); }
 
     [[nodiscard]] std::uint64_t slots() const { return slots_.size() * ranks_; }
     /// Returns the number of slots that this rank's calls have examined.
     [[nodiscard]] std::uint64_t probes() const { return probes_; }
 
   private:
-    /// Address of a slot of `rank`, in symmetric memory: `slot` is at the same place in this rank's
-    /// memory.
-    struct SlotAddress {
-        Slot* slot;
-        weft::Rank rank;
-    };
     /// Returns the slot that a search for the key examines after `probe` other slots.
-    [[nodiscard]] SlotAddress address_of(std::uint64_t key, std::uint64_t probe);
+    [[nodiscard]] weft::GlobalRef<Slot> slot_of(std::uint64_t key, std::uint64_t probe);
 
-    weft::Team team_;
     std::uint64_t ranks_;
-    weft::Memory memory_;
-    std::span<Slot> slots_;  ///< slots of this rank
+    weft::Symmetric<Slot> slots_;  ///< free at first, because kNoKey is 0
     std::uint64_t probes_ = 0;
 };
 

@@ -140,6 +140,23 @@ INSTANTIATE_TEST_SUITE_P(Launches, AppsTest,
                                     std::get<1>(chosen.param).name;
                          });
 
+class HaloTest : public testing::TestWithParam<Launch> {};
+
+TEST_P(HaloTest, AllCellsEqualThoseOfASerialRun) {
+    if (!is_ordinary(GetParam()) && !long_forms()) GTEST_SKIP() << "only in the long form";
+    const std::optional<Outcome> ran =
+        run_launch(GetParam(), {RANK_PROGRAMS "/halo", "5", "7", "9"});
+    if (!ran) GTEST_SKIP() << "mpirun is not installed";
+    if (ran->errors.find("offers no provider") != std::string::npos ||
+        ran->errors.find("does not promise") != std::string::npos)
+        GTEST_SKIP() << ran->errors;
+    EXPECT_EQ(ran->status, 0) << ran->errors << ran->output;
+    EXPECT_NE(ran->output.find("9 steps: 0 cells differ\n"), std::string::npos) << ran->output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Launches, HaloTest, testing::ValuesIn(launches()),
+                         [](const auto& chosen) { return chosen.param.name; });
+
 /// An application with an unusual distribution of data.
 struct Shape {
     std::string name;
