@@ -7,9 +7,6 @@
 //          weft does not serve go to the host's PMPI function with unchanged arguments.
 // Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
-#if defined(OPEN_MPI)
-#include <mpi-ext.h>
-#endif
 
 #include <atomic>
 #include <utility>
@@ -20,59 +17,36 @@
 
 namespace weft::mpi {
 
-/// Defines the blocking, the started and the persistent entry of a collective; `Initialized` is the
-/// name of the persistent entry. `key` has the arguments for a Shortcut (layer.hpp); `prepare`
-/// calls a function of PreparedCall. The blocking entry is short and calls serve_Name(), which is
-/// not inlined: it delays each call that the host serves.
-#define WEFT_MPI_TRIPLE(Name, Started, Initialized, kind, parameters, arguments, key, prepare) \
-    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {              \
-        return Layer::get().make<Form::blocking>(                                              \
-            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                              \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                           \
-            [&] { return PMPI_##Name arguments; });                                            \
-    }                                                                                          \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                      \
-        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))                         \
-            return PMPI_##Name arguments;                                                      \
-        return serve_##Name arguments;                                                         \
-    }                                                                                          \
-    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) {             \
-        return Layer::get().make<Form::started>(                                               \
-            CallKind::kind, Shortcut{comm}, request,                                           \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                           \
-            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });                 \
-    }                                                                                          \
-    WEFT_MPI_PERSISTENT(Initialized, kind, parameters, arguments, prepare)
+/// Defines the blocking and the started entry of a collective. `key` has the arguments for a
+/// Shortcut (layer.hpp); `prepare` calls a function of PreparedCall. The blocking entry is short and
+/// calls serve_Name(), which is not inlined: it delays each call that the host serves.
+#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)    \
+    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {  \
+        return Layer::get().make<Form::blocking>(                                  \
+            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                  \
+            [&](PreparedCall& call) -> Why { return call.prepare; },               \
+            [&] { return PMPI_##Name arguments; });                                \
+    }                                                                              \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                          \
+        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))             \
+            return PMPI_##Name arguments;                                          \
+        return serve_##Name arguments;                                             \
+    }                                                                              \
+    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) { \
+        return Layer::get().make<Form::started>(                                   \
+            CallKind::kind, Shortcut{comm}, request,                               \
+            [&](PreparedCall& call) -> Why { return call.prepare; },               \
+            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });     \
+    }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
 
 #if MPI_VERSION >= 4
-#define WEFT_MPI_INIT(Name) MPI_##Name
-#define WEFT_MPI_HOST_INIT(Name) PMPI_##Name
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#define WEFT_MPI_INIT(Name) MPIX_##Name
-#define WEFT_MPI_HOST_INIT(Name) PMPIX_##Name
-#endif
-#if defined(WEFT_MPI_INIT)
-#define WEFT_MPI_PERSISTENT(Name, kind, parameters, arguments, prepare)                        \
-    WEFT_MPI_ENTRY WEFT_MPI_INIT(Name)(WEFT_MPI_LIST parameters, MPI_Info info,                \
-                                       MPI_Request * request) {                                \
-        return Layer::get().make<Form::persistent>(                                            \
-            CallKind::kind, Shortcut{comm}, request,                                           \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                           \
-            [&] { return WEFT_MPI_HOST_INIT(Name)(WEFT_MPI_LIST arguments, info, request); }); \
-    }
-#else
-#define WEFT_MPI_PERSISTENT(...)
-#endif
-
-#if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)                                     \
-    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)         \
-    WEFT_MPI_TRIPLE(Name##_c, Started##_c, Name##_init_c, kind, parameters(MPI_Count, MPI_Aint), \
-                    __VA_ARGS__)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)              \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__) \
+    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), __VA_ARGS__)
 #else
 #define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...) \
-    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__)
 #endif
 
 #define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)
@@ -105,8 +79,7 @@ namespace weft::mpi {
      void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types,   \
      MPI_Comm comm)
 
-WEFT_MPI_TRIPLE(Barrier, Ibarrier, Barrier_init, barrier, (MPI_Comm comm), (comm), (comm),
-                barrier())
+WEFT_MPI_PAIR(Barrier, Ibarrier, barrier, (MPI_Comm comm), (comm), (comm), barrier())
 WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root, comm),
                (comm, count, type), broadcast({buffer, count, type}, root))
 WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op, comm),

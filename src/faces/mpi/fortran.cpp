@@ -5,7 +5,7 @@
 //          MPICH's Fortran library calls the C entries, so MPICH needs no Fortran entries.
 // Holds    Entries have gfortran's names for mpif.h and `use mpi` (mpi_*_), and aliases with the
 //          names that the library of `use mpi_f08` calls (ompi_*_f). Calls without an entry
-//          (alltoallw, neighbor_alltoallw, persistent calls) go to the host on all ranks.
+//          (alltoallw, neighbor_alltoallw) go to the host on all ranks.
 // Next     calls.cpp, whose entries do the work.
 #include <dlfcn.h>
 #include <mpi.h>

@@ -208,7 +208,7 @@ void Layer::share_team(Communicator& at, const std::vector<int>& members) {
     at.team = made;
 }
 
-/// Makes a lane if a member wants it: the program has made a started or persistent call before, or
+/// Makes a lane if a member wants it: the program has made a started call before, or
 /// `wanted`. With several threads, blocking calls need it. Exchange `team`: a member may have too
 /// many lanes, or may be making a team in another thread.
 void Layer::make_lane(Communicator& at, const std::vector<int>& members, bool wanted) {

@@ -5,8 +5,8 @@
 //          members, or on an exchange in which all members take part. Each condition in this folder
 //          names its guarantee or exchange.
 // Idea     A blocking call uses a team that all communicators of its members share: MPI allows no
-//          two blocking calls in different orders on two ranks. Started and persistent calls may be
-//          in flight in different orders, so they use a team of the communicator alone, its lane.
+//          two blocking calls in different orders on two ranks. Started calls on two communicators
+//          may be in different orders, so they use a team of the communicator alone, its lane.
 //          With several threads, blocking calls use the lane, too. Calls with a team are served if
 //          weft supports them; all others go to PMPI.
 // Facts    MPI guarantees these facts to be equal on all members. `members`: the group of a
@@ -47,7 +47,6 @@
 #include "faces/mpi/handle_map.hpp"
 #include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
-#include "faces/mpi/requests.hpp"
 #include "faces/mpi/settings.hpp"
 #include "faces/mpi/shared_runtime.hpp"
 #include "faces/mpi/statistics.hpp"
@@ -67,7 +66,7 @@ struct Communicator {
     Why refused = Why::served;  ///< why the host serves all calls; `served`: weft may serve calls
     std::shared_ptr<GroupTeam> group;  ///< team that communicators share; nullptr: `lane`, or none
     weft_team* team = nullptr;         ///< for blocking calls
-    weft_team* lane = nullptr;         ///< for started and persistent calls
+    weft_team* lane = nullptr;         ///< for started calls
     unsigned calls = 0;                ///< blocking calls before the communicator had a team
     unsigned next_try = 1;             ///< value of `calls` at which to try to make a team
     std::shared_ptr<Neighborhood> neighbors;  ///< made by the first neighbor call
@@ -122,7 +121,7 @@ class Layer {
   public:
     static Layer& get();
 
-    /// Makes a blocking call, or starts or initializes a call and sets `request`. host() calls
+    /// Makes a blocking call, or starts a call and sets `request`. host() calls
     /// PMPI; prepare(PreparedCall&) returns why weft cannot serve the call, or Why::served.
     template <Form kForm, class Prepare, class Host>
     int make(CallKind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
@@ -147,7 +146,9 @@ class Layer {
                 if constexpr (kBlocks) {
                     result = runtime_.run(at->team, call);
                 } else {
-                    result = start<kForm>(*at, std::move(call), request);
+                    auto shared = std::make_shared<PreparedCall>(std::move(call));
+                    shared->keep_types();
+                    result = runtime_.start(at->lane, std::move(shared), request);
                 }
                 statistics_.count(kind, why, bytes, begun);
                 return result;
@@ -209,19 +210,6 @@ class Layer {
         if (at.neighbors == nullptr) at.neighbors = Neighborhood::of(at.member.comm);
         return at.neighbors;
     }
-    /// Starts a call, or makes a persistent call.
-    template <Form kForm>
-    int start(Communicator& at, PreparedCall call, MPI_Request* request) {
-        auto shared = std::make_shared<PreparedCall>(std::move(call));
-        shared->keep_types();
-        weft_team* const team = at.lane;
-        if (kForm == Form::started) return runtime_.start(team, std::move(shared), request);
-        return PersistentCalls::get().add(
-            [this, team, shared](MPI_Request* active) {
-                return runtime_.start(team, shared, active);
-            },
-            request);
-    }
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
 
@@ -238,7 +226,7 @@ class Layer {
     std::int64_t last_serial_ = 0;
     std::atomic<int> lanes_{0};               ///< communicators with a lane
     std::atomic<int> adopted_{0};             ///< calls of adopt() for several ranks
-    std::atomic<bool> starts_calls_ = false;  ///< the program makes started or persistent calls
+    std::atomic<bool> starts_calls_ = false;  ///< the program makes started calls
     Statistics statistics_;
 };
 

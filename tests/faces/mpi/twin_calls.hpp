@@ -78,27 +78,14 @@ struct Case {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-/// Form of the call of MPI. The call of PMPI is then blocking or, for the other forms, started.
-enum class Form { blocking, started, persistent };
+/// Form of a call.
+enum class Form { blocking, started };
 
-#if MPI_VERSION >= 4
-#define TWIN_INIT(Name) MPI_##Name##_init
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#define TWIN_INIT(Name) MPIX_##Name##_init
-#endif
-#if defined(TWIN_INIT)
-#define TWIN_PERSISTENT(Name, ...)                                                            \
-    (TWIN_INIT(Name)(__VA_ARGS__, MPI_INFO_NULL, request) == MPI_SUCCESS ? MPI_Start(request) \
-                                                                         : MPI_ERR_OTHER)
-#else
-#define TWIN_PERSISTENT(Name, ...) MPI_I##Name(__VA_ARGS__, request)
-#endif
 /// Calls PMPI if `host`, else MPI, in the form `form`.
-#define TWIN(Name, Started, ...)                                                           \
-    (form == Form::blocking  ? (host ? PMPI_##Name(__VA_ARGS__) : MPI_##Name(__VA_ARGS__)) \
-     : host                  ? PMPI_##Started(__VA_ARGS__, request)                        \
-     : form == Form::started ? MPI_##Started(__VA_ARGS__, request)                         \
-                             : TWIN_PERSISTENT(Name, __VA_ARGS__))
+#define TWIN(Name, Started, ...)                                                          \
+    (form == Form::blocking ? (host ? PMPI_##Name(__VA_ARGS__) : MPI_##Name(__VA_ARGS__)) \
+     : host                 ? PMPI_##Started(__VA_ARGS__, request)                        \
+                            : MPI_##Started(__VA_ARGS__, request))
 
 inline int make_movement(Case& c, bool host, Form form, const void* in, void* out) {
     MPI_Request* const request = &c.requests[host ? 1 : 0];
