@@ -108,7 +108,8 @@ class Chooser {
     [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& asked) const;
     [[nodiscard]] CallClass class_for(const Call& call) const {
         CallClass of = class_of(call);
-        of.preference = preference_;
+        // A team cannot exist without its barrier, so no limit applies to it.
+        if (call.collective != Collective::barrier) of.preference = preference_;
         return of;
     }
 

@@ -300,7 +300,7 @@ int explain(const ExplainArguments& arguments) {
     if (const Rank nodes = arguments.nodes.value_or(1); nodes < 1 || nodes > arguments.ranks)
         refuse("--nodes: {} is not in 1..{} (the ranks)", nodes, arguments.ranks);
     auto call = call_of(arguments, traits.even, traits.has_counts());
-    call.preference = preference_of(arguments);
+    if (traits.has_data()) call.preference = preference_of(arguments);  // not for barriers
     const auto machine = machine_of(arguments);
     const auto tuning = tuning_of(arguments);
     auto choice = need(run::rank_algorithms(machine, arguments.ranks, call, tuning,
