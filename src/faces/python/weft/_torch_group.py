@@ -268,27 +268,16 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         check_like("allgather", inputs, inputs[0])
         check_dense("allgather", [*inputs, *itertools.chain(*outputs)])
         for output in outputs:
-            mine = output[self.my_rank * len(inputs)]
-            if len({tensor.shape for tensor in output}) == 1 or mine.shape != inputs[0].shape:
-                check_like("allgather", output, inputs[0])
-            else:
-                check_like("allgather", [tensor.view(-1)[:0] for tensor in output], inputs[0].view(-1)[:0])
-        return self.gather_all("allgather", outputs, joined(inputs), opts)
-
-    def gather_all(self, call, outputs, flat, opts):
+            check_like("allgather", output, inputs[0])
         landing = Landing(outputs[0])
-        counts = [tensor.numel() for tensor in outputs[0][::len(outputs[0]) // self.members]]
-        if len(set(counts)) == 1:
-            request = self.calls.allgather(flat, landing.flat)
-        else:
-            request = self.calls.allgatherv(flat, landing.flat, counts)
 
         def finish():
             landing.finish()
             for output in outputs[1:]:
                 for tensor, other in zip(output, outputs[0]):
                     tensor.detach().copy_(other)
-        return self.start(call, request, outputs, finish, opts)
+        request = self.calls.allgather(joined(inputs), landing.flat)
+        return self.start("allgather", request, outputs if len(outputs) > 1 else outputs[0], finish, opts)
 
     def _allgather_base(self, output, input, opts=None):
         check_dense("all_gather_into_tensor", [output, input])
