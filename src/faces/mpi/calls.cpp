@@ -18,8 +18,8 @@
 namespace weft::mpi {
 
 /// Defines the blocking and the started entry of a collective. `key` has the arguments for a
-/// Shortcut (layer.hpp); `prepare` calls a function of PreparedCall. The blocking entry is short and
-/// calls serve_Name(), which is not inlined: it delays each call that the host serves.
+/// Shortcut (layer.hpp); `prepare` calls a function of PreparedCall. The blocking entry is short
+/// and calls serve_Name(), which is not inlined: it delays each call that the host serves.
 #define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)    \
     static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {  \
         return Layer::get().make<Form::blocking>(                                  \

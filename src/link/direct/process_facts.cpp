@@ -21,7 +21,6 @@
 
 #include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/direct/remapped_range.hpp"
 
 namespace weft::link {
 namespace {
@@ -147,38 +146,6 @@ bool has_library_allocator() noexcept {
     return library != nullptr && std::ranges::all_of(kNames, [&](const char* name) {
                return base_of(definition_of(name)) == library;
            });
-}
-
-bool is_in_malloc_heap(std::uint64_t begin, std::uint64_t end, AddressQuery& query) noexcept {
-    const auto heap_end = reinterpret_cast<std::uint64_t>(::sbrk(0));
-    Mapping mapping;
-    for (std::uint64_t at = begin; at < end; at = mapping.end)
-        if (!query.find(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
-            !(std::strcmp(mapping.name, "[heap]") == 0 ? end <= heap_end
-                                                       : names_object(mapping.name)))
-            return false;
-    return true;
-}
-
-bool is_whole_malloc_block(std::uint64_t address, std::uint64_t bytes,
-                           AddressQuery& query) noexcept {
-    // The C library stores two words before a block: the bytes from the start of the block's own
-    // mapping to these words, and the bytes from these words to the mapping's end, with flags.
-    constexpr std::uint64_t kWords = 16;
-    constexpr std::uint64_t kFlags = 7;
-    constexpr std::uint64_t kHasOwnMapping = 2;
-    constexpr std::uint64_t kLeadMax = 65536;
-    Mapping mapping;
-    const std::uint64_t head = address - kWords;
-    if (address % kWords != 0 || !query.find(head, mapping) || mapping.begin > head ||
-        mapping.end < address || !mapping.readable || mapping.shared || mapping.inode != 0)
-        return false;
-    const auto* const words = reinterpret_cast<const std::uint64_t*>(head);
-    const std::uint64_t lead = words[0];
-    const std::uint64_t size = words[1] & ~kFlags;
-    return (words[1] & kFlags) == kHasOwnMapping && lead < kLeadMax && lead <= head &&
-           (head - lead) % kPageBytes == 0 && (lead + size) % kPageBytes == 0 &&
-           size >= bytes + kWords && head - lead >= mapping.begin;
 }
 
 std::optional<std::uint64_t> pinned_bytes() noexcept {

@@ -9,25 +9,11 @@
 #include <functional>
 #include <optional>
 
-#include "link/direct/address_query.hpp"
-
 namespace weft::link {
 
 /// Returns true if malloc and mmap are the C library's. Other allocators may clear memory by the
 /// system call madvise, which does not clear remapped memory.
 [[nodiscard]] bool has_library_allocator() noexcept;
-
-/// @name Memory of the C library's malloc()
-/// Only for processes with has_library_allocator(). Each function returns false if in doubt.
-/// @{
-/// Returns true if the memory is part of the heap that grows by brk().
-[[nodiscard]] bool is_in_malloc_heap(std::uint64_t begin, std::uint64_t end,
-                                     AddressQuery& query) noexcept;
-/// Returns true if a block that malloc() or posix_memalign() returned starts at the address, has
-/// its own mapping, and contains `bytes` bytes.
-[[nodiscard]] bool is_whole_malloc_block(std::uint64_t address, std::uint64_t bytes,
-                                         AddressQuery& query) noexcept;
-/// @}
 
 /// Returns the bytes that are pinned for devices and io_uring, or nullopt if unknown.
 [[nodiscard]] std::optional<std::uint64_t> pinned_bytes() noexcept;

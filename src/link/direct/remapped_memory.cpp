@@ -31,7 +31,7 @@ std::string_view reason_against(DirectMode mode, const AddressQuery& query) noex
     if (!may_write_large_files()) return "the size of files is limited";
     if (mode == DirectMode::automatic && !has_library_allocator())
         return "malloc or mmap is not the C library's";
-    if (!interposers_are_reached() && !has_library_allocator())
+    if (!interposers_are_reached())
         return "calls of madvise() and mremap() do not reach the library";
     return {};
 }
@@ -46,10 +46,7 @@ std::size_t ranges_allowed(std::size_t wanted) noexcept {
 }  // namespace
 
 RemappedMemory::RemappedMemory(DirectMode mode, AdoptionLimits limits)
-    : mode_(mode),
-      limits_(limits),
-      only_malloc_(!interposers_are_reached()),
-      off_(reason_against(mode, query_)) {
+    : mode_(mode), limits_(limits), off_(reason_against(mode, query_)) {
     limits_.ranges_max = ranges_allowed(limits.ranges_max);
     if (!off_.empty()) return;
     ranges_ = &RemappedRanges::of_process();
@@ -138,9 +135,6 @@ RemappedRange* RemappedMemory::try_use_range(SeenBuffer& buffer, base::Access ac
 RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     buffer.debt_ns = 0;
     auto refused = refusal(pages);
-    if (!refused && only_malloc_ && !is_in_malloc_heap(pages.begin, pages.end, query_) &&
-        !is_whole_malloc_block(buffer.address, buffer.bytes, query_))
-        refused = Refusal::kind;
     if (!refused)
         refused =
             ranges_->remap(pages, limits_.ranges_max, limits_.bytes_max, large_, buffer.generation);

@@ -7,10 +7,9 @@
 //          the range if the kernel confirms that the range is still mapped at these addresses.
 //          Otherwise the buffer counts as new.
 // Holds    A buffer is remapped only in a call that owns it, only if all properties of its mappings
-//          are harmless, and only if the process's madvise() and mremap() reach this library or
-//          the C library's malloc() made the buffer (docs/direct-memory.md lists the promises).
-//          Memory stays remapped after the call. Use of a remapped buffer costs one query of the
-//          kernel, no lock and no allocation.
+//          are harmless, and only if the process's madvise() and mremap() reach this library
+//          (docs/direct-memory.md lists the promises). Memory stays remapped after the call. Use of
+//          a remapped buffer costs one query of the kernel, no lock and no allocation.
 #pragma once
 
 #include <array>
@@ -91,7 +90,6 @@ class RemappedMemory {
     LargePages large_;
     RemappedRanges* ranges_ = nullptr;  ///< nullptr: no buffer is remapped
     int forked_ = 0;                    ///< forked() of the process that made this object
-    bool only_malloc_;                  ///< remap only memory of malloc()
     std::string_view off_;              ///< see off()
     SeenBuffers seen_;
     std::size_t rechecked_ = 0;        ///< entry of the last recheck, modulo kRangesMax

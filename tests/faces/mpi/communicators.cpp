@@ -21,9 +21,6 @@
 // reused   COUNT communicators one after another; on some ranks they get the handles of freed ones.
 // overlap  COUNT calls whose blocks overlap, which MPI forbids; they must be executed anyway.
 #include <mpi.h>
-#if defined(OPEN_MPI)
-#include <mpi-ext.h>
-#endif
 #include <unistd.h>
 
 #include <algorithm>

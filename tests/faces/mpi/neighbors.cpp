@@ -4,11 +4,9 @@
 // usage: neighbors SEED CASES   (under a launcher, with the layer preloaded)
 //
 // Idea     All ranks draw the same grids and graphs, in which a rank can be a neighbor several
-//          times, or its own neighbor. Each call is made blocking and started. Every byte of the buffers must agree with the twin.
+//          times, or its own neighbor. Each call is made blocking and started. Every
+//          byte of the buffers must agree with the twin.
 #include <mpi.h>
-#if defined(OPEN_MPI)
-#include <mpi-ext.h>
-#endif
 
 #include <cstdio>
 #include <cstdlib>

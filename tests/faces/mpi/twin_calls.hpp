@@ -3,9 +3,6 @@
 #pragma once
 
 #include <mpi.h>
-#if defined(OPEN_MPI)
-#include <mpi-ext.h>
-#endif
 
 #include <cstddef>
 #include <cstring>

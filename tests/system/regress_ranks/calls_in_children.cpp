@@ -31,6 +31,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/exact_sum.h"
 #include "weft/near.h"
 #include "weft/neighbors.h"
 #include "weft/rpc.hpp"
@@ -119,7 +120,7 @@ bool is_named(std::string_view name) {
 /// Calls a function of the C interface in the child, and checks that it is refused.
 template <class Returned, class... Parameters>
 void call(std::string_view name, Returned (*function)(Parameters...)) {
-    if (kPure.contains(name) || name == kEndsProcess) return;
+    if (kPure.contains(name) || name.starts_with("weft_exact_") || name == kEndsProcess) return;
     if constexpr (std::is_void_v<Returned>) {
         function(argument<Parameters>()...);
     } else {
@@ -203,6 +204,15 @@ Calls calls_of_teams(Objects& objects) {
     const auto table = [](auto... entries) { return Calls{entries...}; };
     using Entry = Calls::value_type;
     return table(
+        Entry{"weft::Team::agree", [&] { static_cast<void>(world.agree(1)); }},
+        Entry{"weft::Team::dead", [&] { static_cast<void>(world.dead()); }},
+        Entry{"weft::Team::revoke", [&] { world.revoke(); }},
+        Entry{"weft::Team::shrink", [&] { static_cast<void>(world.shrink()); }},
+        Entry{"weft::Team::split_2d", [&] { static_cast<void>(world.split_2d(1)); }},
+        Entry{"weft::Team::split_strided",
+              [&] { static_cast<void>(world.split_strided(0, 1, 1)); }},
+        Entry{"weft::Team::translate", [&] { static_cast<void>(world.translate(0, world)); }},
+        Entry{"weft::Team::allocate_zeroed", [&] { static_cast<void>(world.allocate_zeroed(64)); }},
         Entry{"weft::Team::algorithm_of",
               [&] { static_cast<void>(world.algorithm_of("allreduce", 1, Type::int32)); }},
         Entry{"weft::Team::allocate", [&] { static_cast<void>(world.allocate(64)); }},
@@ -279,6 +289,31 @@ void call_cpp_entries(Objects& objects) {
     calls["weft::OneSidedCalls::wait_for"] = [&, word] {
         static_cast<void>(objects.world.wait_until(word, Compare::eq, std::uint64_t{1},
                                                    std::chrono::seconds(60)));
+    };
+    calls["weft::OneSidedCalls::progress"] = [&] { objects.world.progress(); };
+    calls["weft::OneSidedCalls::start_put"] = [&, word] {
+        static_cast<void>(objects.world.iput(word, &objects.sum, 8, 0));
+    };
+    calls["weft::OneSidedCalls::start_get"] = [&, word] {
+        static_cast<void>(objects.world.iget(&objects.sum, word, 8, 0));
+    };
+    calls["weft::OneSidedCalls::put_strided_signal"] = [&, word] {
+        objects.world.put_strided_signal(word, 8, &objects.sum, 8, 8, 1, word, 1, SignalOp::set, 0);
+    };
+    const BlockGrid block{.bytes = 8};
+    calls["weft::OneSidedCalls::put_grid"] = [&, word] {
+        objects.world.put_grid(word, &objects.sum, block, 0);
+    };
+    calls["weft::OneSidedCalls::put_grid_signal"] = [&, word] {
+        objects.world.put_grid_signal(word, &objects.sum, block, word, 1, SignalOp::set, 0);
+    };
+    calls["weft::OneSidedCalls::get_grid"] = [&, word] {
+        objects.world.get_grid(&objects.sum, word, block, 0);
+    };
+    auto* const number = reinterpret_cast<double*>(word);
+    calls["weft::OneSidedCalls::apply_sum"] = [&, number] { objects.world.add(number, 1.0, 0); };
+    calls["weft::OneSidedCalls::change_sum"] = [&, number] {
+        static_cast<void>(objects.world.fetch_add(number, 1.0, 0));
     };
     calls["weft::Memory::free"] = [&] { objects.memory.free(); };
     calls["weft::PersistentRequest::start"] = [&] { objects.prepared.start(); };
