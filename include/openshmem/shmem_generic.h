@@ -10,6 +10,8 @@
 #ifndef WEFT_OPENSHMEM_GENERIC_H
 #define WEFT_OPENSHMEM_GENERIC_H
 
+#include "shmem_constants.h"
+
 typedef struct weft_shmem_use_putmem_getmem_or_a_typed_name {
     char unused;
 } weft_shmem_use_putmem_getmem_or_a_typed_name;

@@ -372,10 +372,10 @@ ProgramQuestion for_models(ProgramQuestion question) {
     if (call.traits->even == Collective::alltoall && !call.has_equal_counts())
         fail(Status::unsupported, "--counts: an alltoallv whose counts differ is not simulated");
     question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
-    question.request.counts = call.counts;
     question.request.root = call.traits->rooted() ? call.root : plan::kNoRank;
     auto modeled = std::make_shared<CountedCall>(call);
     modeled->traits = &collectives::traits_of(call.traits->even);
+    question.request.counts = modeled->counts;  // a view: `counted` owns the counts
     question.counted = std::move(modeled);
     return question;
 }

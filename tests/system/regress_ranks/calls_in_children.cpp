@@ -195,15 +195,13 @@ const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
                                           "weft::UserOp::UserOp"};
 
 using Calls = std::map<std::string_view, std::function<void()>>;
+using Entry = Calls::value_type;
 
 /// Returns calls of the members of a team. Members that are not public are called by public ones.
 Calls calls_of_teams(Objects& objects) {
     Team& world = objects.world;
     void* const memory = objects.memory.data();
-    auto* const word = static_cast<std::uint64_t*>(memory);
-    const auto table = [](auto... entries) { return Calls{entries...}; };
-    using Entry = Calls::value_type;
-    return table(
+    return Calls{
         Entry{"weft::Team::agree", [&] { static_cast<void>(world.agree(1)); }},
         Entry{"weft::Team::dead", [&] { static_cast<void>(world.dead()); }},
         Entry{"weft::Team::revoke", [&] { world.revoke(); }},
@@ -235,7 +233,14 @@ Calls calls_of_teams(Objects& objects) {
         Entry{"weft::Team::split", [&] { static_cast<void>(world.split(0, 0)); }},
         Entry{"weft::Team::split_by_node", [&] { static_cast<void>(world.split_by_node()); }},
         Entry{"weft::Team::start", [&] { static_cast<void>(world.start(Call::barrier())); }},
-        Entry{"weft::Team::unregister_memory", [&, memory] { world.unregister_memory(memory); }},
+        Entry{"weft::Team::unregister_memory", [&, memory] { world.unregister_memory(memory); }}};
+}
+
+Calls calls_of_memory(Objects& objects) {
+    Team& world = objects.world;
+    void* const memory = objects.memory.data();
+    auto* const word = static_cast<std::uint64_t*>(memory);
+    return Calls{
         Entry{"weft::OneSidedCalls::apply", [&, word] { world.set(word, 1, 0); }},
         Entry{"weft::OneSidedCalls::change",
               [&, word] { static_cast<void>(world.fetch_add(word, 1, 0)); }},
@@ -271,13 +276,11 @@ Calls calls_of_teams(Objects& objects) {
               [&, word] { static_cast<void>(world.try_lock(word)); }},
         Entry{"weft::OneSidedCalls::unlock", [&, word] { world.unlock(word); }},
         Entry{"weft::OneSidedCalls::wait",
-              [&, word] { world.wait_until(word, Compare::eq, std::uint64_t{1}); }});
+              [&, word] { world.wait_until(word, Compare::eq, std::uint64_t{1}); }}};
 }
 
-/// Makes a call of each member, and checks that each is refused. Reports members that are in
-/// neither table.
-void call_cpp_entries(Objects& objects) {
-    Calls calls = calls_of_teams(objects);
+Calls other_calls_of_memory(Objects& objects) {
+    Calls calls;
     std::uint64_t* const word = static_cast<std::uint64_t*>(objects.memory.data());
     calls["weft::OneSidedCalls::wait_all"] = [&, word] {
         objects.world.wait_until_all(std::span<const std::uint64_t>(word, 1), Compare::eq, 1);
@@ -315,6 +318,15 @@ void call_cpp_entries(Objects& objects) {
     calls["weft::OneSidedCalls::change_sum"] = [&, number] {
         static_cast<void>(objects.world.fetch_add(number, 1.0, 0));
     };
+    return calls;
+}
+
+/// Makes a call of each member, and checks that each is refused. Reports members that are in
+/// neither table.
+void call_cpp_entries(Objects& objects) {
+    Calls calls = calls_of_teams(objects);
+    calls.merge(calls_of_memory(objects));
+    calls.merge(other_calls_of_memory(objects));
     calls["weft::Memory::free"] = [&] { objects.memory.free(); };
     calls["weft::PersistentRequest::start"] = [&] { objects.prepared.start(); };
     calls["weft::Request::test"] = [&] { static_cast<void>(objects.started.test()); };
@@ -360,8 +372,7 @@ void call_cpp_entries(Objects& objects) {
 #undef CPP_ENTRY
 }
 
-// --- the ranks
-// ---------------------------------------------------------------------------------------
+// --- the ranks -----------------------------------------------------------------------------------
 
 /// Makes madvise(MADV_WIPEONFORK) fail from now on, as before Linux 4.14.
 bool hide_wipe_on_fork() {

@@ -80,6 +80,8 @@ TEST(Environment, ValuesReachTheirFields) {
                                            "WEFT_PARAMETERS=p.json",
                                            "WEFT_TRACE=here",
                                            "WEFT_TRACE_EVENTS=1K",
+                                           "WEFT_OBJECTIVE=energy",
+                                           "WEFT_DESCRIPTORS_MAX=9",
                                            "WEFT_GOSSIP=a8,a4",
                                            "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
@@ -105,6 +107,8 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.parameters, "p.json");
     EXPECT_EQ(settings.trace, "here");
     EXPECT_EQ(settings.trace_events, 1024U);
+    EXPECT_EQ(settings.objective, Objective::energy);
+    EXPECT_EQ(settings.descriptors_max, 9U);
     EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
     EXPECT_EQ(settings.given.size(), variables().size() + 1);  // WEFT_GOSSIP is not in the table
     EXPECT_TRUE(settings.unknown.empty());
@@ -188,6 +192,8 @@ TEST(Environment, AgreementAndDifferenceCoverEveryAgreedSetting) {
         {"WEFT_STATS=1", "WEFT_STATS is \"0\" here and \"1\" there"},
         {"WEFT_TRACE=here", "WEFT_TRACE is not set here and \"here\" there"},
         {"WEFT_TRACE_EVENTS=16", "WEFT_TRACE_EVENTS is \"64K\" here and \"16\" there"},
+        {"WEFT_OBJECTIVE=energy", "WEFT_OBJECTIVE is \"time\" here and \"energy\" there"},
+        {"WEFT_DESCRIPTORS_MAX=9", "WEFT_DESCRIPTORS_MAX is \"0\" here and \"9\" there"},
         {"WEFT_GOSSIP=a2", "WEFT_GOSSIP is not set here and \"a2\" there"},
     };
     std::set<std::string> texts{agreement_text(plain)};
