@@ -10,6 +10,7 @@
 #include "run/team/call.hpp"
 #include "tools/cli/bench_puts.hpp"
 #include "tools/cli/command.hpp"
+#include "tools/lab/oracle/samples.hpp"
 
 namespace weft::tools {
 
@@ -159,7 +160,7 @@ BenchPlan plan_bench(const BenchRequest& request) {
     plan_collective(plan);
     check_peers(plan);
     check_specs(plan);
-    if (plan.reduces() && run::reduce_kernel(type, op) == nullptr)
+    if (plan.reduces() && !oracle::has_operation(type, op))
         refuse("--op: {} does not exist for {}, which has {}", request.op, request.type,
                run::operations_of(type));
     if (request.json && request.osu) refuse("--osu and --json exclude each other");

@@ -29,6 +29,7 @@
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/tune.hpp"
 #include "tools/lab/cost/tuned_points.hpp"
+#include "tools/lab/oracle/samples.hpp"
 #include "tools/measure/statistics.hpp"
 
 namespace weft::tools {
@@ -63,7 +64,7 @@ TunePlan read_plan(const TuneArguments& arguments) {
         if (value == 0 || value % base::size_of(plan.type) != 0)
             refuse("--bytes: {} is not a positive multiple of the {} bytes of {}", value,
                    base::size_of(plan.type), arguments.type);
-    if (run::reduce_kernel(plan.type, plan.op) == nullptr)
+    if (!oracle::has_operation(plan.type, plan.op))
         refuse("--op: {} does not exist for {}, which has {}", arguments.op, arguments.type,
                run::operations_of(plan.type));
     return plan;

@@ -156,7 +156,7 @@ class Interface(unittest.TestCase):
         import weft
         header = (SOURCE / "include/weft/core.h").read_text(encoding="utf-8")
         names = header.split("typedef enum weft_op")[1].split("WEFT_OP_NONE")[0]
-        declared = re.findall(r"\bWEFT_([A-Z]+)\b(?: = 0)?,", names)
+        declared = re.findall(r"\bWEFT_([A-Z_]+)\b(?: = 0)?,", names)
         self.assertEqual([op.name for op in weft.BuiltinOp], declared)
 
 

@@ -86,7 +86,7 @@ class Jobs(unittest.TestCase):
 
     def test_a_rank_that_ends_early_is_named(self):
         status, out = job(weft_run(2), "exits_on_last_rank")
-        self.assertEqual(status, 7, out)
+        self.assertIn(status, (1, 7), out)  # of the rank that waits or of the rank that ends
         self.assertIn("rank 1 has left the job, and barrier waits for it", out)
 
     def test_an_exception_ends_the_job(self):
@@ -95,8 +95,10 @@ class Jobs(unittest.TestCase):
         self.assertIn("ValueError: planted", out)
         self.assertNotIn("right", out)
 
-    def test_buffers_of_malloc_are_remapped(self):
-        out = self.right(2, weft_run(2), "large_buffers", WEFT_LOG="info", WEFT_DIRECT="adopt")
+    def test_buffers_are_remapped_if_the_library_is_preloaded(self):
+        library = BUILD / "bin/libweft.so"
+        preloaded = [WEFT, "run", "-n", 2, "-x", f"LD_PRELOAD={library}", "--", sys.executable, "-B"]
+        out = self.right(2, preloaded, "large_buffers", WEFT_LOG="info", WEFT_DIRECT="adopt")
         self.assertRegex(out, r"buffers of this rank: \d+ in the segment, [1-9]\d* adopted")
 
 
