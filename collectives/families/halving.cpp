@@ -14,7 +14,7 @@
 //          reduce_scatter, and those of `then` among n / 2^levels ranks.
 // Bytes    For a vector of m bytes: each rank sends m (1 - 1/2^levels), in an allreduce twice that,
 //          and what `then` sends for m / 2^levels bytes. With pairs, a rank sends up to 1.5m more.
-// Memory   Slots for as many bytes, and those of `then`; a reduce_scatter has a scratch vector.
+// Memory   Slots for the bytes that arrive, and those of `then`; reduce_scatter: a scratch vector.
 // Good for Numbers of ranks with a factor 2^k: fewer rounds than a ring, and the same bytes.
 // Holds    Rank order and equal bits if `then` has them: its operands are sums of consecutive
 //          ranks, in rank order. Synchronizing.

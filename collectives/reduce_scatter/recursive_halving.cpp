@@ -10,7 +10,7 @@
 //          the other's values of its half. A rank without a pair works on both halves.
 // Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
 //          MPICH, section 4.4; its pairs fold onto one rank. Here the first steps are between the
-//          nearest ranks, which keeps the rank order. So the blocks of a message are 2^k apart.
+//          nearest ranks, which keeps the rank order. The blocks of a message are 2^k apart.
 // Rounds   log2 p, and 1 more if n is no power of two.
 // Bytes    A rank sends n - 1 blocks, for any n. It also reduces n - 1 blocks.
 // Memory   Slots for n - 1 blocks, or for up to 2n if n is no power of two; one scratch vector.

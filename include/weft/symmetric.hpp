@@ -62,7 +62,7 @@ using Bits = std::conditional_t<
 
 }  // namespace detail
 
-/// Address of an element of a member's symmetric array. Valid as long as the array.
+/// Address of an element of a member's symmetric array. Valid until the array is freed.
 template <CopiedAsBytes T>
 class GlobalPtr;
 template <CopiedAsBytes T>
@@ -121,8 +121,8 @@ class GlobalRef {
     [[nodiscard]] Future<T> iget() const { return array_->team.iget(mine_, rank_); }
 
     /// @name Atomic operations
-    /// act as those of OneSidedCalls: those that return the former value are complete, the others
-    /// are when quiet() returns.
+    /// Act as the functions of OneSidedCalls. Operations that return the former value are complete
+    /// when they return; other operations are complete when quiet() returns.
     /// @{
     T fetch_add(T operand) const requires Cell<T> {
         if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_add(operand);

@@ -71,7 +71,7 @@ static void exchange(const torus* block, uint64_t step, weft_team* row, weft_tea
     need(weft_wait_all(row, &arrived, WEFT_FOREVER));
 }
 
-// Computes the torus alone. Returns the number of cells that differ from those of the ranks.
+// Computes the whole torus on this rank. Returns the number of cells in which the ranks differ.
 static size_t differences(weft_team* world, const torus* block, size_t columns, uint64_t steps) {
     const size_t ranks = (size_t)weft_size(world), rows = ranks / columns;
     torus all = {rows * block->height, columns * block->width, NULL};

@@ -20,7 +20,8 @@ class ProcessEnds {
   public:
     /// Watches a rank's process. Fails if the process has ended or cannot be watched.
     [[nodiscard]] base::Result<void> watch(Rank rank, pid_t process);
-    /// Returns a rank whose process has ended, each rank once; nullopt if there is no other.
+    /// Returns a rank whose process has ended, each rank once; nullopt if no
+    /// further process has ended.
     [[nodiscard]] std::optional<Rank> next();
 
   private:

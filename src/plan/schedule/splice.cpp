@@ -357,8 +357,8 @@ class Splicer {
         }
     }
 
-    /// Returns the distance by which a part's range moves a unit. The pieces of a pipeline are
-    /// `ranges` times as long as those of the part.
+    /// Returns the distance by which a part's range moves a unit. A piece of the pipeline has
+    /// `ranges` pieces of the part.
     [[nodiscard]] std::uint32_t range_shift(std::uint32_t unit) const {
         const std::uint32_t piece = part_->own->units / part_->own->segments;
         if (part_->ranges == 1 || piece == 0) return 0;

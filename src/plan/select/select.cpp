@@ -58,7 +58,7 @@ std::uint64_t energy_of(std::uint64_t messages, std::uint64_t bytes, Time time) 
 constexpr Rank kCountedRanks = 64;
 
 /// Messages and bytes that the ranks of a team send, and descriptors of the busiest rank. In a
-/// large team, most ranks are assumed to send as much as those that are counted.
+/// large team, a counted rank also stands for the ranks up to the next counted one.
 struct Traffic {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
@@ -289,8 +289,8 @@ base::Result<Choice> select(const Machine& machine, Rank size,
     const auto first = std::ranges::find_if(choice.candidates, &RankedCandidate::fulfils);
     if (first == choice.candidates.end() && preference.descriptors_max > 0)
         return base::fail(Status::unsupported,
-                          "none of {} algorithms for {} ranks has at most {} descriptors of a rank "
-                          "(WEFT_DESCRIPTORS_MAX) and meets the needs of the call",
+                          "each of {} algorithms for {} ranks has more than {} descriptors of a "
+                          "rank (WEFT_DESCRIPTORS_MAX) or does not meet the needs of the call",
                           candidates.size(), size, preference.descriptors_max);
     if (first == choice.candidates.end())
         return base::fail(Status::unsupported,

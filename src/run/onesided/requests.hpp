@@ -33,7 +33,7 @@ struct Stream {
     };
     using Flush = run::Flush;
 
-    /// number: differs from those of all earlier streams.
+    /// own_number: no earlier stream has this number.
     Stream(Rank ranks, std::uint64_t own_number)
         : peers(static_cast<std::size_t>(ranks)), number(own_number) {}
     Stream(const Stream&) = delete;

@@ -29,9 +29,8 @@ bool has_high(std::int64_t word) {
     return static_cast<std::uint64_t>(word) >> 32 != 0;
 }
 
-/// Values of an array that a loop adds at a time, and those that are converted at a time.
-constexpr std::size_t kRun = 8192;
-constexpr std::size_t kChunk = 2048;
+constexpr std::size_t kRun = 8192;    ///< values that one loop adds
+constexpr std::size_t kChunk = 2048;  ///< values that are converted together
 /// After a loop that lost an error, this number of runs is at most added by bins.
 constexpr std::uint32_t kSkippedMost = 64;
 /// Arrays below this length are added one value at a time.

@@ -58,7 +58,7 @@ struct ProgramOutput {
 /// A job of a program under the launcher of its MPI, openmpi or mpich.
 struct MpiJob {
     std::string mpi;
-    Rank ranks = 2;       ///< 0: as many as the launcher starts by itself
+    Rank ranks = 2;       ///< 0: the launcher chooses the number
     Words settings = {};  ///< variables of the ranks, as NAME=VALUE
     Words program = {};   ///< the program and its arguments
     Words launcher = {};  ///< launcher and its options; empty: default_launcher()

@@ -199,7 +199,7 @@ struct LogGp {
         k = segments = v.size() > 9 ? v[9] : 2;
     }
     double p, s, L, o, G, e, E, watt, d;
-    // The tenth argument is one of these:
+    // The tenth argument sets both; a formula uses one of them.
     double k;         ///< degree of a tree
     double segments;  ///< number of pieces in a pipeline
 
