@@ -182,28 +182,20 @@ inline void find_range(const double* values, std::size_t count, ExactRange& rang
     range.other = range.other || other != 0;
 }
 
-/// Adds finite values to bins by exponent. Stops when a bin may soon overflow.
-inline std::size_t add_to_bins(const double* values, std::size_t count,
-                               std::int64_t* bins) noexcept {
-    constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
-    constexpr std::size_t kBatch = 256;  // adds less than 2^61 to a bin
-    for (std::size_t begin = 0; begin < count;) {
-        const std::size_t end = count - begin < kBatch ? count : begin + kBatch;
-        std::int64_t high = 0;
-        for (; begin < end; ++begin) {
+inline std::size_t add_to_bins(const double* values, std::size_t count, ExactBins& bins) noexcept {
+    constexpr std::size_t kTogether = 4;  // few enough for the last free places of a bin
+    std::size_t at = 0;
+    bool full = false;
+    while (!full && at < count) {
+        const std::size_t end = count - at < kTogether ? count : at + kTogether;
+        for (; at < end; ++at) {
             std::uint64_t bits;
-            __builtin_memcpy(&bits, values + begin, sizeof bits);
-            const std::uint64_t exponent = bits >> 52 & 0x7ff;
-            const auto mantissa =
-                static_cast<std::int64_t>((bits & kFraction) | std::uint64_t{exponent != 0} << 52);
-            const std::int64_t sign = static_cast<std::int64_t>(bits) >> 63;
-            const std::int64_t bin = bins[exponent] + ((mantissa ^ sign) - sign);
-            bins[exponent] = bin;
-            high |= bin ^ bin >> 63;
+            __builtin_memcpy(&bits, values + at, sizeof bits);
+            bins.sums[bits >> 52] += bits;
+            full |= ++bins.values[bits >> 52] > ExactBins::kValuesMax - kTogether;
         }
-        if (high >> 61 != 0) return end;
     }
-    return count;
+    return at;
 }
 
 constexpr ExactKernels exact_kernels() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exact_number.cpp - sums of arrays for programs.
 #include <algorithm>
-#include <array>
+#include <cstring>
 
 #include "run/reduce/exact_sum.hpp"
 #include "run/reduce/exact_values.hpp"
@@ -30,13 +30,23 @@ bool has_high(std::int64_t word) {
 }
 
 constexpr std::size_t kRun = 8192;    ///< values that one loop adds
-constexpr std::size_t kChunk = 2048;  ///< values that are converted together
-/// After a loop that lost an error, this number of runs is at most added by bins.
+constexpr std::size_t kChunk = 1024;  ///< values that are converted together
+/// After a loop that lost an error, at most this number of runs is added to bins.
 constexpr std::uint32_t kSkippedMost = 64;
-/// Arrays below this length are added one value at a time.
-constexpr std::size_t kBinsMin = 256;
+/// Shorter arrays are added one value at a time: below kLoopMin, or below kBinsMin if the loop lost
+/// an error.
+constexpr std::size_t kLoopMin = 2 * kExactParts;
+constexpr std::size_t kBinsMin = 1024;
 
 }  // namespace
+
+/// What an addition of an array remembers between its runs.
+struct ExactNumber::Attempts {
+    std::uint32_t skipped = 0;  ///< runs added to bins after the last loop; 0: it lost no error
+    std::uint32_t left = 0;     ///< runs still to add to bins
+    bool has_bins = false;      ///< `bins` has values
+    ExactBins bins;
+};
 
 void ExactNumber::clear() noexcept {
     std::fill_n(words_, kWords, 0);
@@ -88,80 +98,79 @@ void ExactNumber::add_parts(const double* parts, std::size_t values) noexcept {
     }
 }
 
-void ExactNumber::empty_bins(std::int64_t* bins) noexcept {
-    for (std::size_t exponent = 0; exponent < kExactBins; ++exponent) {
-        const std::int64_t bin = bins[exponent];
-        if (bin == 0) continue;
-        bins[exponent] = 0;
-        const int position = exponent == 0 ? 0 : static_cast<int>(exponent) - 1;
-        add_number(words_, 1, static_cast<std::uint64_t>(bin < 0 ? -bin : bin),
-                   position - kLeastExponent, bin < 0);
-        count_addition();
+void ExactNumber::empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_t values) noexcept {
+    const bool negative = index >= ExactBins::kCount / 2;
+    const std::uint64_t exponent = index % (ExactBins::kCount / 2);
+    const std::uint64_t fractions = sum - values * (index << 52);
+    const bool zeros = exponent == 0 && fractions == 0;
+    mark(words_[kZeros], zeros && negative ? kHigh : kLow);
+    if (exponent == kInfinityBits >> 52) {  // fractions other than 0 are those of NaNs
+        if (!negative || fractions != 0) mark(words_[kInfinities], kLow);
+        if (negative || fractions != 0) mark(words_[kInfinities], kHigh);
+        return;
+    }
+    const std::uint64_t implicit = exponent == 0 ? 0 : values << 52;
+    const int position = exponent == 0 ? 0 : static_cast<int>(exponent) - 1;
+    add_number(words_, 1, fractions + implicit, position - kLeastExponent, negative);
+    count_addition();
+}
+
+void ExactNumber::empty_bins(ExactBins& bins) noexcept {
+    for (std::uint64_t index = 0; index < ExactBins::kCount; ++index) {
+        if (bins.values[index] == 0) continue;
+        empty_bin(index, bins.sums[index], bins.values[index]);
+        bins.sums[index] = 0;
+        bins.values[index] = 0;
     }
 }
 
-void ExactNumber::add_by_bins(const ExactKernels& kernels, const double* values,
-                              std::size_t count) noexcept {
-    if (count < kBinsMin) {
-        for (std::size_t i = 0; i < count; ++i) add_one(values[i]);
-        return;
+void ExactNumber::add_to_bins(const ExactKernels& kernels, const double* values, std::size_t count,
+                              Attempts& attempts) noexcept {
+    if (!attempts.has_bins) std::memset(&attempts.bins, 0, sizeof attempts.bins);
+    attempts.has_bins = true;
+    for (std::size_t i = 0; i < count;) {
+        i += kernels.add_to_bins(values + i, count - i, attempts.bins);
+        if (i < count) empty_bins(attempts.bins);
     }
-    std::array<std::int64_t, kExactBins> bins{};
-    for (std::size_t at = 0; at < count; at += kRun) {
-        const std::size_t some = std::min(kRun, count - at);
-        ExactRange range;
-        kernels.find_range(values + at, some, range);
-        if (range.special) {
-            for (std::size_t i = 0; i < some; ++i) add_one(values[at + i]);
-            continue;
-        }
-        if (range.other) mark(words_[kZeros], kLow);
-        if (range.negative_zero) mark(words_[kZeros], kHigh);
-        for (std::size_t i = 0; i < some;) {
-            i += kernels.add_to_bins(values + at + i, some - i, bins.data());
-            if (i < some) empty_bins(bins.data());
-        }
-    }
-    empty_bins(bins.data());
 }
 
 void ExactNumber::add_doubles(const ExactKernels& kernels, const double* values, std::size_t count,
-                              std::uint32_t& skipped) noexcept {
+                              Attempts& attempts) noexcept {
+    if (attempts.left != 0) {
+        --attempts.left;
+        return add_to_bins(kernels, values, count, attempts);
+    }
     const std::size_t whole = count / kExactStep * kExactStep;
     alignas(64) double parts[kExactParts];
-    if (whole < 2 * kExactParts) return add_by_bins(kernels, values, count);
-    if (!kernels.sum(values, whole, parts)) {
-        skipped = std::min(2 * skipped + 1, kSkippedMost);
-        return add_by_bins(kernels, values, count);
+    const bool exact = whole >= kLoopMin && kernels.sum(values, whole, parts);
+    if (!exact && (count >= kBinsMin || attempts.has_bins)) {
+        attempts.skipped = std::min(2 * attempts.skipped + 1, kSkippedMost);
+        attempts.left = attempts.skipped;
+        return add_to_bins(kernels, values, count, attempts);
     }
-    skipped = 0;
-    add_parts(parts, kExactParts);
-    for (std::size_t i = whole; i < count; ++i) add_one(values[i]);
+    if (exact) {
+        attempts.skipped = 0;
+        add_parts(parts, kExactParts);
+    }
+    std::size_t done = exact ? whole : 0;
+    for (; done < count; ++done) add_one(values[done]);
 }
 
 void ExactNumber::add(const ExactKernels& kernels, Type type, const void* values,
                       std::size_t count) noexcept {
     const FloatState state;
-    std::uint32_t skipped = 0;
-    if (type == Type::float64 && reinterpret_cast<std::uintptr_t>(values) % alignof(double) == 0) {
-        const auto* const doubles = static_cast<const double*>(values);
-        for (std::size_t at = 0; at < count;) {
-            const std::size_t some = std::min(kRun, count - at);
-            add_doubles(kernels, doubles + at, some, skipped);
-            at += some;
-            // Values of very different exponents: bins are faster than an attempt that fails.
-            const std::size_t more = std::min(skipped * kRun, count - at);
-            if (more != 0) add_by_bins(kernels, doubles + at, more);
-            at += more;
-        }
-        return;
-    }
+    Attempts attempts;
     alignas(64) double chunk[kChunk];
-    for (std::size_t at = 0; at < count; at += kChunk) {
-        const std::size_t some = std::min(kChunk, count - at);
-        widen(type, values, at, some, chunk);
-        add_doubles(kernels, chunk, some, skipped);
+    const bool direct =
+        type == Type::float64 && reinterpret_cast<std::uintptr_t>(values) % alignof(double) == 0;
+    const std::size_t step = direct ? kRun : kChunk;
+    for (std::size_t at = 0; at < count; at += step) {
+        const std::size_t some = std::min(step, count - at);
+        if (!direct) widen(type, values, at, some, chunk);
+        const double* const doubles = direct ? static_cast<const double*>(values) + at : chunk;
+        add_doubles(kernels, doubles, some, attempts);
     }
+    if (attempts.has_bins) empty_bins(attempts.bins);
 }
 
 void ExactNumber::add_products(const ExactKernels& kernels, Type type, const void* left,

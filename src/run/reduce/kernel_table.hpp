@@ -48,13 +48,21 @@ inline constexpr std::size_t kExactSums = 4;                         ///< indepe
 inline constexpr std::size_t kExactStep = kExactLanes * kExactSums;  ///< values of an iteration
 inline constexpr std::size_t kExactParts = 2 * kExactStep;           ///< results of a loop
 inline constexpr std::size_t kExactTile = 256;                       ///< sums of a tile
-inline constexpr std::size_t kExactBins = 2047;  ///< exponents of finite doubles
 
 /// Sums of a tile of elements: sums[i] + errors[i], unless an error was lost.
 struct ExactTile {
     double sums[kExactTile];
     double errors[kExactTile];
     std::int64_t lost[kExactTile];  ///< not 0: the sum is not exact
+};
+
+/// Sums of values with equal sign and exponent, which are the upper 12 bits of a double.
+struct ExactBins {
+    static constexpr std::size_t kCount = std::size_t{1} << 12;
+    static constexpr std::uint32_t kValuesMax = 2048;  ///< fractions of this number fit a sum
+
+    std::uint64_t sums[kCount];    ///< of the values' bits, modulo 2^64
+    std::uint16_t values[kCount];  ///< number of values in the sum
 };
 
 /// Values of an array of doubles, as bits without sign.
@@ -78,10 +86,9 @@ struct ExactKernels {
     void (*add_column)(ExactTile& tile, const double* values, std::size_t count) noexcept;
     void (*round_tile)(ExactTile& tile, std::size_t count) noexcept;
     void (*find_range)(const double* values, std::size_t count, ExactRange& range) noexcept;
-    /// Adds finite values to kExactBins bins by exponent. Returns the number of values added: all,
-    /// or fewer if the bins must be emptied.
-    std::size_t (*add_to_bins)(const double* values, std::size_t count,
-                               std::int64_t* bins) noexcept;
+    /// Adds values, infinities and NaNs too. Returns the number of values added: all, or fewer if
+    /// the bins must be emptied.
+    std::size_t (*add_to_bins)(const double* values, std::size_t count, ExactBins& bins) noexcept;
 };
 
 struct KernelTable {

@@ -155,6 +155,27 @@ TEST(ExactSum, ManyAdditionsAndMergesKeepAllCarries) {
     EXPECT_EQ(double_sum.number.rounded(kDoubleFormat), HUGE_VAL);
 }
 
+TEST(ExactSum, BinsOfFewExponentsAreEmptiedBeforeTheyOverflow) {
+    const double kinds[] = {0x1.fffffffffffffp500, 0x1.fffffffffffffp-500, -0x1.fffffffffffffp0,
+                            -0x0.fffffffffffffp-1022, -0.0};
+    std::vector<double> values;
+    ReferenceSum reference;
+    for (int i = 0; i < 30'000; ++i) values.push_back(kinds[i % std::size(kinds)]);
+    for (const double value : values) reference.add(value);
+    for (const std::string_view isa : runnable_isas()) {
+        Held sum;
+        sum.number.add(select_isa(isa).value().exact(), Type::float64, values.data(),
+                       values.size());
+        EXPECT_TRUE(same_bits(sum.number.rounded(kDoubleFormat), reference.rounded_to<double>()))
+            << isa;
+        const double minus[] = {-sum.number.rounded(kDoubleFormat)};
+        sum.number.add(select_isa(isa).value().exact(), Type::float64, minus, 1);
+        ReferenceSum rest = reference;
+        rest.add(minus[0]);
+        EXPECT_TRUE(same_bits(sum.number.rounded(kDoubleFormat), rest.rounded_to<double>())) << isa;
+    }
+}
+
 TEST(ExactSum, WordsOfRanksAddUp) {
     constexpr int kRanks = 1000;
     std::vector<std::int64_t> total(ExactNumber::kWords);
