@@ -195,6 +195,7 @@ inline std::size_t add_to_bins(const double* values, std::size_t count, ExactBin
             full |= ++bins.values[bits >> 52] > ExactBins::kValuesMax - kTogether;
         }
     }
+    bins.full = full;
     return at;
 }
 

@@ -130,7 +130,7 @@ void ExactNumber::add_to_bins(const ExactKernels& kernels, const double* values,
     attempts.has_bins = true;
     for (std::size_t i = 0; i < count;) {
         i += kernels.add_to_bins(values + i, count - i, attempts.bins);
-        if (i < count) empty_bins(attempts.bins);
+        if (attempts.bins.full) empty_bins(attempts.bins);
     }
 }
 

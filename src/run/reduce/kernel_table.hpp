@@ -63,6 +63,7 @@ struct ExactBins {
 
     std::uint64_t sums[kCount];    ///< of the values' bits, modulo 2^64
     std::uint16_t values[kCount];  ///< number of values in the sum
+    bool full;                     ///< must be emptied before further additions
 };
 
 /// Values of an array of doubles, as bits without sign.
@@ -86,8 +87,8 @@ struct ExactKernels {
     void (*add_column)(ExactTile& tile, const double* values, std::size_t count) noexcept;
     void (*round_tile)(ExactTile& tile, std::size_t count) noexcept;
     void (*find_range)(const double* values, std::size_t count, ExactRange& range) noexcept;
-    /// Adds values, infinities and NaNs too. Returns the number of values added: all, or fewer if
-    /// the bins must be emptied.
+    /// Adds values, infinities and NaNs too, to bins that are not full. Returns the number of values
+    /// added: all, unless a bin became full.
     std::size_t (*add_to_bins)(const double* values, std::size_t count, ExactBins& bins) noexcept;
 };
 

@@ -176,6 +176,26 @@ TEST(ExactSum, BinsOfFewExponentsAreEmptiedBeforeTheyOverflow) {
     }
 }
 
+/// Arrays are added in runs. A bin may become full with the last value of a run.
+TEST(ExactSum, BinsThatFillAtTheEndOfARunAreEmptied) {
+    const double almost_two = 0x1.fffffffffffffp0;
+    for (const std::string_view isa : runnable_isas())
+        for (std::size_t others = 0; others < 8; ++others) {
+            std::vector<double> values(32'768, almost_two);
+            std::fill_n(values.begin(), others, 0.0);
+            values.front() = 1e300;
+            values.back() = -1e300;
+            ReferenceSum reference;
+            for (const double value : values) reference.add(value);
+            Held sum;
+            sum.number.add(select_isa(isa).value().exact(), Type::float64, values.data(),
+                           values.size());
+            EXPECT_TRUE(
+                same_bits(sum.number.rounded(kDoubleFormat), reference.rounded_to<double>()))
+                << isa << ", " << others << " zeros";
+        }
+}
+
 TEST(ExactSum, WordsOfRanksAddUp) {
     constexpr int kRanks = 1000;
     std::vector<std::int64_t> total(ExactNumber::kWords);
