@@ -11,24 +11,31 @@
 namespace weft::link {
 
 base::Result<void> ProcessEnds::watch(Rank rank, pid_t process) {
-    if (!events_.open()) events_ = base::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+    const auto failure = [&](const char* call) {
+        return base::fail(Status::environment, "cannot watch process {} of rank {}: {}: {}",
+                          process, rank, call, std::strerror(errno));
+    };
+    if (!epoll_.open()) epoll_ = base::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll_.open()) return failure("epoll_create1");
     // Some versions of glibc declare pidfd_open() in a form that C++ cannot call.
-    base::FileDescriptor file(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    base::FileDescriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    if (!pidfd.open()) return failure("pidfd_open (needs Linux 5.3)");
     epoll_event event = {};
     event.events = EPOLLIN;
     event.data.u64 = static_cast<std::uint64_t>(rank);
-    if (!file.open() || ::epoll_ctl(events_.number(), EPOLL_CTL_ADD, file.number(), &event) != 0)
-        return base::fail(Status::environment, "cannot watch process {} of rank {}: {}", process,
-                          rank, std::strerror(errno));
-    processes_[rank] = std::move(file);
+    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, pidfd.number(), &event) != 0)
+        return failure("epoll_ctl");
+    pidfds_[rank] = std::move(pidfd);
     return {};
 }
 
 std::optional<Rank> ProcessEnds::next() {
     epoll_event event = {};
-    if (!events_.open() || ::epoll_wait(events_.number(), &event, 1, 0) != 1) return std::nullopt;
+    if (!epoll_.open() || ::epoll_wait(epoll_.number(), &event, 1, 0) != 1) return std::nullopt;
     const auto rank = static_cast<Rank>(event.data.u64);
-    processes_.erase(rank);  // also removes the file from the set
+    // While a forked child holds the pidfd open, closing it here does not remove it from the set.
+    ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, pidfds_[rank].number(), nullptr);
+    pidfds_.erase(rank);
     return rank;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process_ends.hpp - detects the ends of other ranks' processes on this host.
+// process_ends.hpp - detects when processes of other ranks on this host end.
 //
-// Idea     The kernel reports the end of a process by its process file (pidfd). All files are in
-//          one epoll set, so a check is one system call, whatever the number of ranks.
+// Idea     A pidfd becomes readable when its process ends. All pidfds are in one epoll set, so a
+//          check is one system call, whatever the number of ranks.
 // Holds    A process that is stopped has not ended.
 #pragma once
 
@@ -20,13 +20,12 @@ class ProcessEnds {
   public:
     /// Watches a rank's process. Fails if the process has ended or cannot be watched.
     [[nodiscard]] base::Result<void> watch(Rank rank, pid_t process);
-    /// Returns a rank whose process has ended, each rank once; nullopt if no
-    /// further process has ended.
+    /// Returns a rank whose process has ended, each rank once; nullopt if there is no further one.
     [[nodiscard]] std::optional<Rank> next();
 
   private:
-    base::FileDescriptor events_;  ///< the epoll set
-    std::map<Rank, base::FileDescriptor> processes_;
+    base::FileDescriptor epoll_;
+    std::map<Rank, base::FileDescriptor> pidfds_;
 };
 
 }  // namespace weft::link

@@ -14,7 +14,7 @@
 namespace weft::link {
 namespace {
 
-/// Starts a child that only waits. It ends with its parent's last kill().
+/// Starts a child that waits until the test kills it.
 pid_t start_child() {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -48,6 +48,19 @@ TEST(ProcessEnds, ReportsEachEndOnce) {
     EXPECT_EQ(ended, (std::set<Rank>{0, 2}));
     EXPECT_EQ(ends.next(), std::nullopt);
     for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+}
+
+/// A forked child holds the descriptors of the watched processes open.
+TEST(ProcessEnds, ReportsAnEndOnceWhileAForkedChildLives) {
+    ProcessEnds ends;
+    const pid_t watched = start_child();
+    ASSERT_TRUE(ends.watch(0, watched).ok());
+    const pid_t holder = start_child();
+    ::kill(watched, SIGKILL);
+    EXPECT_EQ(await_end(ends), 0);
+    EXPECT_EQ(ends.next(), std::nullopt);
+    ::kill(holder, SIGKILL);
+    for (const pid_t child : {watched, holder}) ::waitpid(child, nullptr, 0);
 }
 
 TEST(ProcessEnds, RefusesAProcessThatDoesNotExist) {
