@@ -203,7 +203,9 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
         return known.failure();
     const AcceptedOffer choice = first_accepted(list.get(), refusals, names);
     auto found = bind_source(*hints, choice, profile, options, names);
-    if (found) choose_nic(*found, list.get(), options, names);
+    if (found && found->info != nullptr) choose_nic(*found, list.get(), options, names);
+    if (found && found->info == nullptr)
+        return base::fail(Status::memory, "libfabric fi_dupinfo: no memory");
     if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
     return found;
 }

@@ -50,7 +50,7 @@ struct Found {
                                             std::string_view provider);
 /// Replaces the offer in `found` by the offer of the NIC that this rank should use: the nearest of
 /// the named NICs or, without names, of the equivalent NICs. `list` has all offers. Also sets
-/// found.nics and found.other_nics.
+/// found.nics and found.other_nics. found.info is nullptr if memory is lacking.
 void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
                 std::span<const std::string> names);
 

@@ -28,17 +28,17 @@ std::vector<std::vector<int>> processors_of(const HostRanks& host) {
     return processors;
 }
 
-/// Returns the distances by rank and NIC. All are -1 if there is one NIC, or if a NIC has no PCI
-/// address.
+/// Returns the distances by rank and NIC; -1: unknown. All are unknown if there are fewer than two
+/// NICs, if a NIC has no PCI address, or if hwloc fails.
 std::vector<std::vector<int>> distances_of(std::span<const Nic> nics, const HostRanks& host) {
     const auto processors = processors_of(host);
     std::vector<std::vector<int>> unknown(processors.size(), std::vector<int>(nics.size(), -1));
     if (nics.size() < 2) return unknown;
     std::vector<topology::PciAddress> addresses;
     for (const Nic& nic : nics) {
-        topology::PciAddress& at = addresses.emplace_back();
-        if (std::sscanf(nic.bus.c_str(), "%x:%x:%x.%x", &at.domain, &at.bus, &at.device,
-                        &at.function) != 4)
+        topology::PciAddress& address = addresses.emplace_back();
+        if (std::sscanf(nic.bus.c_str(), "%x:%x:%x.%x", &address.domain, &address.bus,
+                        &address.device, &address.function) != 4)
             return unknown;
     }
     const auto distances = topology::device_distances(addresses, processors);
@@ -59,17 +59,17 @@ std::string bus_of(const fi_info& offer) {
     if (offer.nic == nullptr || offer.nic->bus_attr == nullptr ||
         offer.nic->bus_attr->bus_type != FI_BUS_PCI)
         return {};
-    const fi_pci_attr& at = offer.nic->bus_attr->attr.pci;
-    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain_id, at.bus_id, at.device_id,
-                       at.function_id);
+    const fi_pci_attr& pci = offer.nic->bus_attr->attr.pci;
+    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain_id, pci.bus_id, pci.device_id,
+                       pci.function_id);
 }
 
-/// Returns true if both offers' local addresses are in one internet network of this host.
-bool share_network(const fi_info& one, const fi_info& other) {
+/// Returns true if `one` has an IPv4 address of this host, and `other` one in the same subnet.
+bool are_in_one_subnet(const fi_info& one, const fi_info& other) {
     const auto address_of = [](const fi_info& offer) {
-        const auto* at = static_cast<const sockaddr_in*>(offer.src_addr);
-        const bool known = at != nullptr && at->sin_family == AF_INET;
-        return known ? ntohl(at->sin_addr.s_addr) : 0;
+        const auto* socket_address = static_cast<const sockaddr_in*>(offer.src_addr);
+        const bool known = socket_address != nullptr && socket_address->sin_family == AF_INET;
+        return known ? ntohl(socket_address->sin_addr.s_addr) : 0;
     };
     return std::ranges::any_of(host_addresses(), [&](HostAddress own) {
         return own.address == address_of(one) && own.same_network({address_of(other)});
@@ -80,15 +80,16 @@ bool same_provider(const fi_info& one, const fi_info& other) {
     return std::strcmp(one.fabric_attr->prov_name, other.fabric_attr->prov_name) == 0;
 }
 
-/// Returns true if a rank may use the NIC of `other` instead of `used` without being told so by the
-/// user: both are hardware in one fabric. Kernel interfaces have no PCI address.
+/// Returns true if a rank may use the NIC of `other` instead of `used` without WEFT_CARDS: both are
+/// PCI devices, unlike kernel interfaces, of one fabric with equal grants and address formats and,
+/// for IP addresses, one subnet.
 bool is_equivalent(const AcceptedOffer& used, const AcceptedOffer& other) {
-    const fi_info& own = *used.offer;
-    const fi_info& info = *other.offer;
-    return !bus_of(own).empty() && !bus_of(info).empty() && used.grant == other.grant &&
-           std::strcmp(own.fabric_attr->name, info.fabric_attr->name) == 0 &&
-           own.addr_format == info.addr_format &&
-           (!used.grant.internet_address || share_network(own, info));
+    const fi_info& used_info = *used.offer;
+    const fi_info& other_info = *other.offer;
+    return !bus_of(used_info).empty() && !bus_of(other_info).empty() && used.grant == other.grant &&
+           std::strcmp(used_info.fabric_attr->name, other_info.fabric_attr->name) == 0 &&
+           used_info.addr_format == other_info.addr_format &&
+           (!used.grant.internet_address || are_in_one_subnet(used_info, other_info));
 }
 
 }  // namespace
@@ -105,16 +106,16 @@ std::vector<std::string> names_in(std::string_view list) {
 
 std::vector<std::size_t> spread_over_nics(std::span<const std::vector<int>> distances) {
     std::vector<std::size_t> chosen;
-    std::vector<std::size_t> ranks(distances.empty() ? 0 : distances.front().size());
+    std::vector<std::size_t> ranks_on_nic(distances.empty() ? 0 : distances.front().size());
     for (const std::vector<int>& from_rank : distances) {
         std::size_t best = 0;
         // As unsigned numbers, unknown distances are greater than known ones.
         const auto order = [&](std::size_t nic) {
-            return std::pair(static_cast<unsigned>(from_rank[nic]), ranks[nic]);
+            return std::pair(static_cast<unsigned>(from_rank[nic]), ranks_on_nic[nic]);
         };
-        for (std::size_t nic = 1; nic < ranks.size(); ++nic)
+        for (std::size_t nic = 1; nic < ranks_on_nic.size(); ++nic)
             if (order(nic) < order(best)) best = nic;
-        ++ranks[best];
+        ++ranks_on_nic[best];
         chosen.push_back(best);
     }
     return chosen;
@@ -141,31 +142,32 @@ bool is_among(std::span<const std::string> names, const fi_info& offer) {
 void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
                 std::span<const std::string> names) {
     std::map<std::string, AcceptedOffer> offers = offers_by_nic(list);
-    const AcceptedOffer used{found.info.get(), found.grant};
+    const AcceptedOffer initial{found.info.get(), found.grant};
     const std::string name = found.info->domain_attr->name;
     std::erase_if(offers, [&](const auto& each) {
         const fi_info& info = *each.second.offer;
-        if (found.source.forced || !same_provider(*used.offer, info)) return true;
-        return names.empty() ? !is_equivalent(used, each.second) : !is_among(names, info);
+        if (found.source.forced || !same_provider(*initial.offer, info)) return true;
+        return names.empty() ? !is_equivalent(initial, each.second) : !is_among(names, info);
     });
-    offers[name] = used;  // with an address that the user gives, `list` may lack the NIC
+    offers[name] = initial;  // may have been erased, and is bound to found.source
     for (const auto& [nic, offer] : offers)
         found.nics.push_back({.name = nic, .bus = bus_of(*offer.offer)});
     assign_nics(found.nics, options.host);
-    std::vector<const Nic*> nearest;
-    for (const Nic& nic : found.nics) nearest.push_back(&nic);
-    std::ranges::stable_sort(nearest, {}, [](const Nic* nic) {
+    std::vector<const Nic*> by_preference;
+    for (const Nic& nic : found.nics) by_preference.push_back(&nic);
+    std::ranges::stable_sort(by_preference, {}, [](const Nic* nic) {
         return std::pair(!nic->chosen, static_cast<unsigned>(nic->distance));
     });
-    const AcceptedOffer& chosen = offers.at(nearest.front()->name);
+    const AcceptedOffer& chosen = offers.at(by_preference.front()->name);
     found.grant = chosen.grant;
-    for (const Nic* nic : nearest)
-        if (const AcceptedOffer& offer = offers.at(nic->name);
-            !nic->chosen && offer.grant == chosen.grant)
-            found.other_nics.emplace_back(fi_dupinfo(offer.offer));
-    if (nearest.front()->name == name) return;
-    Info info(fi_dupinfo(chosen.offer));
-    found.info = std::move(info);  // `used` has the offer until here
+    for (const Nic* nic : by_preference) {
+        const AcceptedOffer& offer = offers.at(nic->name);
+        if (nic->chosen || offer.grant != chosen.grant) continue;
+        if (Info info(fi_dupinfo(offer.offer)); info != nullptr)
+            found.other_nics.push_back(std::move(info));
+    }
+    if (by_preference.front()->name == name) return;
+    found.info = Info(fi_dupinfo(chosen.offer));  // frees the offer of `initial`
     found.source = {};
 }
 
@@ -178,9 +180,8 @@ base::Result<void> check_nics(const fi_info* list, std::span<const std::string> 
         for (const auto& [nic, offer] : offers) available.push_back(nic);
         return base::fail(
             Status::environment,
-            "WEFT_CARDS names \"{}\", which is no network card of {} on this host; its "
-            "cards are: {}",
-            name, provider.empty() ? "libfabric" : fmt::format("provider \"{}\"", provider),
+            "WEFT_CARDS: no network card \"{}\" of {} on this host; available: {}", name,
+            provider.empty() ? "any provider" : fmt::format("provider \"{}\"", provider),
             fmt::join(available, ", "));
     }
     return {};

@@ -91,8 +91,8 @@ TEST(AdversaryCards, AnUnknownCardIsAnErrorThatListsTheCards) {
         return opened(options);
     });
     EXPECT_EQ(failure,
-              fmt::format("WEFT_CARDS names \"mlx5_0\", which is no network card of provider "
-                          "\"cxi\" on this host; its cards are: {}, {}",
+              fmt::format("WEFT_CARDS: no network card \"mlx5_0\" of provider \"cxi\" on this "
+                          "host; available: {}, {}",
                           kFirst, kSecond));
 }
 

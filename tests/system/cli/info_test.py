@@ -112,7 +112,7 @@ class OutsideAJob(InfoTest):
         again = self.info(WEFT_CARDS=used[0]["name"])
         self.assertEqual([card["name"] for card in again["cards"]], [used[0]["name"]])
         none = self.info(WEFT_CARDS="nonesuch")
-        self.assertIn('WEFT_CARDS names "nonesuch"', none["provider_reason"])
+        self.assertIn('WEFT_CARDS: no network card "nonesuch"', none["provider_reason"])
 
     def test_a_requested_provider_is_chosen(self):
         other = next(line["provider"] for line in self.plain["providers"]

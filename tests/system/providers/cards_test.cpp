@@ -165,10 +165,10 @@ TEST(TwoInterfaces, AnUnknownCardIsAnErrorThatListsTheCards) {
         const auto found = link::discover(options);
         return found ? "found" : found.failure().text;
     });
-    EXPECT_NE(text.find("WEFT_CARDS names \"eth99\", which is no network card of provider \"net\""),
+    EXPECT_NE(text.find("WEFT_CARDS: no network card \"eth99\" of provider \"net\" on this host"),
               std::string::npos)
         << text;
-    EXPECT_NE(text.find("its cards are: "), std::string::npos) << text;
+    EXPECT_NE(text.find("available: "), std::string::npos) << text;
     EXPECT_NE(text.find("lo"), std::string::npos) << text;
 }
 
