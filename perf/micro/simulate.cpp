@@ -44,8 +44,8 @@ struct SimulatedCall {
 
 const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";  ///< a schedule of 10^6 ranks
 
-lab::Surroundings surroundings(plan::Time noise) {
-    lab::Surroundings settings;
+lab::SimulationInputs inputs(plan::Time noise) {
+    lab::SimulationInputs settings;
     settings.model = weft::lab::message_model(
         {.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
     settings.noise = weft::lab::make_noise(weft::lab::Distribution::uniform, noise);
@@ -78,13 +78,12 @@ CaseResult result_of(const weft::base::Result<lab::Outcome>& outcome, std::uint6
 }
 
 CaseResult structured(const SimulatedCall& call, plan::Time noise) {
-    const auto outcome =
-        lab::simulate_structured(stages_of(call), kEightBytes, surroundings(noise));
+    const auto outcome = lab::simulate_structured(stages_of(call), kEightBytes, inputs(noise));
     return result_of(outcome, outcome->events - outcome->messages);
 }
 
 CaseResult by_programs(const SimulatedCall& call, plan::Time noise, bool by_time) {
-    const lab::Surroundings settings = surroundings(noise);
+    const lab::SimulationInputs settings = inputs(noise);
     const lab::ImagePart part = image_of(stages_of(call), settings.model);
     return result_of(by_time ? weft::lab::simulate_events({&part, 1}, settings)
                              : lab::simulate_generic({&part, 1}, settings),
@@ -92,7 +91,7 @@ CaseResult by_programs(const SimulatedCall& call, plan::Time noise, bool by_time
 }
 
 CaseResult folded(const SimulatedCall& call) {
-    const auto outcome = lab::simulate_folded(stages_of(call), kEightBytes, surroundings(0));
+    const auto outcome = lab::simulate_folded(stages_of(call), kEightBytes, inputs(0));
     return result_of(outcome, outcome->events - outcome->messages);
 }
 

@@ -122,7 +122,7 @@ std::string dot_of(std::span<const plan::Program> programs) {
 
 /// Draws the messages of all ranks over time, with a latency of 1000 ns and 100 ns per message.
 std::string svg_of(std::span<const plan::Program> programs) {
-    lab::Surroundings inputs;
+    lab::SimulationInputs inputs;
     inputs.model = {.busy_base = 100'000, .latency = 1'000'000, .reduce = 100'000};
     lab::ImagePart part(inputs.model, {.elements = 1, .element_bytes = 8});
     for (const plan::Program& program : programs) need(part.add(program));

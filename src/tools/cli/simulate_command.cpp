@@ -89,7 +89,7 @@ class Progress {
 
 /// Inputs of a simulation besides the call.
 struct Conditions {
-    lab::Surroundings inputs;
+    lab::SimulationInputs inputs;
     lab::Queueing queueing;
     std::optional<plan::Machine> machine;  ///< set for local and remote costs
 };
@@ -346,7 +346,7 @@ class Simulation {
 
     const SimulateArguments& arguments_;
     const ProgramQuestion& question_;
-    lab::Surroundings inputs_;
+    lab::SimulationInputs inputs_;
     lab::Queueing queueing_;
     std::optional<plan::Machine> machine_;
     std::optional<plan::FarPuts> far_;

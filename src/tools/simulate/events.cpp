@@ -89,7 +89,7 @@ class Traffic {
 /// earlier step may then push an event before the popped one.
 class OrderedRun {
   public:
-    OrderedRun(std::span<const ImagePart> parts, const Surroundings& inputs,
+    OrderedRun(std::span<const ImagePart> parts, const SimulationInputs& inputs,
                const Queueing& queueing, const Trace& trace)
         : processors_(parts, inputs, trace),
           traffic_(queueing),
@@ -150,14 +150,14 @@ class OrderedRun {
 }  // namespace
 
 base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
-                                      const Surroundings& surroundings, const Queueing& queueing,
+                                      const SimulationInputs& inputs, const Queueing& queueing,
                                       const Trace& trace) {
     const bool contended = queueing.contention != Contention::none;
-    if (contended && surroundings.model.blocking)
+    if (contended && inputs.model.blocking)
         return base::fail(Status::unsupported,
                           "contention needs a model with messages in flight, not postal");
-    if (needs_order(parts)) return OrderedRun(parts, surroundings, queueing, trace).run();
-    Lanes lanes(parts, ranks_of(parts), surroundings, trace);
+    if (needs_order(parts)) return OrderedRun(parts, inputs, queueing, trace).run();
+    Lanes lanes(parts, ranks_of(parts), inputs, trace);
     lanes.watch();
     Traffic traffic(queueing);
     EventQueue queue;
@@ -187,9 +187,8 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
     const auto deliver = [&](Rank target, std::uint32_t key, Time time) {
         lanes.deliver(target, key, time, [&](std::uint32_t lane) { ready.push_back(lane); });
         run_ready();
-        if ((++arrived & 0xfffff) == 0 && surroundings.progress)  // every 2^20 arrivals
-            surroundings.progress(static_cast<double>(arrived) /
-                                  static_cast<double>(lanes.raises()));
+        if ((++arrived & 0xfffff) == 0 && inputs.progress)  // every 2^20 arrivals
+            inputs.progress(static_cast<double>(arrived) / static_cast<double>(lanes.raises()));
     };
     while (!queue.empty()) {
         const Event event = queue.pop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// events.hpp - the simulation engine in order of time, the only one that models contention.
+// events.hpp - the event-driven simulation engine; only this engine models contention.
 //
 // Next     topology.hpp for ports and links; docs/selection.md.
 #pragma once
@@ -11,18 +11,24 @@
 
 namespace weft::lab {
 
-enum class Contention : std::uint8_t { none, ports, links };
+enum class Contention : std::uint8_t {
+    none,
+    ports,  ///< messages queue where they leave the sender's node and enter the receiver's node
+    links,  ///< messages queue at each link of their routes, ports included
+};
 
-/// Resources for which messages queue.
+/// Describes where messages queue.
 struct Queueing {
     Contention contention = Contention::none;
-    Topology topology{0};  ///< gives the ports or links of each message
+    /// Routes of messages: the topology of inputs.network if that is set. Its latency is not used.
+    Topology topology{0};
 };
 
 /// Simulates the programs. Returns Status::argument if they deadlock; the text names a rank and the
-/// signal for which it waits. Outcome::events is the number of queued events.
+/// signal for which it waits. Returns Status::unsupported for contention in a blocking (postal)
+/// model. Outcome::events counts arrivals and each entry of a message into a queue.
 [[nodiscard]] base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
-                                                    const Surroundings& surroundings,
+                                                    const SimulationInputs& inputs,
                                                     const Queueing& queueing = {},
                                                     const Trace& trace = {});
 

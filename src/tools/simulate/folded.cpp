@@ -129,7 +129,7 @@ class Clocks {
 
 class Folded {
   public:
-    Folded(const Stages& stages, const VectorSize& size, const Surroundings& inputs)
+    Folded(const Stages& stages, const VectorSize& size, const SimulationInputs& inputs)
         : stages_(stages), size_(size), inputs_(inputs) {}
 
     base::Result<Outcome> run() {
@@ -399,7 +399,7 @@ class Folded {
 
     const Stages& stages_;
     const VectorSize& size_;
-    const Surroundings& inputs_;
+    const SimulationInputs& inputs_;
     // Stages by kind. split_ and join_ are set together, as first and last stage: only leaders take
     // part in the inner stages; in join_ they send results. inner_[i] is the stage of digit i + 1.
     std::vector<const ShiftStage*> shifts_;
@@ -422,16 +422,16 @@ class Folded {
 }  // namespace
 
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
-                                      const Surroundings& surroundings) {
-    if (surroundings.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
+                                      const SimulationInputs& inputs) {
+    if (inputs.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
         return base::fail(
             Status::unsupported,
             "stages contain no copies, segments in flight, two-way costs or bursts; use --engine "
             "generic");
-    if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
+    if (!inputs.noise.is_none() || !inputs.starts.empty() || !inputs.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology need another engine, such as structured");
-    return Folded(stages, size, surroundings).run();
+    return Folded(stages, size, inputs).run();
 }
 
 }  // namespace weft::lab

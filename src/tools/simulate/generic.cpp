@@ -19,7 +19,7 @@ namespace {
 /// other, then over all lanes. Each block, and the whole, is repeated while enough lanes progress.
 class Sweeps {
   public:
-    Sweeps(Lanes& lanes, const Surroundings& inputs, std::uint64_t receptions)
+    Sweeps(Lanes& lanes, const SimulationInputs& inputs, std::uint64_t receptions)
         : lanes_(lanes), inputs_(inputs), receptions_(receptions) {}
 
     void run() {
@@ -43,14 +43,14 @@ class Sweeps {
     }
 
     Lanes& lanes_;
-    const Surroundings& inputs_;
+    const SimulationInputs& inputs_;
     std::uint64_t receptions_;
     std::uint64_t passed_ = 0;
 };
 
 base::Result<Outcome> simulate_processors(std::span<const ImagePart> parts,
-                                          const Surroundings& surroundings, const Trace& trace) {
-    Processors processors(parts, surroundings, trace);
+                                          const SimulationInputs& inputs, const Trace& trace) {
+    Processors processors(parts, inputs, trace);
     processors.run_ahead();
     while (!processors.idle())
         processors.step([&](const Departure& message) {
@@ -68,10 +68,10 @@ std::uint64_t receptions_in(std::span<const ImagePart> parts) {
 }  // namespace
 
 base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
-                                       const Surroundings& surroundings, const Trace& trace) {
-    if (needs_order(parts)) return simulate_processors(parts, surroundings, trace);
-    Lanes lanes(parts, ranks_of(parts), surroundings, trace);
-    Sweeps(lanes, surroundings, receptions_in(parts)).run();
+                                       const SimulationInputs& inputs, const Trace& trace) {
+    if (needs_order(parts)) return simulate_processors(parts, inputs, trace);
+    Lanes lanes(parts, ranks_of(parts), inputs, trace);
+    Sweeps(lanes, inputs, receptions_in(parts)).run();
     std::vector<std::uint32_t> wave;
     for (std::uint32_t i = 0; i < lanes.count(); ++i)
         if (!lanes.is_done(i)) wave.push_back(i);

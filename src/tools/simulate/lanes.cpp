@@ -18,24 +18,23 @@ Rank ranks_of(std::span<const ImagePart> parts) {
     return ranks;
 }
 
-Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
+Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const SimulationInputs& inputs,
              const Trace& trace)
-    : inputs_(surroundings),
+    : inputs_(inputs),
       trace_(trace),
-      busy_base_(surroundings.model.busy(0)),
+      busy_base_(inputs.model.busy(0)),
       ranks_(ranks),
       arrivals_(ranks_, keys_of(parts)),
-      plain_(!surroundings.model.blocking && surroundings.takes_no_time_to_receive() &&
-             !Clock::extends(surroundings.model) && surroundings.uniform() && !trace &&
-             arrivals_.dense()),
-      extended_(Clock::extends(surroundings.model)) {
+      plain_(!inputs.model.blocking && inputs.takes_no_time_to_receive() &&
+             !Clock::extends(inputs.model) && inputs.uniform() && !trace && arrivals_.dense()),
+      extended_(Clock::extends(inputs.model)) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
     WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);
     positions_.resize(lanes);
     now_.resize(lanes);
-    if (surroundings.model.gap > 0) free_.resize(lanes);
-    if (surroundings.model.has_two_way()) {
+    if (inputs.model.gap > 0) free_.resize(lanes);
+    if (inputs.model.has_two_way()) {
         flights_.resize(lanes);
         crossings_.emplace(ranks_, keys_of(parts), false);
     }
@@ -52,8 +51,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
         if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts));
         index += static_cast<std::uint32_t>(part.lanes().size());
     }
-    for (const auto& [rank, start] : surroundings.starts)
-        now_[static_cast<std::size_t>(rank)] = start;
+    for (const auto& [rank, start] : inputs.starts) now_[static_cast<std::size_t>(rank)] = start;
 }
 
 void Lanes::compute(Rank rank, Time time, Clock& clock) const {

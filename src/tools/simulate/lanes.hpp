@@ -65,7 +65,7 @@ struct Departure {
 class Lanes {
   public:
     /// The images must have one lane for each rank.
-    Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
+    Lanes(std::span<const ImagePart> parts, Rank ranks, const SimulationInputs& inputs,
           const Trace& trace);
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
@@ -178,7 +178,7 @@ class Lanes {
     template <class Cell>
     [[nodiscard]] bool receive_plain(Rank rank, const std::uint32_t* at, Time& now) const;
 
-    const Surroundings& inputs_;
+    const SimulationInputs& inputs_;
     const Trace& trace_;
     Time busy_base_;
     std::vector<View> views_;

@@ -14,19 +14,18 @@ bool needs_order(std::span<const ImagePart> parts) {
     });
 }
 
-Processors::Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
+Processors::Processors(std::span<const ImagePart> parts, const SimulationInputs& inputs,
                        const Trace& trace)
-    : inputs_(surroundings),
+    : inputs_(inputs),
       trace_(trace),
-      busy_base_(surroundings.model.busy(0)),
+      busy_base_(inputs.model.busy(0)),
       ranks_(ranks_of(parts)),
-      clocks_(static_cast<std::size_t>(ranks_),
-              Clock{.extended = Clock::extends(surroundings.model)}),
+      clocks_(static_cast<std::size_t>(ranks_), Clock{.extended = Clock::extends(inputs.model)}),
       arrivals_(ranks_, keys_of(parts), true),
       waiting_(ranks_, keys_of(parts), true) {
-    for (const auto& [rank, start] : surroundings.starts)
+    for (const auto& [rank, start] : inputs.starts)
         clocks_[static_cast<std::size_t>(rank)].now = start;
-    if (surroundings.model.has_two_way()) crossings_.emplace(ranks_, keys_of(parts), true);
+    if (inputs.model.has_two_way()) crossings_.emplace(ranks_, keys_of(parts), true);
     for (const ImagePart& part : parts) {
         if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts), true);
         raises_ += part.raises();

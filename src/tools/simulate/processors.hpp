@@ -31,7 +31,7 @@ namespace weft::lab {
 
 class Processors {
   public:
-    Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
+    Processors(std::span<const ImagePart> parts, const SimulationInputs& inputs,
                const Trace& trace);
 
     /// Lets ranks run ahead of other ranks by less than the least time of a message. The results do
@@ -127,7 +127,7 @@ class Processors {
         if (trace_ && end > begin) trace_({kind, rank, peer, begin, end});
     }
 
-    const Surroundings& inputs_;
+    const SimulationInputs& inputs_;
     const Trace& trace_;
     Time busy_base_;
     Rank ranks_;

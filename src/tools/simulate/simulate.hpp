@@ -2,14 +2,13 @@
 // simulate.hpp - engines that compute when each rank of a call ends, under a model of messages.
 //
 // Idea     Programs are static, so without shared links the result is a longest path. An engine may
-//          compute ranks in any order in which a reception follows its sends. Engines differ in
-//          their input:
+//          compute ranks in any order in which a reception follows its sends. Engines and inputs:
 //           generic     programs of all ranks (as an image), each lane as far as arrivals allow
 //           structured  the stages of an algorithm, all ranks of a stage at once
 //           folded      the stages, for sets of equal ranks of any size
 // Holds    All engines give the same times, to the picosecond.
 // Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for the inputs;
-//          tools/simulate/events.hpp for an engine in order of time, which models contention.
+//          events.hpp for the event-driven engine, which models contention.
 #pragma once
 
 #include <functional>
@@ -27,7 +26,7 @@
 namespace weft::lab {
 
 /// Inputs of a simulation besides the programs.
-struct Surroundings {
+struct SimulationInputs {
     MessageModel model;
     std::shared_ptr<const Network> network;  ///< nullptr: the model's latency between all ranks
     Noise noise;
@@ -53,10 +52,10 @@ struct Surroundings {
 };
 
 struct Outcome {
-    Time makespan = 0;                        ///< end of the last rank
-    Time earliest_finish = 0;                 ///< end of the first rank
-    std::uint64_t messages = 0;               ///< number of puts and signals
-    std::uint64_t events = 0;                 ///< number of puts, signals and waits
+    Time makespan = 0;           ///< end of the last rank
+    Time earliest_finish = 0;    ///< end of the first rank
+    std::uint64_t messages = 0;  ///< number of puts and signals
+    std::uint64_t events = 0;    ///< number of puts, signals and waits, or of queued events
     std::vector<std::pair<Rank, Time>> ends;  ///< end of each rank, if requested
 };
 
@@ -73,13 +72,13 @@ using Trace = std::function<void(const Span&)>;
 
 /// Runs programs. Returns Status::argument on a deadlock; the text names a rank and its signal.
 [[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
-                                                     const Surroundings& surroundings,
+                                                     const SimulationInputs& inputs,
                                                      const Trace& trace = {});
 /// Return Status::unsupported if stages do not determine the result; the text has the reason.
 [[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
                                                         const VectorSize& size,
-                                                        const Surroundings& surroundings);
+                                                        const SimulationInputs& inputs);
 [[nodiscard]] base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
-                                                    const Surroundings& surroundings);
+                                                    const SimulationInputs& inputs);
 
 }  // namespace weft::lab

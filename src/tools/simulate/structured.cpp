@@ -17,11 +17,11 @@ namespace {
 
 class Structured {
   public:
-    Structured(const Stages& stages, const VectorSize& size, const Surroundings& surroundings)
-        : stages_(stages), size_(size), inputs_(surroundings) {
+    Structured(const Stages& stages, const VectorSize& size, const SimulationInputs& inputs)
+        : stages_(stages), size_(size), inputs_(inputs) {
         const auto ranks = static_cast<std::size_t>(stages.size());
         now_.resize(ranks, 0);
-        for (const auto& [rank, start] : surroundings.starts)
+        for (const auto& [rank, start] : inputs.starts)
             now_[static_cast<std::size_t>(rank)] = start;
         if (inputs_.model.gap > 0) {
             send_free_.resize(ranks, 0);
@@ -244,7 +244,7 @@ class Structured {
 
     const Stages& stages_;
     const VectorSize& size_;
-    const Surroundings& inputs_;
+    const SimulationInputs& inputs_;
     // Members of Clock, by rank.
     std::vector<Time> now_;
     std::vector<Time> send_free_;              ///< empty without gaps
@@ -258,17 +258,17 @@ class Structured {
 }  // namespace
 
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
-                                          const Surroundings& surroundings) {
-    if (surroundings.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
+                                          const SimulationInputs& inputs) {
+    if (inputs.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
         return base::fail(
             Status::unsupported,
             "stages contain no copies, segments in flight, two-way costs or bursts; use --engine "
             "generic");
-    if (surroundings.model.blocking && !surroundings.uniform())
+    if (inputs.model.blocking && !inputs.uniform())
         return base::fail(
             Status::unsupported,
             "the structured engine supports the postal model over uniform latency only");
-    return Structured(stages, size, surroundings).run();
+    return Structured(stages, size, inputs).run();
 }
 
 }  // namespace weft::lab

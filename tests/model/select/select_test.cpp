@@ -59,7 +59,7 @@ Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
     model.busy_base = machine.far.issue;
     model.byte_fs = machine.far.byte_fs;
     model.receive = machine.far.receive;
-    lab::Surroundings setup;
+    lab::SimulationInputs setup;
     setup.model = model;
     lab::ImagePart part(model, vector);
     for (Rank rank = 0; rank < size; ++rank) EXPECT_TRUE(part.add(*candidate.program(rank)).ok());

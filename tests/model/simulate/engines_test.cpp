@@ -26,8 +26,8 @@ Time random_time(Random& random, Time limit) {
                                : static_cast<Time>(random.below(static_cast<std::uint64_t>(limit)));
 }
 
-Surroundings random_surroundings(Random& random, Rank size) {
-    Surroundings setup;
+SimulationInputs random_inputs(Random& random, Rank size) {
+    SimulationInputs setup;
     const ModelParameters parameters{.model = static_cast<WireModel>(random.below(4)),
                                      .latency = random_time(random, 1'000'000),
                                      .issue = random_time(random, 300'000),
@@ -62,8 +62,8 @@ struct Supported {
 };
 
 /// Expects that every engine that supports the call agrees with the generic engine.
-void expect_agreement(const SimulatedCall& call, const Surroundings& setup, Supported& supported,
-                      const std::string& what) {
+void expect_agreement(const SimulatedCall& call, const SimulationInputs& setup,
+                      Supported& supported, const std::string& what) {
     const Outcome reference = generic(call, setup);
     expect_equal(events(call, setup), reference, "events, " + what);
     const Stages stages = stages_of(call);
@@ -85,9 +85,10 @@ TEST(Engines, AgreeOnRandomSchedules) {
     Supported supported;
     for (int trial = 0; trial < kSchedules && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        const SimulatedCall call = random_call(random, {.ranks_max = 79, .one_segmented_in = 20});
+        const SimulatedCall call =
+            random_call(random, {.ranks_max = 79, .calls_per_segmented = 20});
         expect_agreement(
-            call, random_surroundings(random, call.request.size), supported,
+            call, random_inputs(random, call.request.size), supported,
             fmt::format("seed {} trial {}: {} of {}", kSeed, trial, call.spec, call.request.size));
     }
     EXPECT_GE(supported.structured, 1000);
@@ -98,14 +99,14 @@ TEST(Engines, AgreeOnTwoWayCostsAndBursts) {
     const Random seeds(17);
     for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        SimulatedCall call = random_call(random, {.ranks_max = 40, .one_segmented_in = 4});
+        SimulatedCall call = random_call(random, {.ranks_max = 40, .calls_per_segmented = 4});
         if (random.chance(1, 3))
             call = {
                 .collective = "broadcast",
                 .spec = "double-tree:segments=4",
                 .request = {
                     .size = 2 + static_cast<Rank>(random.below(30)), .root = 0, .elements = 40}};
-        Surroundings setup = random_surroundings(random, call.request.size);
+        SimulationInputs setup = random_inputs(random, call.request.size);
         setup.model.two_way = random_time(random, 300'000);
         setup.model.two_way_byte_fs = random_time(random, 300'000);
         setup.model.free_messages = 1 + static_cast<std::uint32_t>(random.below(4));
@@ -145,8 +146,7 @@ TEST(Engines, AgreeOnShiftsOfAnySizeAndReach) {
         const SimulatedCall call{.collective = "barrier",
                                  .spec = fmt::format("dissemination:k={}", 1 + random.below(6)),
                                  .request = {.size = 2 + static_cast<Rank>(random.below(90))}};
-        expect_agreement(call, random_surroundings(random, call.request.size), supported,
-                         call.spec);
+        expect_agreement(call, random_inputs(random, call.request.size), supported, call.spec);
     }
 }
 
@@ -163,7 +163,7 @@ TEST(Engines, AgreeOnSchedulesWithoutData) {
 }
 
 TEST(Engines, StructuredAndFoldedAgreeOnManyRanks) {
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const std::string ten_stages = ",a3,a3,a3,a3,a3,a3,a3,a3,a3,a3,";
     for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
              {1'000'000, "a4,a4,a4,a5,a5,a5,a5,a5,a5"},
@@ -195,7 +195,7 @@ TEST(Engines, AgreeOnTreesPipelinesAndPublishedCells) {
                                                random.below(static_cast<std::uint64_t>(size))),
                                            .elements = 10,
                                            .element_bytes = 8}};
-            const Surroundings setup = random_surroundings(random, size);
+            const SimulationInputs setup = random_inputs(random, size);
             expect_equal(events(call, setup), generic(call, setup), spec);
             std::vector<Program> programs = programs_of(call);
             for (Program& program : programs)
@@ -215,7 +215,7 @@ TEST(Engines, WaitsForUnsentMessagesAreReported) {
     std::vector<Program> programs = programs_of(call);
     for (Step& step : programs[2].steps)
         if (step.kind == StepKind::put) step.signal = 0;  // both puts have the same number
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const ImagePart part = image_of(programs, call, setup);
     for (const auto& outcome :
          {simulate_generic({&part, 1}, setup), simulate_events({&part, 1}, setup)}) {
@@ -226,7 +226,7 @@ TEST(Engines, WaitsForUnsentMessagesAreReported) {
 
 TEST(Engines, SeparateImagePartsGiveTheSameResult) {
     const SimulatedCall call{.spec = "m3g4a3,n3g3a4", .request = {.size = 15, .elements = 1}};
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const std::vector<Program> programs = programs_of(call);
     std::vector<ImagePart> parts;
     for (std::size_t first = 0; first < programs.size(); first += 4)

@@ -63,7 +63,7 @@ TEST(Goal, AgreesWithTheEnginesOnAllSmallSchedules) {
                     const SimulatedCall call{.spec = collectives::print(schedule),
                                              .request = {.size = size, .elements = 8}};
                     for (const ModelParameters& parameters : {kInfiniband, kPaper}) {
-                        Surroundings setup;
+                        SimulationInputs setup;
                         setup.model = message_model(parameters);
                         const auto outcome = generic(call, setup);
                         EXPECT_EQ(goal_time(call, parameters), outcome.makespan) << call.spec;
@@ -75,7 +75,7 @@ TEST(Goal, AgreesWithTheEnginesOnAllSmallSchedules) {
         const SimulatedCall call{.collective = "broadcast",
                                  .spec = spec,
                                  .request = {.size = 11, .root = 0, .elements = 64}};
-        Surroundings setup;
+        SimulationInputs setup;
         setup.model = message_model(kInfiniband);
         EXPECT_EQ(goal_time(call, kInfiniband), generic(call, setup).makespan) << spec;
     }
@@ -118,7 +118,7 @@ TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
     const auto agree = [&](const SimulatedCall& call, const std::vector<Program>& programs) {
         const auto what = call.collective + " " + call.spec;
         for (const ModelParameters& parameters : {kInfiniband, kPaper, kFractions}) {
-            Surroundings setup;
+            SimulationInputs setup;
             setup.model = message_model(parameters);
             const ImagePart image = image_of(programs, call, setup);
             if (image.pieces().has_cells()) continue;  // GOAL has no published cells
@@ -148,7 +148,7 @@ TEST(Goal, LanesOfARankShareItsProcessor) {
     const SimulatedCall trees{.collective = "broadcast",
                               .spec = "double-tree:segments=1",
                               .request = {.size = 2, .root = 0, .elements = 8}};
-    Surroundings setup;
+    SimulationInputs setup;
     setup.model = message_model(wire);
     EXPECT_EQ(generic(trees, setup).makespan, 2 * 1'000'000 + 1'000);
     // Sixteen ranks, 64 KiB, under the costs of Hoefler and Moor.

@@ -36,7 +36,7 @@ void expect_same_image(const ImagePart& a, const ImagePart& b, const std::string
     EXPECT_EQ(a.waits(), b.waits()) << what;
 }
 
-ImagePart streamed(const SimulatedCall& call, const Surroundings& setup) {
+ImagePart streamed(const SimulatedCall& call, const SimulationInputs& setup) {
     ImagePart part(setup.model, size_of(call));
     const Stages stages = stages_of(call);
     const auto added = add_programs(part, stages, 0, stages.size());
@@ -47,7 +47,7 @@ ImagePart streamed(const SimulatedCall& call, const Surroundings& setup) {
 TEST(Image, StreamedStepsEqualTheProgram) {
     constexpr std::uint64_t kSeed = 77;
     const Random seeds(kSeed);
-    Surroundings setup = paper();
+    SimulationInputs setup = paper();
     for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
         SimulatedCall call = random_call(random, {.ranks_max = 61, .one_segmented_in = 4});
@@ -66,7 +66,7 @@ TEST(Image, StreamedStepsEqualTheProgram) {
 }
 
 TEST(Image, RanksWithEqualRelativeStepsSharePieces) {
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const SimulatedCall call{.spec = "a4,a5,a5,a4,a5",
                              .request = {.size = 2000, .elements = 1, .element_bytes = 8}};
     const ImagePart part = streamed(call, setup);
@@ -80,7 +80,7 @@ TEST(Image, RanksWithEqualRelativeStepsSharePieces) {
 }
 
 TEST(Image, GenericAndStructuredAgreeOnManyBlocksOfLanes) {
-    Surroundings setup = paper();
+    SimulationInputs setup = paper();
     setup.noise = make_noise(Distribution::uniform, 50'000, 3);
     setup.starts = {{12'345, 700'000}};
     for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
@@ -112,7 +112,7 @@ std::vector<Program> chain(Rank size, bool upwards) {
 
 TEST(Image, ChainsInBothDirectionsTakeEqualTime) {
     constexpr Rank kRanks = 10'000;
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const SimulatedCall call{.request = {.size = kRanks}};
     for (const bool upwards : {true, false}) {
         const ImagePart part = image_of(chain(kRanks, upwards), call, setup);
@@ -127,7 +127,7 @@ TEST(Image, ChainsInBothDirectionsTakeEqualTime) {
 
 TEST(Image, TimesMayExceed32Bits) {
     for (const Time latency : {Time{1'000'000'000}, Time{4'294'967'000}, Time{900'000'000'000}}) {
-        Surroundings setup = paper();
+        SimulationInputs setup = paper();
         setup.model = message_model({.latency = latency, .issue = 100'000, .reduce = 10'000});
         const SimulatedCall call{.spec = "a4,a3,a2,a2,a2,a2",
                                  .request = {.size = 192, .elements = 1, .element_bytes = 8}};
@@ -142,8 +142,8 @@ TEST(Image, TimesMayExceed32Bits) {
 TEST(Image, CellsAmongSignalsAreOneReception) {
     // Ranks 0 and 1 raise signals at rank 2, and rank 3 publishes. Rank 2 receives all
     // three in one reception.
-    const Surroundings setup = [] {
-        Surroundings noisy = paper();
+    const SimulationInputs setup = [] {
+        SimulationInputs noisy = paper();
         noisy.noise = make_noise(Distribution::uniform, 50'000);
         return noisy;
     }();
@@ -187,7 +187,7 @@ TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
             });
         EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
         const auto costs = [&](const MessageModel& model) {
-            Surroundings setup;
+            SimulationInputs setup;
             setup.model = model;
             return generic(call, setup).makespan;
         };
@@ -203,7 +203,7 @@ Time costs_of(const char* collective, const char* spec, Rank size, const Message
     call.request = {.size = size, .elements = 4000, .element_bytes = 8};
     if (collective == std::string_view("broadcast") || collective == std::string_view("reduce"))
         call.request.root = 0;
-    Surroundings setup;
+    SimulationInputs setup;
     setup.model = model;
     return generic(call, setup).makespan;
 }

@@ -11,18 +11,18 @@
 namespace weft::lab::test {
 namespace {
 
-Surroundings with(const ModelParameters& parameters) {
-    Surroundings setup;
+SimulationInputs with(const ModelParameters& parameters) {
+    SimulationInputs setup;
     setup.model = message_model(parameters);
     return setup;
 }
 
 TEST(Models, PostalChargesEveryMessageInFull) {
     // Chan et al.: alpha + n beta + n gamma for each stage. Messages of a rank do not overlap.
-    const Surroundings setup = with({.model = WireModel::postal,
-                                     .latency = 1'000'000,
-                                     .byte_fs = 1'000'000,
-                                     .reduce_byte_fs = 250'000});
+    const SimulationInputs setup = with({.model = WireModel::postal,
+                                         .latency = 1'000'000,
+                                         .byte_fs = 1'000'000,
+                                         .reduce_byte_fs = 250'000});
     const auto time = [&](const char* spec, Rank size) {
         return generic(
                    {.spec = spec, .request = {.size = size, .elements = 100, .element_bytes = 8}},
@@ -58,11 +58,11 @@ TEST(Models, LogGPButterflyAndBinomialTreeMatchTheirFormulas) {
 }
 
 TEST(Models, LogPAppliesTheGapAtBothEnds) {
-    const Surroundings setup = with({.model = WireModel::logp,
-                                     .latency = 6'000,
-                                     .overhead = 2'000,
-                                     .gap = 4'000,
-                                     .byte_fs = 1'000'000});
+    const SimulationInputs setup = with({.model = WireModel::logp,
+                                         .latency = 6'000,
+                                         .overhead = 2'000,
+                                         .gap = 4'000,
+                                         .byte_fs = 1'000'000});
     // The root starts a message every g; the last message takes o + L + o. Bytes cost nothing.
     EXPECT_EQ(generic({.collective = "broadcast",
                        .spec = "flat",
@@ -123,11 +123,11 @@ TEST(Models, LoPChargesPipeliningProcessingAndSaturation) {
 
 TEST(Models, AMessageThatCrossesAnotherOneTakesLonger) {
     // 100 elements: 1.8 us in one direction, 2.7 us if the receiver has a message in flight.
-    const Surroundings setup = with({.model = WireModel::postal,
-                                     .latency = 1'000'000,
-                                     .two_way = 500'000,
-                                     .byte_fs = 1'000'000,
-                                     .two_way_byte_fs = 500'000});
+    const SimulationInputs setup = with({.model = WireModel::postal,
+                                         .latency = 1'000'000,
+                                         .two_way = 500'000,
+                                         .byte_fs = 1'000'000,
+                                         .two_way_byte_fs = 500'000});
     const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
         const SimulatedCall call{
             .collective = collective,
@@ -156,7 +156,7 @@ TEST(Models, RanksSleepAndComputeForTheStatedTime) {
         "rank 0\n sleep 700 ns\n put to 1 slot 0 from input\n"
         "rank 1\n compute 10 ns\n wait from 0 slot 0\n compute 20 ns\n");
     ASSERT_TRUE(programs.ok()) << programs.failure().text;
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const SimulatedCall call{.request = {.elements = 1, .element_bytes = 8}};
     const ImagePart part = image_of(*programs, call, setup);
     for (const auto& outcome :
@@ -169,7 +169,7 @@ TEST(Models, RanksSleepAndComputeForTheStatedTime) {
 
 /// A waiting receiver handles bytes as they arrive; a rank that is sending handles them afterwards.
 TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
-    Surroundings setup;
+    SimulationInputs setup;
     setup.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
     const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
         const SimulatedCall call{
@@ -195,7 +195,7 @@ TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
 }
 
 TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
-    Surroundings setup;
+    SimulationInputs setup;
     setup.model = {.busy_base = 10'000,
                    .byte_fs = 80'000,
                    .slot = 15'000,
@@ -220,7 +220,7 @@ TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
 TEST(Models, ALateRankDelaysOnlyItsDependents) {
     // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank depends on all
     // others.
-    Surroundings setup = paper();
+    SimulationInputs setup = paper();
     const SimulatedCall call{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     const Outcome before = generic(call, setup);
     setup.starts = {{3, 5'000'000}};
@@ -232,7 +232,7 @@ TEST(Models, ALateRankDelaysOnlyItsDependents) {
     const SimulatedCall tree{.collective = "broadcast",
                              .spec = "binomial",
                              .request = {.size = 4, .root = 0, .elements = 1}};
-    Surroundings other = paper();
+    SimulationInputs other = paper();
     const Time root_done = generic(tree, other).earliest_finish;
     other.starts = {{3, 9'000'000}};
     EXPECT_EQ(generic(tree, other).earliest_finish, root_done);

@@ -129,8 +129,8 @@ const Exchange kExchanges[] = {
       {13, {451'955'200, 385'740'800, 372'633'600, 381'082'400, 410'924'800}}}},
 };
 
-Surroundings five_microseconds() {
-    Surroundings setup;
+SimulationInputs five_microseconds() {
+    SimulationInputs setup;
     setup.model =
         message_model({.model = WireModel::loggp, .latency = 5'000'000, .byte_fs = 100'000});
     return setup;
@@ -153,7 +153,7 @@ SimulatedCall call_of(const Exchange& exchange, Rank ranks, std::uint32_t segmen
 }
 
 TEST(Pieces, SeveralSegmentsTakeTheRecordedTimesAndLessThanOne) {
-    const Surroundings setup = five_microseconds();
+    const SimulationInputs setup = five_microseconds();
     constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
     for (const Exchange& exchange : kExchanges)
         for (const Times& expected : exchange.times) {
@@ -182,7 +182,7 @@ Time busiest_port(const SimulatedCall& call) {
 }
 
 TEST(Pieces, OneMoreSegmentOccupiesTheBusiestPort) {
-    const Surroundings setup = five_microseconds();
+    const SimulationInputs setup = five_microseconds();
     // Blocks of all ranks are equal, and a stage is long compared with a latency.
     constexpr std::uint64_t kBytes = std::uint64_t{61 * 13} << 15;
     int steady = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// schedules.hpp - random schedules in the notation, and allreduces with them, for tests of general
-// properties.
+// schedules.hpp - random specs in the notation of stages, and allreduce calls with them, for tests
+// that compare engines of the simulator.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,16 +14,18 @@
 
 namespace weft::lab::test {
 
-/// Returns a random schedule of n ranks with randomly nested levels.
+/// Returns a random spec in the notation of stages for n ranks. Merges (c, m, e) contain further
+/// stages; they nest at most three deep.
 inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) {
-    const auto upto = [&](Rank first, Rank last) {
+    const auto between = [&](Rank first, Rank last) {
         return first +
                static_cast<Rank>(random.below(static_cast<std::uint64_t>(last - first + 1)));
     };
+    enum Kind : std::uint64_t { exchanges_only, merges, remainder_ranks };
     const auto kind = random.below(depth < 3 ? 3U : 1U);
-    if (kind == 1 && n >= 3) {
-        const Rank base = upto(2, std::min(n, 5));
-        const Rank groups = upto(1, n / base);
+    if (kind == merges && n >= 3) {
+        const Rank base = between(2, std::min(n, 5));
+        const Rank groups = between(1, n / base);
         const Rank inner = n - groups * (base - 1);
         const std::string middle = inner > 1 ? random_schedule(random, inner, depth + 1) + "," : "";
         return fmt::format("c{0}m{1},{2}e{0}m{1}", groups * base, base, middle);
@@ -41,9 +43,9 @@ inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) 
             left /= factor;
         }
     };
-    if (kind == 2 && n >= 5) {
+    if (kind == remainder_ranks && n >= 5) {
         for (int attempt = 0; attempt < 20; ++attempt) {
-            const Rank remainders = upto(1, n - 4);
+            const Rank remainders = between(1, n - 4);
             split(n - remainders);
             if (factors.size() < 2) continue;
             std::string text = fmt::format("m{}g{}a{}", remainders,
@@ -62,9 +64,9 @@ inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) 
 
 struct CallLimits {
     Rank ranks_max;
-    std::uint64_t one_segmented_in;  ///< one call in this number has segments, on average
+    std::uint64_t calls_per_segmented;  ///< one call in this number has 3 segments, on average
 };
-/// Returns an allreduce of a random size by a random schedule.
+/// Returns an allreduce with a random number of ranks and elements, and a random schedule.
 inline SimulatedCall random_call(base::Random& random, const CallLimits& limits) {
     SimulatedCall call;
     auto& request = call.request;
@@ -72,7 +74,7 @@ inline SimulatedCall random_call(base::Random& random, const CallLimits& limits)
         2 + static_cast<Rank>(random.below(static_cast<std::uint64_t>(limits.ranks_max) - 1));
     request.elements = 1 + random.below(40);
     request.element_bytes = 4;
-    request.segments = random.chance(1, limits.one_segmented_in) ? 3 : 1;
+    request.segments = random.chance(1, limits.calls_per_segmented) ? 3 : 1;
     request.placement =
         random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
     call.spec = random_schedule(random, request.size);

@@ -31,7 +31,7 @@ inline std::vector<Program> programs_of(const SimulatedCall& call) {
 }
 
 inline ImagePart image_of(std::span<const Program> programs, const SimulatedCall& call,
-                          const Surroundings& setup) {
+                          const SimulationInputs& setup) {
     ImagePart part(setup.model, size_of(call));
     for (const Program& program : programs) {
         const auto added = part.add(program);
@@ -40,14 +40,14 @@ inline ImagePart image_of(std::span<const Program> programs, const SimulatedCall
     return part;
 }
 
-inline Outcome generic(const SimulatedCall& call, const Surroundings& setup) {
+inline Outcome generic(const SimulatedCall& call, const SimulationInputs& setup) {
     const ImagePart part = image_of(programs_of(call), call, setup);
     const auto outcome = simulate_generic({&part, 1}, setup);
     EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
     return *outcome;
 }
 
-inline Outcome events(const SimulatedCall& call, const Surroundings& setup,
+inline Outcome events(const SimulatedCall& call, const SimulationInputs& setup,
                       const Queueing& queueing = {}) {
     const ImagePart part = image_of(programs_of(call), call, setup);
     const auto outcome = simulate_events({&part, 1}, setup, queueing);
@@ -65,8 +65,8 @@ inline Stages stages_of(const SimulatedCall& call) {
 
 /// Returns the costs in tests/system/cli/simulate_test.py: latency 500 ns, 100 ns per
 /// message, 0.4 ns per byte, 10 ns per operand.
-inline Surroundings paper() {
-    Surroundings setup;
+inline SimulationInputs paper() {
+    SimulationInputs setup;
     setup.model =
         message_model({.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
     return setup;

@@ -37,13 +37,11 @@ class CountSink {
         signal(count, peer_of, number, flags);
         bytes_ += static_cast<std::uint64_t>(count) * payload_bytes_;
     }
-    void signal(Rank count, const auto& /*peer_of*/, std::uint32_t /*number*/,
-                std::uint8_t /*flags*/) {
+    void signal(Rank count, const auto& /*peer_of*/, std::uint32_t, std::uint8_t) {
         messages_ += static_cast<std::uint64_t>(count);
         if (segment_ == 0) descriptors_ += static_cast<std::uint64_t>(count);
     }
-    void wait(Rank /*count*/, const auto& /*peer_of*/, std::uint32_t /*number*/,
-              std::uint8_t /*flags*/) {}
+    void wait(Rank, const auto& /*peer_of*/, std::uint32_t, std::uint8_t) {}
     void flush() {}
     void operand(const plan::Block& /*block*/) {}
     void slots(const plan::Block& /*block*/, Rank /*count*/) {}
@@ -66,7 +64,8 @@ class CountSink {
     std::uint64_t descriptors_ = 0;  ///< number of descriptors of the current rank
 };
 
-base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& inputs) {
+base::Result<Cost> count(const Stages& stages, const VectorSize& size,
+                         const SimulationInputs& inputs) {
     auto outcome = simulate_folded(stages, size, inputs);
     if (!outcome) outcome = simulate_structured(stages, size, inputs);
     if (!outcome) return outcome.failure();
@@ -83,7 +82,8 @@ base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Sur
 }
 
 base::Result<Cost> count(const Programs& programs, const VectorSize& size,
-                         const Surroundings& inputs, const std::optional<plan::FarPuts>& far = {}) {
+                         const SimulationInputs& inputs,
+                         const std::optional<plan::FarPuts>& far = {}) {
     Cost cost;
     ImagePart part(inputs.model, size, far);
     for (Rank rank = 0; rank < programs.size; ++rank) {
@@ -105,7 +105,7 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
 
 base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
                                const CostParameters& parameters) {
-    Surroundings inputs;
+    SimulationInputs inputs;
     if (parameters.machine) {
         plan::Machine machine = *parameters.machine;
         machine.node_of = programs.node_of;
@@ -164,7 +164,7 @@ base::Result<plan::Predicted> simulate_call(const Programs& programs, const Vect
         if (auto added = computing.add(*program); !added) return added.failure();
     }
     const auto run = [](const ImagePart& part, std::vector<std::pair<Rank, Time>> starts) {
-        Surroundings inputs{.model = part.model(), .starts = std::move(starts), .ends = true};
+        SimulationInputs inputs{.model = part.model(), .starts = std::move(starts), .ends = true};
         return simulate_generic({&part, 1}, inputs);
     };
     const auto alone = run(waits, {});

@@ -253,7 +253,7 @@ SimulatedCall all_to_all(Rank size, std::uint64_t bytes) {
 }
 
 TEST(ContentionModels, PortsCarryOneMessageAtATime) {
-    Surroundings setup;
+    SimulationInputs setup;
     setup.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
     // Three ranks, 100 bytes of 1 ns each. No receiver gets two messages at the same time.
     EXPECT_EQ(events(all_to_all(3, 100), setup).makespan, 200'000 + 1'000'000);
@@ -274,7 +274,7 @@ TEST(ContentionModels, PortsCarryOneMessageAtATime) {
 TEST(ContentionModels, LinksDelayOnlyMessagesWithBytes) {
     for (const char* text : {"fat-tree:radix=4,hop=10", "torus:dims=4x4,hop=10",
                              "dragonfly:routers=4,nodes=2,hop=10,global=100"}) {
-        Surroundings setup = paper();
+        SimulationInputs setup = paper();
         const Queueing links{Contention::links, topology(text, 500'000, 16)};
         setup.network = std::make_shared<Topology>(links.topology);
         for (const char* spec : {"a16", "a4,a4", "a2,a2,a2,a2"}) {
@@ -297,7 +297,7 @@ TEST(ContentionModels, LinksDelayOnlyMessagesWithBytes) {
 TEST(Timeline, EveryMessageIsShownOnceUpToTheMakespan) {
     const SimulatedCall call{.spec = "a3,a2",
                              .request = {.size = 6, .elements = 1, .element_bytes = 8}};
-    const Surroundings setup = paper();
+    const SimulationInputs setup = paper();
     const ImagePart part = image_of(programs_of(call), call, setup);
     std::vector<Span> spans;
     const auto outcome =
@@ -323,7 +323,7 @@ TEST(Timeline, EveryMessageIsShownOnceUpToTheMakespan) {
 TEST(Timeline, ReceivingDiffersFromWaiting) {
     const SimulatedCall call{.spec = "a3,a2",
                              .request = {.size = 6, .elements = 1, .element_bytes = 8}};
-    Surroundings setup = paper();
+    SimulationInputs setup = paper();
     setup.model.receive = 300'000;
     const ImagePart part = image_of(programs_of(call), call, setup);
     for (const bool events : {false, true}) {
@@ -385,8 +385,8 @@ struct Overlap {
     Time added = 0;  ///< time that copies from peers add to the call
 };
 
-Surroundings nodes_of_two(Rank ranks, Time copy) {
-    Surroundings setup;
+SimulationInputs nodes_of_two(Rank ranks, Time copy) {
+    SimulationInputs setup;
     setup.model = {.busy_base = 10'000, .latency = 1'000'000, .mapped = copy};
     setup.network = std::make_shared<Topology>(
         topology("two-level:ranks=2,near=20", setup.model.latency, ranks));
@@ -394,7 +394,7 @@ Surroundings nodes_of_two(Rank ranks, Time copy) {
 }
 
 std::vector<Span> spans_of(const SimulatedCall& call, Time copy, Time& makespan) {
-    const Surroundings setup = nodes_of_two(call.request.size, copy);
+    const SimulationInputs setup = nodes_of_two(call.request.size, copy);
     const ImagePart part = image_of(programs_of(call), call, setup);
     std::vector<Span> spans;
     const auto outcome =
