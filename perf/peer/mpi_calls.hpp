@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_calls.hpp - the measured MPI calls, each with inputs and expected results.
 //
-// Idea     Inputs and expected results are from the oracle, as in `weft bench`. A size is the size
-//          of one block, or of the buffer if the collective has no blocks.
-// Holds    The class Call serves all collectives. Its switch takes a nanosecond or less.
+// Idea     Inputs and expected results are from the oracle, as in `weft bench`. `bytes` is the
+//          size of one block, or of the buffer if the collective has no blocks.
 // Next     mpi_bench.cpp for the program.
 #pragma once
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -37,8 +38,8 @@ inline std::vector<std::string> collective_names() {
     return names;
 }
 
-/// Page-aligned memory, so that both sides have the same alignment. If `fresh`, next() provides
-/// unused memory for each call, as in `weft bench`.
+/// A buffer with the alignment that `weft bench` uses: page-aligned memory or, if `fresh`, unused
+/// memory for each call, which next() provides.
 class Buffer {
   public:
     Buffer(std::size_t bytes, bool fresh)
@@ -49,6 +50,7 @@ class Buffer {
         clear();
     }
     [[nodiscard]] std::byte* data() { return fresh_ ? fresh_->data() : memory_.get(); }
+    /// Zeros the reused memory. supply() zeros fresh memory.
     void clear() { std::memset(memory_.get(), 0, bytes_); }
     void next() {
         if (fresh_) fresh_->next();
@@ -74,7 +76,7 @@ class Buffer {
     std::optional<lab::FreshBuffers> fresh_;
 };
 
-/// Base of the classes that measure() times: rank, size, and collective operations of the loop.
+/// Base of the measured subjects (measuring.hpp): rank, size, and communication of the loop.
 class Job {
   public:
     Job() {
@@ -85,8 +87,8 @@ class Job {
     [[nodiscard]] int size() const { return size_; }
 
     [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
-    static void align() { MPI_Barrier(MPI_COMM_WORLD); }
-    static void largest(std::span<double> values) {
+    static void synchronize() { MPI_Barrier(MPI_COMM_WORLD); }
+    static void reduce_max(std::span<double> values) {
         MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
                       MPI_MAX, MPI_COMM_WORLD);
     }
@@ -100,18 +102,17 @@ class Barrier : public Job {
   public:
     void prepare(std::uint64_t) {}
     void call() { MPI_Barrier(MPI_COMM_WORLD); }
-    /// Delays one rank and checks that no rank leaves before it has entered. All ranks are on one
-    /// machine and share its clock.
+    /// Delays one rank and checks that no rank leaves before all ranks have entered. All ranks must
+    /// be on one machine, because they compare their clocks.
     [[nodiscard]] bool check(std::uint64_t batch) {
-        const std::uint64_t begin = now_ns();
-        // 50 us give other ranks time to leave a faulty barrier.
+        // The sleep gives other ranks time and processors to leave a faulty barrier.
         if (batch % static_cast<std::uint64_t>(size()) == static_cast<std::uint64_t>(rank()))
-            while (now_ns() < begin + 50'000) continue;
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
         const auto entry = static_cast<double>(now_ns());
         call();
         const auto exit = static_cast<double>(now_ns());
         double bounds[2] = {entry, -exit};
-        largest(bounds);
+        reduce_max(bounds);
         return bounds[0] <= -bounds[1];
     }
 };
@@ -155,9 +156,6 @@ class Call : public Job {
         const int root = options_.root;
         const MPI_Comm world = MPI_COMM_WORLD;
         switch (options_.collective) {
-            case Collective::barrier:
-                MPI_Barrier(world);
-                break;
             case Collective::broadcast:
                 MPI_Bcast(in, count, type_, root, world);
                 break;
@@ -188,7 +186,7 @@ class Call : public Job {
             case Collective::exscan:
                 MPI_Exscan(in, out, count, type_, op_, world);
                 break;
-            default:  // collectives with counts are refused
+            default:  // class Barrier measures the barrier; mpi_bench rejects v-collectives
                 break;
         }
     }

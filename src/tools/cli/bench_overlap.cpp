@@ -47,7 +47,7 @@ class Rounds {
         std::vector<double> times;
         subject_.prepare(++batch_);
         for (std::uint64_t round = 0; round < rounds; ++round) {
-            subject_.align();
+            subject_.synchronize();
             const std::uint64_t start = monotonic_ns();
             if (work == OwnWork::none) {
                 subject_.call();
@@ -57,10 +57,10 @@ class Rounds {
                 request.wait();
             }
             times.push_back(static_cast<double>(monotonic_ns() - start) / 1000.0);
-            subject_.largest({&times.back(), 1});
+            subject_.reduce_max({&times.back(), 1});
         }
         double wrong = subject_.check(batch_) ? 0 : 1;
-        subject_.largest({&wrong, 1});
+        subject_.reduce_max({&wrong, 1});
         checked_ = checked_ && wrong == 0;
         return lab::median(times);
     }

@@ -34,8 +34,8 @@ class BenchJob {
     explicit BenchJob(Team world) : world_(world) {}
 
     [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
-    void align() { world_.barrier(); }
-    void largest(std::span<double> values) { world_.allreduce<double>(values, Op::max); }
+    void synchronize() { world_.barrier(); }
+    void reduce_max(std::span<double> values) { world_.allreduce<double>(values, Op::max); }
     void sum(std::span<double> values) { world_.allreduce<double>(values, Op::sum); }
 
   protected:
@@ -61,7 +61,7 @@ class BarrierSubject : public BenchJob {
         bounds[0] = static_cast<double>(now_ns());
         call();
         bounds[1] = -static_cast<double>(now_ns());
-        largest(bounds);
+        reduce_max(bounds);
         return bounds[0] <= -bounds[1];
     }
 };

@@ -40,7 +40,7 @@ class Tournament {
             play_round(**subject);
             judge();
             double elapsed = static_cast<double>(Subject::now_ns() - begin) * 1e-9;
-            (*subject)->largest(std::span(&elapsed, 1));
+            (*subject)->reduce_max(std::span(&elapsed, 1));
             if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeDrop)) break;
         }
         world_.set_algorithm(name_, "");
@@ -62,7 +62,7 @@ class Tournament {
                 continue;
             }
             double wrong = subject.check(able.size() + 1) ? 0 : 1;
-            subject.largest(std::span(&wrong, 1));
+            subject.reduce_max(std::span(&wrong, 1));
             if (wrong > 0) {
                 result_.wrong = contender.algorithm;
                 return {};
@@ -98,7 +98,7 @@ class Tournament {
             const auto batch =
                 lab::measuring::time_batch(subject, lab::MeasuringLoop::back_to_back, calls_[turn]);
             double us = batch.calls_ns / static_cast<double>(calls_[turn]) * 1e-3;
-            subject.largest(std::span(&us, 1));
+            subject.reduce_max(std::span(&us, 1));
             contender.times_us.push_back(us);
         }
         ++result_.rounds;

@@ -6,8 +6,9 @@
 // Why      Reading the clock takes the time of a fast call, so batches are timed. A root that only
 //          sends is faster than its receivers, so the slowest rank counts. All libraries use this
 //          loop, because times of different loops cannot be compared.
-// Holds    Every decision (calls per batch, when to stop) depends on values that largest() has made
-//          equal on all ranks. The subject communicates only in call(), align() and largest().
+// Holds    Every decision (calls per batch, when to stop) depends on values that reduce_max() has
+//          made equal on all ranks. The subject communicates only in call(), synchronize() and
+//          reduce_max().
 // Next     statistics.hpp for the summary; ping_pong.hpp for the reference time printed with it.
 #pragma once
 
@@ -27,11 +28,11 @@ namespace weft::lab {
 template <class S>
 concept MeasuringSubject = requires(S& subject, std::uint64_t batch, std::span<double> values) {
     { subject.now_ns() } -> std::same_as<std::uint64_t>;
-    subject.align();         // returns after all ranks have entered
+    subject.synchronize();   // returns after all ranks have entered
     subject.prepare(batch);  // writes inputs of this batch; overwrites earlier results
     subject.call();          // one call, complete on return
     { subject.check(batch) } -> std::same_as<bool>;  // this rank's last result is right
-    subject.largest(values);  // replaces each value by the largest over the ranks
+    subject.reduce_max(values);  // replaces each value by the largest over the ranks
 };
 
 /// A subject that must prepare calls, for example with fresh buffers.
@@ -49,7 +50,7 @@ concept AddingSubject = MeasuringSubject<S> && requires(S& subject, std::span<do
 
 enum class MeasuringLoop : std::uint8_t {
     back_to_back,  ///< call after call
-    separated,     ///< align() before each call; only the calls are timed
+    separated,     ///< synchronize() before each call; only the calls are timed
 };
 
 struct MeasuringOptions {
@@ -84,7 +85,7 @@ std::uint64_t calls_max(S& subject) {
     if constexpr (SuppliedSubject<S>) {
         // The largest negated value is the negated minimum.
         double negated = -static_cast<double>(std::min(subject.calls_max(), kCallsMax));
-        subject.largest(std::span(&negated, 1));
+        subject.reduce_max(std::span(&negated, 1));
         return static_cast<std::uint64_t>(-negated);
     } else {
         return kCallsMax;
@@ -98,12 +99,12 @@ void supply(S& subject, std::uint64_t calls) {
 
 struct BatchTime {
     double calls_ns = 0;  ///< time in the calls
-    double all_ns = 0;    ///< from the end of the first align() to the end of the last call
+    double all_ns = 0;    ///< from the end of the first synchronize() to the end of the last call
 };
 
 template <MeasuringSubject S>
 BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
-    subject.align();
+    subject.synchronize();
     const std::uint64_t begin = subject.now_ns();
     if (loop == MeasuringLoop::back_to_back) {
         for (std::uint64_t i = 0; i < calls; ++i) subject.call();
@@ -112,7 +113,7 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     }
     std::uint64_t in_calls = 0;
     for (std::uint64_t i = 0; i < calls; ++i) {
-        subject.align();
+        subject.synchronize();
         const std::uint64_t entry = subject.now_ns();
         subject.call();
         in_calls += subject.now_ns() - entry;
@@ -135,7 +136,7 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
         for (int i = 0; i < 3; ++i) {
             supply(subject, calls);
             double elapsed = time_batch(subject, loop, calls).all_ns;
-            subject.largest(std::span(&elapsed, 1));
+            subject.reduce_max(std::span(&elapsed, 1));
             quickest = std::min(quickest, std::max(elapsed, 1.0));
         }
         // A batch of an eighth of the target is long enough to compute the others from it.
@@ -159,7 +160,7 @@ void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t supp
         subject.call();
         if (seconds == 0 || !std::has_single_bit(i + 1)) continue;
         auto elapsed = static_cast<double>(subject.now_ns() - begin);
-        subject.largest(std::span(&elapsed, 1));
+        subject.reduce_max(std::span(&elapsed, 1));
         if (elapsed > seconds * 8e9) return;
     }
 }
@@ -168,7 +169,7 @@ void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t supp
 template <MeasuringSubject S>
 OverRanks over_ranks(S& subject, double own_us) {
     double extremes[] = {own_us, -own_us};  // the largest negated time gives the minimum
-    subject.largest(extremes);
+    subject.reduce_max(extremes);
     OverRanks found{.min = -extremes[1], .max = extremes[0]};
     if constexpr (AddingSubject<S>) {
         double sums[] = {own_us, 1};
@@ -208,15 +209,15 @@ template <MeasuringSubject S>
         measuring::supply(subject, calls);
         subject.prepare(batch + 1);
         const auto elapsed = measuring::time_batch(subject, options.loop, calls);
-        subject.align();  // checks of results would disturb ranks that are still measuring
+        subject.synchronize();  // checks of results would disturb ranks that are still measuring
         own_ns += elapsed.calls_ns;
         samples_us.push_back(elapsed.calls_ns / static_cast<double>(calls) / 1000);
         if (!subject.check(batch + 1)) wrong = 1;
     }
     const double own_us = own_ns / static_cast<double>(iterations) / 1000;
     const OverRanks ranks_us = measuring::over_ranks(subject, own_us);
-    subject.largest(samples_us);
-    subject.largest(std::span(&wrong, 1));
+    subject.reduce_max(samples_us);
+    subject.reduce_max(std::span(&wrong, 1));
     return {.iterations = iterations,
             .ranks_us = ranks_us,
             .call_us = summarize(samples_us),
@@ -235,16 +236,16 @@ template <MeasuringSubject S>
     for (std::uint64_t i = 0; i < calls; ++i) {
         if (i % supply_max == 0) {
             measuring::supply(subject, std::min(supply_max, calls - i));
-            subject.align();
+            subject.synchronize();
         }
-        if (loop == MeasuringLoop::separated) subject.align();
+        if (loop == MeasuringLoop::separated) subject.synchronize();
         const std::uint64_t entry = subject.now_ns();
         subject.call();
         // Coarse clocks may show no difference; a call is then counted as 1 ns.
         const std::uint64_t elapsed = std::max<std::uint64_t>(subject.now_ns() - entry, 1);
         times_us.push_back(static_cast<double>(elapsed) / 1000);
     }
-    subject.largest(times_us);
+    subject.reduce_max(times_us);
     return times_us;
 }
 

@@ -15,23 +15,23 @@ namespace {
 /// One of two ranks. The other rank is slower by the factor `slower` in all timed parts.
 struct FakeSubject {
     std::uint64_t clock_ns = 0;
-    std::uint64_t align_ns = 5000;  // time of align(), which synchronizes the ranks
+    std::uint64_t synchronize_ns = 5000;  // time of synchronize()
     double slower = 1;
     std::function<std::uint64_t(std::uint64_t call)> cost_ns = [](std::uint64_t) { return 100; };
     std::uint64_t wrong_batch = 0;  // batch whose check fails; 0: none
 
     std::uint64_t calls = 0;
-    std::uint64_t aligned = 0;                  // number of calls of align()
+    std::uint64_t synchronized = 0;             // number of calls of synchronize()
     std::vector<std::uint64_t> prepared;        // batches, in order
     std::vector<std::uint64_t> calls_at_check;  // number of calls before each check
-    bool aligned_after_calls = false;
-    std::uint64_t unaligned_checks = 0;  // checks while other ranks may still be timed
+    bool synchronized_after_calls = false;
+    std::uint64_t unsynchronized_checks = 0;  // checks while other ranks may still be timed
 
     std::uint64_t now_ns() const { return clock_ns; }
-    void align() {
-        clock_ns += align_ns;
-        ++aligned;
-        aligned_after_calls = true;
+    void synchronize() {
+        clock_ns += synchronize_ns;
+        ++synchronized;
+        synchronized_after_calls = true;
     }
     void prepare(std::uint64_t batch) {
         clock_ns += 1'000'000;
@@ -39,15 +39,15 @@ struct FakeSubject {
     }
     void call() {
         clock_ns += cost_ns(calls++);
-        aligned_after_calls = false;
+        synchronized_after_calls = false;
     }
     bool check(std::uint64_t batch) {
         clock_ns += 1'000'000;
         calls_at_check.push_back(calls);
-        unaligned_checks += aligned_after_calls ? 0 : 1;
+        unsynchronized_checks += synchronized_after_calls ? 0 : 1;
         return batch != wrong_batch;
     }
-    void largest(std::span<double> values) const {
+    void reduce_max(std::span<double> values) const {
         for (double& value : values) value *= slower;
     }
 };
@@ -63,7 +63,7 @@ TEST(Measuring, IterationsAreSpreadOverTheBatches) {
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
     EXPECT_TRUE(measurement.checked);
-    EXPECT_EQ(subject.unaligned_checks, 0U);
+    EXPECT_EQ(subject.unsynchronized_checks, 0U);
     for (std::size_t i = 0; i < subject.prepared.size(); ++i) EXPECT_EQ(subject.prepared[i], i);
 }
 
@@ -130,7 +130,7 @@ TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {
     FakeSubject subject;
     const auto measurement = measure(
         subject, {.loop = MeasuringLoop::separated, .iterations = 40, .warmup = 0, .batches = 4});
-    EXPECT_EQ(subject.aligned, 4U + 40U + 4U) << "also before the checks of results";
+    EXPECT_EQ(subject.synchronized, 4U + 40U + 4U) << "also before the checks of results";
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
 }
@@ -160,7 +160,7 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
         ASSERT_EQ(times.size(), 5U);
         for (std::size_t i = 0; i < times.size(); ++i)
             EXPECT_DOUBLE_EQ(times[i], i == 3 ? 100.0 : 0.2) << "on the slower rank";
-        EXPECT_EQ(subject.aligned, loop == MeasuringLoop::separated ? 6U : 1U);
+        EXPECT_EQ(subject.synchronized, loop == MeasuringLoop::separated ? 6U : 1U);
     }
 }
 
