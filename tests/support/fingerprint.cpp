@@ -154,7 +154,8 @@ class Run {
         header_->lanes.clear();
         starts_.push_back(0);
         for (std::uint32_t slot = 0; slot < program.slots; ++slot)
-            starts_.push_back(starts_.back() + std::uint64_t{program.room(slot)} * program.depth);
+            starts_.push_back(starts_.back() +
+                              std::uint64_t{program.capacity_of(slot)} * program.depth);
     }
     [[nodiscard]] std::uint64_t copies() const {
         return std::uint64_t{header_->slots} * header_->depth;
@@ -397,7 +398,7 @@ class Run {
 
     bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
                    std::uint64_t place, Print& value) {
-        if (place >= header_->room(number))
+        if (place >= header_->capacity_of(number))
             return fail(
                 fmt::format("reads unit {} of slot {}, beyond its capacity", place, number));
         const std::uint32_t use = state.flags[copy_of(number, segment)].use;

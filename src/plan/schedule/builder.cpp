@@ -17,7 +17,7 @@ Builder::Builder(Program header) : program_(std::move(header)) {
     program_.blocks.reserve(kUsualSize);
 }
 
-BlockList Builder::intern(std::span<const Block> list) {
+BlockList Builder::add_list(std::span<const Block> list) {
     for (const Block& block : list) {
         if (block.buffer == Buffer::scratch)
             program_.scratch = std::max(program_.scratch, block.index + 1);
@@ -37,15 +37,15 @@ void Builder::put(Rank peer, std::uint32_t signal, Block source, std::uint8_t fl
 
 void Builder::put(Rank peer, std::uint32_t signal, std::span<const Block> source,
                   std::uint8_t flags) {
-    const BlockList list = intern(source);
+    const BlockList list = add_list(source);
     reserve_slot_units(as_u32(units_of(source)));
     add(StepKind::put, peer, signal, flags).source = list;
 }
 
 void Builder::put_mapped(Rank peer, std::uint32_t signal, Block target, Block source) {
     WEFT_CHECK(target.buffer == Buffer::mapped && target.peer == peer, target.peer, peer);
-    const BlockList to = intern(std::span(&target, 1));
-    const BlockList from = intern(std::span(&source, 1));
+    const BlockList to = add_list(std::span(&target, 1));
+    const BlockList from = add_list(std::span(&source, 1));
     Step& step = add(StepKind::put, peer, signal, 0);
     step.target = to;
     step.source = from;
@@ -56,12 +56,12 @@ void Builder::signal(Rank peer, std::uint32_t signal, std::uint8_t flags, std::u
 }
 
 void Builder::expose(Rank peer, std::uint32_t signal, Block block, std::uint8_t flags) {
-    const BlockList list = intern(std::span(&block, 1));
+    const BlockList list = add_list(std::span(&block, 1));
     add(StepKind::expose, peer, signal, flags).source = list;
 }
 
 void Builder::publish(std::uint32_t signal, Block source) {
-    const BlockList list = intern(std::span(&source, 1));
+    const BlockList list = add_list(std::span(&source, 1));
     reserve_slot_units(source.count);
     add(StepKind::publish, kNoRank, signal, 0).source = list;
 }
@@ -88,8 +88,8 @@ void Builder::reduce(Block target, std::span<const Block> operands) {
 
 void Builder::reduce(std::span<const Block> targets, std::span<const Block> operands) {
     WEFT_CHECK(!targets.empty() && !operands.empty(), targets.size(), operands.size());
-    const BlockList to = intern(targets);
-    const BlockList from = intern(operands);
+    const BlockList to = add_list(targets);
+    const BlockList from = add_list(operands);
     program_.steps.push_back(
         Step{.kind = StepKind::reduce, .operands = from.count, .target = to, .source = from});
 }
@@ -97,8 +97,8 @@ void Builder::reduce(std::span<const Block> targets, std::span<const Block> oper
 void Builder::reduce_lists(std::span<const Block> target, std::span<const Block> operands) {
     WEFT_CHECK(!target.empty() && !operands.empty() && operands.size() % target.size() == 0,
                target.size(), operands.size());
-    const BlockList to = intern(target);
-    const BlockList from = intern(operands);
+    const BlockList to = add_list(target);
+    const BlockList from = add_list(operands);
     program_.steps.push_back(Step{.kind = StepKind::reduce,
                                   .operands = as_u32(operands.size() / target.size()),
                                   .target = to,
@@ -111,8 +111,8 @@ void Builder::copy(Block target, Block source) {
 
 void Builder::copy(std::span<const Block> target, std::span<const Block> source) {
     WEFT_CHECK(units_of(target) == units_of(source), units_of(target), units_of(source));
-    const BlockList to = intern(target);
-    const BlockList from = intern(source);
+    const BlockList to = add_list(target);
+    const BlockList from = add_list(source);
     program_.steps.push_back(Step{.kind = StepKind::copy, .target = to, .source = from});
 }
 
@@ -129,7 +129,7 @@ void Builder::end_loop() {
     if (body == 0)
         program_.steps.pop_back();
     else
-        program_.steps[start].signal = as_u32(body);
+        program_.steps[start].signal = as_u32(body);  // of a loop: number of its steps
     open_loop_ = -1;
 }
 
@@ -154,16 +154,17 @@ void Builder::reserve_slot_units(std::uint32_t units) {
 }
 
 void Builder::reserve_capacity(std::uint32_t slot, std::uint32_t units) {
-    const std::vector<std::uint32_t>& rooms = program_.slot_capacity;
-    if (slot < rooms.size() && rooms[slot] >= units) return;
+    const std::vector<std::uint32_t>& capacities = program_.slot_capacity;
+    if (slot < capacities.size() && capacities[slot] >= units) return;
     reserve_capacities(slot, 1, units);
 }
 
 void Builder::reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units) {
     if (count == 0) return;
-    std::vector<std::uint32_t>& rooms = program_.slot_capacity;
-    if (rooms.size() < first + count) rooms.resize(first + count);
-    for (std::uint32_t& room : std::span(rooms).subspan(first, count)) room = std::max(room, units);
+    std::vector<std::uint32_t>& capacities = program_.slot_capacity;
+    if (capacities.size() < first + count) capacities.resize(first + count);
+    for (std::uint32_t& capacity : std::span(capacities).subspan(first, count))
+        capacity = std::max(capacity, units);
     reserve_slots(first + count);
     reserve_slot_units(units);
 }

@@ -102,7 +102,8 @@ class Builder {
     [[nodiscard]] Program finish() &&;
 
   private:
-    BlockList intern(std::span<const Block> list);
+    /// Adds a list of blocks; raises the number of scratch buffers.
+    BlockList add_list(std::span<const Block> list);
     Step& add(StepKind kind, Rank peer, std::uint32_t signal, std::uint8_t flags);
 
     Program program_;

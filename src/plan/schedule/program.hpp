@@ -70,8 +70,8 @@ struct Program {
     /// Sets the size of each rank's block in a program that was written for blocks of equal sizes.
     /// Steps name units, so they do not change.
     void set_counts(std::span<const std::uint64_t> counts);
-    /// Returns the most units that a put to this slot carries.
-    [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
+    /// Returns the largest number of units of a put to this slot.
+    [[nodiscard]] std::uint32_t capacity_of(std::uint32_t slot) const {
         return slot_capacity.empty() ? slot_units : slot_capacity[slot];
     }
     /// Returns the number of segments in flight: the lanes that share the steps of the first one

@@ -176,7 +176,7 @@ class Splicer {
         std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< before `factor`
         std::uint64_t factor = 1;
 
-        [[nodiscard]] std::uint32_t room(std::uint32_t units) const {
+        [[nodiscard]] std::uint32_t widened(std::uint32_t units) const {
             return as_u32(std::min(units * times, most) * factor);
         }
     };
@@ -199,15 +199,15 @@ class Splicer {
         }
         slots_of_part_ = slots;
         slots += 2 * as_u32(lanes_max_ - 1);
-        std::vector<std::uint32_t>& rooms = program_.slot_capacity;
-        rooms.resize(program_.slots + slots);
+        std::vector<std::uint32_t>& capacities = program_.slot_capacity;
+        capacities.resize(program_.slots + slots);
         for (const auto& shape : part.shapes) {
             if (part.bare) continue;
             const Widening wide = widening(part, *shape);
             for (std::uint32_t slot = 0; slot < shape->slots; ++slot) {
-                std::uint32_t& room = rooms[program_.slots + slot];
-                room = std::max(room, wide.room(shape->room(slot)));
-                program_.slot_units = std::max(program_.slot_units, room);
+                std::uint32_t& capacity = capacities[program_.slots + slot];
+                capacity = std::max(capacity, wide.widened(shape->capacity_of(slot)));
+                program_.slot_units = std::max(program_.slot_units, capacity);
             }
         }
         program_.slots += slots;

@@ -168,8 +168,8 @@ ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const 
         executed.bytes = element_bytes_ * elements_of(program_, partition_, step.source, segment,
                                                       reduces ? step.operands : 1);
     if (waits && !executed.published && program_.units > 0)
-        executed.room =
-            program_.room(step.signal) * partition_.elements() / program_.units * element_bytes_;
+        executed.room = program_.capacity_of(step.signal) * partition_.elements() / program_.units *
+                        element_bytes_;
     if (touches_) {
         const Touched touched = touched_by(program_, partition_, step, segment, wanted_.own);
         executed.mapped_vectors = touched.mapped_vectors;

@@ -216,7 +216,7 @@ class FormCheck {
 
     std::string payload(const Step& step) const {
         const std::uint64_t carried = units(step.source);
-        const std::uint32_t capacity = program_.room(step.signal);
+        const std::uint32_t capacity = program_.capacity_of(step.signal);
         if (carried <= capacity) return {};
         return fmt::format("carries {} units, {} a capacity of {}", carried,
                            program_.slot_capacity.empty() ? "slots have" : "its slot has",
