@@ -3,14 +3,13 @@
 //
 // Why      From 2113 bytes to the size of the second-level cache, glibc copies with one
 //          instruction, rep movsb, on processors that report it as fast. On AMD Zen 3 and 4, the
-//          instruction is slow at some distances (glibc's bug 30994). It takes 15 times as long
-//          (0.34 instead of 0.02 ns a byte, EPYC of 2021) if the target's offset within its page is
-//          1 to 31 bytes above the source's, and 1.5 times as long up to 63 bytes. Such distances
-//          are frequent: memory of malloc often begins 16 bytes after the start of a page, and put
-//          targets at the start. The kernel's copies between processes are slow there, too.
+//          instruction is slow (glibc's bug 30994) if the target's offset within its page is 1 to
+//          63 bytes above the source's, and slowest up to 31 bytes. Such distances are frequent:
+//          memory of malloc often begins 16 bytes after the start of a page, and put targets at the
+//          start. The kernel's copies between processes are slow there, too.
 // Idea     At slow distances, a copy is made page by page through a buffer at another distance from
-//          source and target. Copies through vector registers would be as fast within a cache, but
-//          take twice the time for lines that another processor holds.
+//          source and target. Copies through vector registers would be slower for lines that
+//          another processor holds.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +35,7 @@ inline constexpr std::size_t kRegisterCopyMax = 2048;
     return page_distance(to, from) - 1 < kLine - 1;
 }
 
-/// Returns true if the page distance is 1 to 31: rep movsb then takes 15 times as long, and a copy
-/// by the kernel six times as long.
+/// Returns true if the page distance is 1 to 31: copies by rep movsb and by the kernel are slowest.
 [[nodiscard]] inline bool is_slowest_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kSlowest = 31;
     return page_distance(to, from) - 1 < kSlowest;

@@ -56,7 +56,7 @@ Result<std::size_t> find_name(std::span<const std::string_view> names, std::stri
         if (names[i] == name) return i;
         known += fmt::format("{}{}", known.empty() ? "" : " ", names[i]);
     }
-    return fail(Status::argument, "unknown {} '{}'; there are {}{}", what, name, known,
+    return fail(Status::argument, "unknown {} '{}'; known: {}{}", what, name, known,
                 did_you_mean(name, names.first(names.size() - 1)));
 }
 

@@ -9,10 +9,9 @@
 
 namespace weft::base {
 
-/// Returns "int8" .. "uint64", "float", "double", "longdouble", "cfloat", ..., "float_int",
-/// ..., or "user".
+/// Returns the name of a type, such as "int8", "double", "cfloat", "float_int" or "user".
 [[nodiscard]] std::string_view name_of(Type type);
-/// Returns "sum", "prod", ..., or "user".
+/// Returns the name of an operation, such as "sum", "prod" or "user".
 [[nodiscard]] std::string_view name_of(Op op);
 
 /// Return all names that parse_type() and parse_op() accept.

@@ -30,7 +30,7 @@ template <auto Field, const auto& Words>
 struct Choice {
     static Result<void> read(Settings& settings, std::string_view value) {
         const auto found = std::find(Words.begin(), Words.end(), value);
-        if (found == Words.end()) return fail(Status::argument, "is not one of the words");
+        if (found == Words.end()) return fail(Status::argument, "unknown word");
         using Enum = std::remove_reference_t<decltype(settings.*Field)>;
         settings.*Field = static_cast<Enum>(found - Words.begin());
         return Done{};
@@ -54,7 +54,7 @@ struct NotifyWord {
         const auto found = std::ranges::find(kNotifyNames, value);
         settings.notify.reset();
         if (value == "auto") return Done{};
-        if (found == kNotifyNames.end()) return fail(Status::argument, "is not one of the words");
+        if (found == kNotifyNames.end()) return fail(Status::argument, "unknown word");
         settings.notify = static_cast<Notify>(found - kNotifyNames.begin());
         return Done{};
     }
@@ -154,7 +154,7 @@ constexpr std::array kVariables{
         {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence, ordered or counter",
          "method by which data arrives before its flag on a network. `auto`: the method that the "
          "provider's profile prefers; `cells` is for payloads of up to 48 bytes. A method that the "
-         "provider does not promise ends the start",
+         "provider does not guarantee is an error at start-up",
          true}),
     variable<Choice<&Settings::direct, kDirectWords>>(
         {"WEFT_DIRECT", "auto", "auto, adopt, copy or stage",
@@ -244,8 +244,8 @@ constexpr std::array kVariables{
          true}),
     variable<Count<&Settings::descriptors_max, 0, 1'000'000'000>>(
         {"WEFT_DESCRIPTORS_MAX", "0", "a whole number; 0 means no limit",
-         "most descriptors of a rank (puts and signals in its program; loops count once) with "
-         "which algorithms are chosen. WEFT_TUNING is ignored then",
+         "largest number of descriptors of a rank (puts and signals in its program; loops count "
+         "once) that a chosen algorithm may have. With a limit, WEFT_TUNING is ignored",
          true}),
     variable<FileName<&Settings::tuning>>(
         {"WEFT_TUNING", "", "a file name",

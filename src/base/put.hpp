@@ -45,11 +45,10 @@ struct Put {
     static constexpr std::uint8_t kNoCounter = 0xff;             ///< value of `counter`
 
     Rank peer = 0;  ///< rank in the job
-    /// Set by the wire for its port: guarantee of the write; number of this rank's counter at the
-    /// peer that counts the write; true if the port must copy the source at once.
+    // The wire sets these three for its port.
     PutKind kind = PutKind::plain;
-    std::uint8_t counter = kNoCounter;
-    bool copied = false;
+    std::uint8_t counter = kNoCounter;  ///< this rank's counter at the peer, which counts the write
+    bool copied = false;                ///< the port must copy the source at once
     /// True: another put to a remote peer follows at once, so the network may post both together.
     bool more = false;
     std::span<const PutPart> parts;

@@ -11,10 +11,10 @@ namespace weft::base {
 std::uint64_t Random::below(std::uint64_t bound) noexcept {
     WEFT_CHECK(bound > 0, bound);
     // Draws below 2^64 mod bound would favor small results, so they are rejected.
-    const std::uint64_t refused = (0 - bound) % bound;
+    const std::uint64_t rejected_below = (0 - bound) % bound;
     for (;;) {
         const std::uint64_t word = (*this)();
-        if (word >= refused) return word % bound;
+        if (word >= rejected_below) return word % bound;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/file_descriptor.hpp"
 
@@ -18,7 +19,7 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max, Pi
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits));
     struct stat status = {};
     if (!file.open() || ::fstat(file.number(), &status) != 0)
-        return fail(Status::argument, "{} cannot be read", path);
+        return fail(Status::argument, "{} cannot be read: {}", path, std::strerror(errno));
     if (pipes == Pipes::refused && S_ISFIFO(status.st_mode))
         return fail(Status::argument, "{} is a pipe, expected a file", path);
     std::string text;
@@ -28,7 +29,8 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max, Pi
         const ssize_t got = ::read(file.number(), text.data() + had, kPiece);
         text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail(Status::argument, "{} cannot be read", path);
+        if (got < 0)
+            return fail(Status::argument, "{} cannot be read: {}", path, std::strerror(errno));
         if (got == 0) break;
     }
     if (text.size() > bytes_max)

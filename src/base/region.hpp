@@ -103,8 +103,7 @@ struct BankClass {
     std::uint32_t banks = 0;  ///< W, a power of two; 0: no banks
     std::uint64_t bytes = 0;  ///< size of each bank; a multiple of 64
 
-    /// Returns the bytes of all banks together.
-    [[nodiscard]] constexpr std::uint64_t all() const { return banks * bytes; }
+    [[nodiscard]] constexpr std::uint64_t total_bytes() const { return banks * bytes; }
 };
 
 /// Numbers of calls that a rank has completed in each window (run/execute/window.hpp) of its team:
@@ -136,7 +135,7 @@ struct RegionShape {
     /// Small bulk banks by size, the smallest first.
     std::array<BankClass, kSmallClasses> small = {};
 
-    [[nodiscard]] constexpr std::uint64_t room_for_copies() const {
+    [[nodiscard]] constexpr std::uint64_t copied_bytes_max() const {
         return copied_bytes != 0 ? copied_bytes : bulk_bytes;
     }
     // Offsets in the region: of a cell, a published cell, and a large bulk bank.
@@ -157,12 +156,13 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t start_of_class(std::size_t number) const {
         if (number == kSmallClasses) return bulk(0);
         std::uint64_t start = bulk(bulk_banks);
-        for (std::size_t before = 0; before < number; ++before) start += small[before].all();
+        for (std::size_t before = 0; before < number; ++before)
+            start += small[before].total_bytes();
         return start;
     }
     /// Returns the offset of the CreditLine.
     [[nodiscard]] constexpr std::uint64_t credits() const {
-        return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].all();
+        return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].total_bytes();
     }
     /// Returns the number of cells of a bank within the first 4 MiB of the region. In a large team,
     /// most calls need only these cells.

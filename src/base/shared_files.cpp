@@ -36,12 +36,10 @@ constexpr int kKeeperPoll_ms = 5;      ///< interval of a keeper's checks whethe
 constexpr int kKeeperRemove_ms = 1;    ///< interval of a keeper's attempts to remove the name
 constexpr int kKeeperStart_ms = 2000;  ///< longest wait until a keeper is ready
 
-std::vector<std::string> names_in(int folder) {
+std::vector<std::string> names_in_folder() {
     std::vector<std::string> names;
-    const int again = ::dup(folder);
-    DIR* const list = again < 0 ? nullptr : ::fdopendir(again);
+    DIR* const list = ::opendir(kFolder);
     if (list == nullptr) return names;
-    ::rewinddir(list);
     while (const dirent* entry = ::readdir(list)) {
         if (std::string_view(entry->d_name).starts_with(kStart)) names.emplace_back(entry->d_name);
     }
@@ -65,7 +63,7 @@ struct Keeper {
     pid_t owner;
     std::array<pid_t, kWatchedMax> watched;
     std::size_t watched_count;
-    std::array<pollfd, kWatchedMax> ends;
+    std::array<pollfd, kWatchedMax> pidfds;
     char path[128];
     /// True: the keeper has left the owner's session and changed its process name, so signals to
     /// all processes of the session or with the owner's name do not reach the keeper.
@@ -78,13 +76,13 @@ void wait_for_an_end(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
     for (std::size_t i = 0; i < keeper.watched_count; ++i) {
-        const long end = ::syscall(SYS_pidfd_open, keeper.watched[i], 0);
-        if (end >= 0) keeper.ends[count++] = {static_cast<int>(end), POLLIN, 0};
-        if (end < 0 && errno == ESRCH) ended = true;
+        const long pidfd = ::syscall(SYS_pidfd_open, keeper.watched[i], 0);
+        if (pidfd >= 0) keeper.pidfds[count++] = {static_cast<int>(pidfd), POLLIN, 0};
+        if (pidfd < 0 && errno == ESRCH) ended = true;
     }
     keeper.ready.store(true, std::memory_order_release);
     while (!ended && ::getppid() == keeper.owner)
-        ended = ::poll(keeper.ends.data(), count, kKeeperPoll_ms) > 0;
+        ended = ::poll(keeper.pidfds.data(), count, kKeeperPoll_ms) > 0;
 }
 
 /// Main function of a keeper. It makes only system calls, because library functions may need locks
@@ -99,8 +97,7 @@ int keep(void* argument) {
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);
     wait_for_an_end(keeper);
-    // The owner may still make the file, so the name is removed repeatedly until the owner has
-    // ended.
+    // The owner may still make the file, so the name is removed again until the owner has ended.
     bool last = false;
     do {
         last = ::getppid() != keeper.owner;
@@ -141,12 +138,12 @@ SharedFolder::SharedFolder() : folder_(::open(kFolder, O_RDONLY | O_DIRECTORY | 
 
 void SharedFolder::remove_unused() const {
     if (!locked_) return;
-    for (const std::string& name : names_in(folder_.number()))
+    for (const std::string& name : names_in_folder())
         if (is_unused(folder_.number(), name.c_str()))
             ::unlinkat(folder_.number(), name.c_str(), 0);
 }
 
-std::uint64_t SharedFolder::room() const {
+std::uint64_t SharedFolder::free_bytes() const {
     struct statvfs status;
     if (!folder_.open() || ::fstatvfs(folder_.number(), &status) != 0) return 0;
     return std::uint64_t{status.f_bavail} * status.f_frsize;

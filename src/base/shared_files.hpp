@@ -34,8 +34,7 @@ class SharedFolder {
 
     /// Removes this user's files that no process has locked.
     void remove_unused() const;
-    /// Returns the number of bytes that are free for files.
-    [[nodiscard]] std::uint64_t room() const;
+    [[nodiscard]] std::uint64_t free_bytes() const;
 
   private:
     FileDescriptor folder_;

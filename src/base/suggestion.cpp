@@ -6,7 +6,7 @@
 
 namespace weft::base {
 
-std::size_t typing_distance(std::string_view one, std::string_view other) {
+std::size_t edit_distance(std::string_view one, std::string_view other) {
     // Row i: distances from the first i letters of `one` to each prefix of `other`.
     std::vector<std::size_t> before_last;
     std::vector<std::size_t> last(other.size() + 1);
@@ -15,8 +15,8 @@ std::size_t typing_distance(std::string_view one, std::string_view other) {
     for (std::size_t i = 1; i <= one.size(); ++i) {
         row[0] = i;
         for (std::size_t j = 1; j <= other.size(); ++j) {
-            const std::size_t exchanged = one[i - 1] == other[j - 1] ? 0 : 1;
-            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + exchanged});
+            const std::size_t replacement_cost = one[i - 1] == other[j - 1] ? 0 : 1;
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + replacement_cost});
             if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
                 row[j] = std::min(row[j], before_last[j - 2] + 1);
         }
@@ -30,12 +30,12 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     constexpr std::size_t kLettersMax = 64;  // longer words are not names
     if (word.size() > kLettersMax) return {};
     std::string_view best;
-    std::size_t least = std::max<std::size_t>(1, word.size() / 4) + 1;
+    std::size_t limit = std::max<std::size_t>(1, word.size() / 4) + 1;  // exclusive
     for (const std::string_view candidate : known) {
-        const std::size_t distance = typing_distance(word, candidate);
-        if (distance >= least || distance >= candidate.size()) continue;
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance >= limit || distance >= candidate.size()) continue;
         best = candidate;
-        least = distance;
+        limit = distance;
     }
     return best;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // suggestion.hpp - finds the known word that a user probably meant by a mistyped word.
 //
-// Idea     The distance of two words is the least number of typing mistakes between them: a letter
-//          that is omitted, added, replaced, or swapped with the next letter. A word may have one
-//          mistake for each four letters, and at least one.
+// Idea     Words are compared by edit distance. A word may have one mistake for each four letters,
+//          and at least one. A known word is no suggestion if all its letters would be mistakes.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,12 @@
 
 namespace weft::base {
 
-/// Returns the distance of two words.
-[[nodiscard]] std::size_t typing_distance(std::string_view one, std::string_view other);
+/// Returns the optimal string alignment distance: the smallest number of letters to omit, add,
+/// replace, or swap with the next letter.
+[[nodiscard]] std::size_t edit_distance(std::string_view one, std::string_view other);
 
-/// Returns the known word with the least distance from `word`, the first if several have it.
-/// Returns an empty text if `word` has too many mistakes for each known word.
+/// Returns the first of the known words with the least distance from `word`, or an empty text if
+/// `word` has too many mistakes.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> known);
 

@@ -79,9 +79,9 @@ base::Result<std::vector<std::vector<int>>> device_distances(
     const auto topology = load(true);
     if (!topology) return topology.failure();
     std::vector<std::vector<int>> distances(processors.size());
-    for (const PciAddress& at : devices) {
-        hwloc_obj_t device =
-            hwloc_get_pcidev_by_busid(topology->get(), at.domain, at.bus, at.device, at.function);
+    for (const PciAddress& address : devices) {
+        hwloc_obj_t device = hwloc_get_pcidev_by_busid(topology->get(), address.domain, address.bus,
+                                                       address.device, address.function);
         for (std::size_t set = 0; set < processors.size(); ++set)
             distances[set].push_back(
                 device == nullptr

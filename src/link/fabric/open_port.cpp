@@ -73,11 +73,11 @@ base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file
     }
     const base::SharedFolder folder;
     folder.remove_unused();
-    if (folder.room() < file.bytes) {
+    if (folder.free_bytes() < file.bytes) {
         return base::fail(Status::memory,
                           "/dev/shm has room for {} bytes, and an endpoint of provider \"{}\" "
                           "needs {}: make /dev/shm larger, or set another WEFT_PROVIDER",
-                          folder.room(), provider, file.bytes);
+                          folder.free_bytes(), provider, file.bytes);
     }
     auto reserved = base::SharedFile::reserve(options.processes);
     if (!reserved) return reserved.failure();

@@ -58,7 +58,8 @@ TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
         const base::BankClass found = banks_of(shape, "broadcast", bytes);
         EXPECT_GE(found.bytes, bytes);
         EXPECT_LE(found.banks, banks_before) << bytes;
-        EXPECT_LE(found.all(), (found.banks > SegmentLayout::kBulkBanks ? 5 : 8) * kMebibyte)
+        EXPECT_LE(found.total_bytes(),
+                  (found.banks > SegmentLayout::kBulkBanks ? 5 : 8) * kMebibyte)
             << bytes;
         banks_before = found.banks;
     }
