@@ -67,7 +67,7 @@ bool DirectMemory::in_segment(const std::byte* data, std::uint64_t bytes) const 
 
 base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                     const base::Copies& copies) noexcept {
-    base::Exposure exposure{{}, data, data, bytes, access};
+    base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (in_segment(data, bytes)) {
         exposure.reach.way = base::AccessMethod::segment;

@@ -60,7 +60,7 @@ class BounceArea {
         const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
         const auto used_end = pieces_.begin() + count_;
         const auto found = std::find_if(pieces_.begin(), used_end,
-                                        [&](const Piece& one) { return one.begin == begin; });
+                                        [&](const Piece& used) { return used.begin == begin; });
         if (found == used_end) return;
         std::copy(found + 1, used_end, found);
         --count_;

@@ -123,9 +123,8 @@ class RangeUses {
     std::atomic<std::int32_t> uses_{0};
 };
 
-/// Decides whether to request large pages for an object. To make, fill and map a page of 2 MiB
-/// takes less than half the time of 512 small pages. But it takes several times their time if the
-/// kernel or the hypervisor has to free or move memory for it first. So each attempt is timed.
+/// Decides whether to request large pages for an object. A page of 2 MiB is faster than 512 small
+/// ones, unless the kernel or the hypervisor must free or move memory first. So attempts are timed.
 /// After a failed or slow attempt, the next kPauseMin large pages are not tried; the number doubles
 /// with each further failure, up to kPauseMax. A fast success resets it. So slow attempts cost a
 /// small part of the time of remapping. No attempt is made if the system has large pages disabled.

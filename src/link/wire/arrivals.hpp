@@ -48,7 +48,7 @@ class Arrivals {
         if (plan_.large != Notify::immediate) check_delivered(cell);
     }
     /// Resets the counts of pieces for the cells in a part of the segment, after puts that were not
-    /// completed. All posted pieces must have been delivered. offset: start of the part.
+    /// completed. All posted pieces must have been delivered. `offset`: start of the part.
     void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     /// Fails because a remote rank (-1: unknown) sent invalid data, described by `what`.

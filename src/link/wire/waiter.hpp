@@ -6,9 +6,8 @@
 //          a wait ends at the first poll after a yield, the two ranks probably share a processor,
 //          so the limit of pauses is halved for later waits. Every kTrialEvery waits, a wait may
 //          pause up to the full limit. If this wait ends while pausing, the full limit is restored.
-//          A yield that takes a whole time slice means that another program got the processor. Such
-//          yields are expensive, because the peer, on another processor, waits for this rank during
-//          the time slice. So the next kOversubscribedWaits waits pause longer. Long waits sleep,
+//          A yield that takes a whole time slice means that another program got the processor while
+//          the peer waited. So the next kOversubscribedWaits waits pause longer. Long waits sleep,
 //          unless peers send requests to this rank meanwhile.
 // Why      With busy loops of other programs on the processors, waits that yield early make ranks
 //          several times slower.

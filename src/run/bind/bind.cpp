@@ -154,9 +154,8 @@ class Binder {
         }
         // If the size of a piece varies with the segment, other offsets in the payload may, too.
         const auto cut_here = std::span(bound_.pieces).subspan(start);
-        if (std::ranges::any_of(cut_here, &Piece::moving)) {
+        if (std::ranges::any_of(cut_here, &Piece::moving))
             for (Piece& piece : cut_here) piece.moving = true;
-        }
         pack(cut_here);
         return {start, static_cast<std::uint32_t>(cut_here.size())};
     }
@@ -204,7 +203,7 @@ class Binder {
 
     /// Checks the sizes of a reduction, and packs each operand and target as a separate list.
     void check_and_pack(BoundStep& step) {
-        if (step.kind == StepKind::copy || step.source.count == 0) return;
+        if (step.source.count == 0) return;
         const std::uint32_t each = step.source.count / step.operands;
         WEFT_CHECK(each * step.operands == step.source.count && step.target.count % each == 0,
                    step.operands, step.target.count, step.source.count);
@@ -213,9 +212,9 @@ class Binder {
             const Piece& target = bound_.pieces[step.target.start + i % each];
             WEFT_CHECK(piece.count == target.count, piece.count, target.count);
         }
-        for (const PieceList all : {step.source, step.target}) {
-            for (std::uint32_t done = 0; done < all.count; done += each)
-                pack(std::span(bound_.pieces).subspan(all.start + done, each));
+        for (const PieceList list : {step.source, step.target}) {
+            for (std::uint32_t done = 0; done < list.count; done += each)
+                pack(std::span(bound_.pieces).subspan(list.start + done, each));
         }
     }
 
@@ -302,9 +301,9 @@ std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions&
 /// Returns the offset of each slot, and the end. Slots differ in size, and have `depth` copies.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
-    for (const std::uint32_t room : program.slot_capacity)
+    for (const std::uint32_t units : program.slot_capacity)
         starts.push_back(
-            plus(starts.back(), times(program.depth, in_lines(times(room, unit_bytes)))));
+            plus(starts.back(), times(program.depth, in_lines(times(units, unit_bytes)))));
     return starts;
 }
 
@@ -340,8 +339,8 @@ struct Capacity {
 Capacity capacity_of(const plan::Program& program) {
     Capacity capacity;
     for (std::uint32_t slot = 0; slot < program.slots; ++slot) {
-        capacity.units += program.room(slot);
-        if (program.room(slot) > 0) ++capacity.slots;
+        capacity.units += program.capacity_of(slot);
+        if (program.capacity_of(slot) > 0) ++capacity.slots;
     }
     return capacity;
 }
@@ -382,15 +381,15 @@ std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segmen
     whole_slots.slot_units = program.slot_units;
     whole_slots.slot_capacity = program.slot_capacity;
     whole_slots.depth = program.segments > segments ? program.depth : 1;
-    if (slots_bytes(whole_slots, unit_bytes) <= options.shape.room_for_copies()) return 1;
+    if (slots_bytes(whole_slots, unit_bytes) <= options.shape.copied_bytes_max()) return 1;
     const Capacity capacity = capacity_of(program);
     const std::uint64_t rounding = kPipelineDepth * capacity.slots * 63;
-    const std::uint64_t bytes = std::max(options.shape.room_for_copies(), rounding) - rounding;
+    const std::uint64_t bytes = std::max(options.shape.copied_bytes_max(), rounding) - rounding;
     const std::uint64_t unit_elements = std::max<std::uint64_t>(
         1, bytes / (kPipelineDepth * capacity.units) / options.element_bytes);
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::uint64_t kSegmentsMax = std::numeric_limits<std::uint32_t>::max();
     return static_cast<std::uint32_t>(
-        std::min(plus(unit, unit_elements - 1) / unit_elements, kMost));
+        std::min(plus(unit, unit_elements - 1) / unit_elements, kSegmentsMax));
 }
 
 bool has_room(const plan::Program& program, const BindOptions& options) {
@@ -446,13 +445,13 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.collective, program.algorithm, program.scratch,
                           options.elements * options.element_bytes);
     const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
-    const std::uint32_t slots_with_room = program.pairwise ? capacity_of(program).slots : 0;
-    if (slots_with_room > 0) {
-        bound.slot_bytes = even_slot_bytes(options.shape, slots_with_room, program.depth);
+    const std::uint32_t slots_with_payload = program.pairwise ? capacity_of(program).slots : 0;
+    if (slots_with_payload > 0) {
+        bound.slot_bytes = even_slot_bytes(options.shape, slots_with_payload, program.depth);
         WEFT_CHECK(unit_bytes <= bound.slot_bytes, unit_bytes, bound.slot_bytes);
     }
     const std::uint64_t bank_bytes =
-        program.pairwise ? std::uint64_t{slots_with_room} * program.depth * bound.slot_bytes
+        program.pairwise ? std::uint64_t{slots_with_payload} * program.depth * bound.slot_bytes
                          : slots_bytes(program, unit_bytes);
     if (!program.slot_capacity.empty() && !program.pairwise)
         bound.slot_starts = slot_starts(program, unit_bytes);

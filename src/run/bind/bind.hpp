@@ -34,7 +34,7 @@ struct BindOptions {
 /// Returns the bytes of each slot if `slots` slots with `depth` copies divide a bank evenly.
 [[nodiscard]] constexpr std::uint64_t even_slot_bytes(const base::RegionShape& shape,
                                                       std::uint32_t slots, std::uint32_t depth) {
-    return shape.room_for_copies() / (std::uint64_t{slots} * depth) / 64 * 64;
+    return shape.copied_bytes_max() / (std::uint64_t{slots} * depth) / 64 * 64;
 }
 
 /// Returns the number of segments with which a call's payloads fit into a bulk bank; 1 if they fit

@@ -16,8 +16,8 @@ constexpr std::size_t kFusedSteps = 512;  // longer programs gain nothing from t
 
 /// Location of a piece, and its cell if it is a payload.
 struct FusedPart {
-    enum class Of : std::uint8_t { none, vector, cell, published };
-    Of of = Of::none;
+    enum class Area : std::uint8_t { none, buffer, cell, published };
+    Area area = Area::none;
     std::uint32_t number = 0;  ///< number of the cell
     Rank owner = -1;           ///< owner of a published cell
     FusedPlace place = {};
@@ -25,8 +25,8 @@ struct FusedPart {
     [[nodiscard]] bool in_slot() const { return place.move == FusedMove::bulk; }
     /// Returns true if both parts are in the same cell or slot, and so have the same flag.
     [[nodiscard]] bool same_cell(const FusedPart& other) const {
-        return (of == Of::cell || of == Of::published) && of == other.of &&
-               number == other.number && (of == Of::cell || owner == other.owner);
+        return (area == Area::cell || area == Area::published) && area == other.area &&
+               number == other.number && (area == Area::cell || owner == other.owner);
     }
 };
 
@@ -58,9 +58,8 @@ class Fuser {
 
     std::optional<FusedProgram> run() {
         fused_.teams = FusedTeams::any;
-        for (const BoundStep& step : bound_.steps) {
+        for (const BoundStep& step : bound_.steps)
             if (!take(step)) return std::nullopt;
-        }
         await_rest();
         if (bound_.steps.empty()) return std::nullopt;
         add({.kind = FusedKind::end});
@@ -87,7 +86,7 @@ class Fuser {
             case StepKind::put:
                 return step.target.count == 0 && take_store(step, step.peer);
             case StepKind::signal:
-                // A step with a lag is for later segments; here is only one segment.
+                // A step with a lag acts in later segments, and a fused program has one segment.
                 return step.lag != 0 || take_store(step, step.peer);
             case StepKind::wait:
                 return step.lag != 0 || take_wait(step);
@@ -111,7 +110,7 @@ class Fuser {
         if (step.source.count == 1) {
             const FusedPart source = part_of(step.source.start);
             store.amount = bound_.pieces[step.source.start].bytes;
-            if (source.of == FusedPart::Of::none) return false;
+            if (source.area == FusedPart::Area::none) return false;
             if (!target.in_slot() && store.amount > base::kCellPayload) return false;
             if (store.amount != 0) store.kind = FusedKind::send;
             store.source = source.place;
@@ -133,14 +132,14 @@ class Fuser {
     bool take_result(const BoundStep& step) {
         if (step.target.count != 1) return false;
         const FusedPart target = part_of(step.target.start);
-        if (target.of != FusedPart::Of::vector || target.place.base == kFusedInput) return false;
+        if (target.area != FusedPart::Area::buffer || target.place.base == kFusedInput)
+            return false;
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
         if (step.source.count != operands) return false;
         if (operands > kFusedOperands) return false;
         Result result{target.place, bound_.pieces[step.target.start].bytes, {}};
-        for (std::uint32_t i = 0; i < operands; ++i) {
+        for (std::uint32_t i = 0; i < operands; ++i)
             if (!take_operand(step.source.start + i, result)) return false;
-        }
         add_awaited();  // a wait without an operand must also end before the next stage
         if (result.bytes <= base::kCellPayload)
             add_in_turn(result);
@@ -152,10 +151,11 @@ class Fuser {
 
     bool take_operand(std::uint32_t piece, Result& result) {
         Operand operand{part_of(piece), {}};
-        if (operand.part.of == FusedPart::Of::none || bound_.pieces[piece].bytes != result.bytes)
+        if (operand.part.area == FusedPart::Area::none ||
+            bound_.pieces[piece].bytes != result.bytes)
             return false;
         const auto waited = std::ranges::find_if(
-            awaited_, [&](const Awaited& one) { return one.cell.same_cell(operand.part); });
+            awaited_, [&](const Awaited& wait) { return wait.cell.same_cell(operand.part); });
         if (waited != awaited_.end()) {
             operand.awaited = *waited;
             awaited_.erase(waited);
@@ -244,12 +244,12 @@ class Fuser {
         return kFusedRegions + static_cast<std::uint32_t>(rank);
     }
     [[nodiscard]] FusedPlace flag_of(const FusedPart& part) const {
-        if (part.of == FusedPart::Of::published)
+        if (part.area == FusedPart::Area::published)
             return {shape_.published(0, part.number), part.place.base, FusedMove::published};
         return {shape_.cell(0, part.number), part.place.base, FusedMove::cells};
     }
 
-    /// Returns the location of a piece, or Of::none if the fused form does not support it.
+    /// Returns the location of a piece, or Area::none if the fused form does not support it.
     [[nodiscard]] FusedPart part_of(std::uint32_t index) const {
         const Piece& piece = bound_.pieces[index];
         if (piece.moving) return {};
@@ -257,7 +257,7 @@ class Fuser {
             return payload(bound_.program.rank, piece.index, piece.offset, piece.in_cell);
         if (piece.buffer == Buffer::published)
             return published(piece.peer, piece.index, piece.offset);
-        FusedPart part{.of = FusedPart::Of::vector, .place = {.offset = piece.offset}};
+        FusedPart part{.area = FusedPart::Area::buffer, .place = {.offset = piece.offset}};
         if (piece.buffer == Buffer::input) return part;
         part.place.base = kFusedOutput;
         if (piece.buffer == Buffer::output) return part;
@@ -271,7 +271,7 @@ class Fuser {
     /// Returns the location of data that a rank publishes, in its cell or slot.
     [[nodiscard]] FusedPart published(Rank owner, std::uint32_t number,
                                       std::uint64_t offset) const {
-        FusedPart part{FusedPart::Of::published, number * bound_.depth, owner, {}};
+        FusedPart part{FusedPart::Area::published, number * bound_.depth, owner, {}};
         part.place = bound_.published_start == 0
                          ? FusedPlace{shape_.published(0, part.number) + base::kCellPayloadOffset,
                                       region_of(owner), FusedMove::published}
@@ -284,7 +284,7 @@ class Fuser {
     /// Returns the location of a put's payload, in a cell or slot.
     [[nodiscard]] FusedPart payload(Rank owner, std::uint32_t number, std::uint64_t offset,
                                     bool in_cell) const {
-        FusedPart part{FusedPart::Of::cell, number * bound_.depth, owner, {}};
+        FusedPart part{FusedPart::Area::cell, number * bound_.depth, owner, {}};
         part.place =
             bound_.bulk && !in_cell
                 ? FusedPlace{bound_.slot_offset(number, 0), region_of(owner), FusedMove::bulk}
@@ -298,7 +298,7 @@ class Fuser {
     const base::RegionShape& shape_;
     FusedProgram fused_;
     std::uint16_t stage_ = 0;
-    std::vector<Awaited> awaited_;  ///< waits since the last output
+    std::vector<Awaited> awaited_;  ///< waits since the last store or result
     bool sums_ = false;             ///< a partial result needs memory
 };
 

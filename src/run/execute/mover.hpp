@@ -320,8 +320,8 @@ class Mover {
         }
         return true;
     }
-    /// Reduces the operands of a block, at offset `at`. Sets sum.data to the result: in `into`
-    /// unless that is nullptr or memory is only one operand.
+    /// Reduces the operands of a block, at offset `at`. Sets sum.data to the result: the only
+    /// operand, or else `into`, or block memory if `into` is nullptr.
     bool add_operands(const Operation& op, std::span<const Memory> operands, std::size_t at,
                       std::byte* into, Memory& sum) {
         const std::size_t elements = sum.bytes / op.program->element_bytes;

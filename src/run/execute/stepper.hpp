@@ -131,9 +131,9 @@ class Stepper {
     }
 
     /// Exposes the touched part of a buffer. Returns the address of the buffer in its alias.
-    std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
+    std::byte* expose(Operation& op, std::byte* start, const TouchedBuffer& buffer) {
         op.exposures.push_back(wire_.memory().expose(
-            vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access, buffer.copies));
+            start + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access, buffer.copies));
         base::Exposure& exposure = op.exposures.back();
         exposure.bytes = buffer.bytes();
         mover_.count_exposed(exposure);
@@ -223,9 +223,8 @@ class Stepper {
             const base::RegionShape& shape = team.setup.shape;
             const std::uint64_t cell =
                 published ? shape.published(op.bank, number) : shape.cell(op.bank, number);
-            // true: this rank owns the cell
-            const bool own = waits != published;
-            event.key = key_of(own ? job_rank_ : event.peer, team.setup.region + cell,
+            const bool owns_cell = waits != published;
+            event.key = key_of(owns_cell ? job_rank_ : event.peer, team.setup.region + cell,
                                flag(op, segment, step.salt));
         }
         recorder_->add(op.recorded, event);
@@ -295,9 +294,8 @@ class Stepper {
             put.parts = {&packed, 1};
         }
         if (step.target.count != 0) return put_in_place(op, lane, step, put);
-        if (op.program->bulk && !step.in_cell) {
+        if (op.program->bulk && !step.in_cell)
             put.target = op.team->setup.region + op.slot_offset(step.number, lane.segment);
-        }
         return post(lane, put);
     }
 

@@ -63,7 +63,7 @@ std::string access_text(const std::array<std::uint64_t, base::kAccessMethods>& b
 }
 
 /// Returns a text about this rank's buffers that peers have used.
-std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) {
+std::string exposure_text(const link::DirectMemory& direct, const MappedBytes& moved) {
     std::string text = fmt::format(
         "{} in the segment, {} adopted, {} copied into the segment, {} by the kernel, "
         "{} bytes in all",
@@ -169,9 +169,8 @@ base::Result<ProviderDescription> describe_provider(const base::Settings& settin
 void log_start(const base::Log& log, const Job& job, const base::Settings& settings,
                const ReduceTable& kernels) {
     const bool first = job.bootstrap->rank() == 0;
-    if (first) {
+    if (first)
         for (const std::string& unknown : base::report_unknown(settings)) log.warn(unknown);
-    }
     if (!log.writes_shared_line(first)) return;
     const Description facts = describe(job, settings, job.nodes_linked());
     log_job(log, facts, kernels);
@@ -185,7 +184,7 @@ void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
     if (direct == nullptr || !log.writes_shared_line(job.bootstrap->rank() == 0)) return;
     log.info(fmt::format("buffers of local peers: read {}, wrote {}", access_text(moved.read),
                          access_text(moved.written)));
-    log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));
+    log.info(fmt::format("buffers of this rank: {}", exposure_text(*direct, moved)));
     const auto& windows = direct->window_counters();
     log.info(fmt::format(
         "objects of local peers: {} mapped, {} not mappable, {} uses without a free window",
@@ -213,7 +212,7 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
             {{"buffers", "by kernel"}, count(moved.buffers, base::AccessMethod::copied)},
             {{"adop-", "tions"}, remapped.adoptions},
             {{"adopted", "bytes now"}, remapped.adopted_bytes},
-            {{"given", "back"}, remapped.given_back},  // made private again by a fork
+            {{"given", "back"}, remapped.given_back},
             {{"", "lost"}, remapped.lost},
             {{"", "refused"}, refused},
             {{"objects", "mapped"}, windows.mapped},

@@ -29,9 +29,8 @@ struct Description {
 
     /// Network that the job uses, or would use if it had several nodes.
     std::optional<link::FabricSurvey> survey;
-    std::string survey_problem;  ///< reason why `survey` is missing
-    std::optional<link::FabricFacts>
-        port;  ///< facts of the open port; empty if all ranks share memory
+    std::string survey_problem;             ///< reason why `survey` is missing
+    std::optional<link::FabricFacts> port;  ///< of the open port; empty if all share memory
 };
 
 /// Network choices for a provider that this machine may not have.
@@ -43,12 +42,12 @@ struct ProviderDescription {
 [[nodiscard]] base::Result<ProviderDescription> describe_provider(const base::Settings& settings,
                                                                   std::string_view provider);
 
-/// Returns the facts. `with_survey` adds the survey of networks, which takes a third of a second.
+/// Returns the facts. `with_survey` adds the survey of networks, which queries every provider.
 [[nodiscard]] Description describe(const Job& job, const base::Settings& settings,
                                    bool with_survey);
 
 /// Logs unknown settings, the facts of the job and their reasons: at most ten lines with
-/// WEFT_LOG=info. If a network joins the nodes, the survey of networks adds a third of a second.
+/// WEFT_LOG=info. Surveys the networks if one joins the nodes.
 void log_start(const base::Log& log, const Job& job, const base::Settings& settings,
                const ReduceTable& kernels);
 

@@ -26,7 +26,7 @@ class EngineProgress {
     /// Polls the engine once, unless another thread holds the turn or waits for it.
     void drive_if_free();
     /// If peers may send requests, polls the engine in every 32nd call. For calls that only load
-    /// and store: they never wait for another thread, which polls while it holds the turn. calls:
+    /// and store: they never wait for another thread, which polls while it holds the turn. `calls`:
     /// a context's own count, so that threads with contexts write no common memory, or nullptr.
     void drive_now_and_then(std::atomic<unsigned>* calls = nullptr) {
         constexpr unsigned kDriveEvery = 32;

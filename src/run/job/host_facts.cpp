@@ -61,8 +61,8 @@ bool lists(const std::string& controllers, const std::string& wanted) {
 CpuQuota cpu_quota(const std::string& groups_file, const std::string& root) {
     CpuQuota quota;
     std::ifstream file(groups_file);
-    for (std::string line;
-         std::getline(file, line);) {  // NUMBER:CONTROLLERS:PATH; version 2 has no controllers
+    // A line is NUMBER:CONTROLLERS:PATH; version 2 has no controllers.
+    for (std::string line; std::getline(file, line);) {
         const std::size_t first = line.find(':');
         const std::size_t second = line.find(':', first + 1);
         if (first == std::string::npos || second == std::string::npos) continue;

@@ -153,10 +153,10 @@ class Joiner {
         constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;
         constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;
         if (settings_.bank_bytes > kBankMax)
-            return base::fail(Status::argument, "WEFT_BANK_BYTES: {} bytes, at most {}",
+            return base::fail(Status::argument, "WEFT_BANK_BYTES: {} bytes; expected at most {}",
                               settings_.bank_bytes, kBankMax);
         if (settings_.heap_bytes > kHeapMax)
-            return base::fail(Status::argument, "WEFT_HEAP_SIZE: {} bytes, at most {}",
+            return base::fail(Status::argument, "WEFT_HEAP_SIZE: {} bytes; expected at most {}",
                               settings_.heap_bytes, kHeapMax);
         const std::uint64_t cells_end = layout().heap;
         if (cells_end >= kCellsEndMax)
@@ -241,9 +241,8 @@ class Joiner {
     /// Returns this rank's network address that all ranks can reach, or an empty text.
     [[nodiscard]] std::string own_address() const {
         std::vector<link::HostOnNetwork> ranks;
-        for (const BusinessCard& card : cards_) {
+        for (const BusinessCard& card : cards_)
             ranks.push_back(card.host.on_network(card.segment.boot));
-        }
         return link::choose_address(ranks, static_cast<std::size_t>(me_));
     }
 
@@ -328,7 +327,7 @@ class Joiner {
         MappingCard card{.verdict = job_.node_map->verdict(), .copy_error = error_of_copying()};
         if (port_) card.address = port_->address();
         const auto published = exchange("weft.verdict", to_bytes(card));
-        return published ? settle(*published) : published.failure();
+        return published ? apply_verdicts(*published) : published.failure();
     }
 
     /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
@@ -360,7 +359,8 @@ class Joiner {
         return "";
     }
 
-    base::Result<void> settle(const std::vector<Bytes>& published) {
+    /// Determines the node, and gives the port the addresses of remote ranks.
+    base::Result<void> apply_verdicts(const std::vector<Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
         std::vector<std::span<const std::byte>> addresses;
         std::vector<int> errors;  // errno of kernel copies, by rank

@@ -56,9 +56,8 @@ class SigtermReport {
 /// Detects ranks of this node that end while a job starts, with a thread that blocks signals.
 ///
 /// A launcher may end a job without naming the rank that caused it. mpirun of Open MPI often does
-/// so if a rank ends before all have joined: a second later it sends SIGTERM, and kills the ranks 2
-/// ms after that. The handler has no time to check ranks, and other ranks end at the same time.
-/// Under Slurm, PMIx ends the wait, without the cause.
+/// so if a rank ends before all have joined, and sends SIGKILL so soon after SIGTERM that the
+/// handler has no time to check ranks. Under Slurm, PMIx ends the wait, without the cause.
 class StartWatch {
   public:
     /// `me` is this rank, from the launcher's environment. `report` must outlive this object.
