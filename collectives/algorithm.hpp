@@ -40,7 +40,7 @@ struct GenerateRequest {
     int size = 1;
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;  ///< parts into which each piece of the spec's pipeline is cut
-    /// Elements of the vector that is cut into units. In collectives with a block for each rank,
+    /// Elements of the buffer that is cut into units. In collectives with a block for each rank,
     /// these are the elements of all blocks together.
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
@@ -87,7 +87,7 @@ struct Properties {
     bool even_nodes = false;         ///< all nodes must have the same number of ranks
     bool one_node = false;           ///< all ranks must be on one node
     bool direct = false;             ///< ranks access each other's buffers in place
-    bool two_trees = false;  ///< a tree for each half of the vector; equal trees on two ranks
+    bool two_trees = false;  ///< a tree for each half of the buffer; equal trees on two ranks
 
     [[nodiscard]] bool fit(const plan::Layout& layout) const {
         return (!one_node || layout.nodes() <= 1) && (!consecutive_nodes || layout.contiguous()) &&
@@ -102,13 +102,13 @@ struct CandidateRequest {
     StageCost stage;          ///< approximate costs of a stage and of a message in it
     /// Time of an empty put, from the sender's call to its arrival, in picoseconds.
     std::int64_t round = 0;
-    /// Time to send and reduce the bytes of a vector, in picoseconds.
+    /// Time to send and reduce the bytes of a buffer, in picoseconds.
     std::int64_t vector = 0;
     /// Time to reduce received data while others can send, in picoseconds.
     std::int64_t combine = 0;
     std::int64_t issue = 0;    ///< time of the sender of an empty put, in picoseconds
-    std::int64_t bytes = 0;    ///< its time for the bytes of a vector
-    std::int64_t receipt = 0;  ///< time of the receiver of a vector, and to reduce it
+    std::int64_t bytes = 0;    ///< its time for the bytes of a buffer
+    std::int64_t receipt = 0;  ///< time of the receiver of a buffer, and to reduce it
     /// Pieces in which exchanges are predicted, in addition to one piece.
     std::uint32_t segments = 1;
     plan::Layout layout;           ///< node of each rank; not given: all ranks are on one node
@@ -187,7 +187,7 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
 }
 
 /// Returns the request for an algorithm that is a pipeline by design. Unless the spec gives
-/// `segments`, the vector is cut into pieces of about 8 KiB, at most 64. Each piece is then cut
+/// `segments`, the buffer is cut into pieces of about 8 KiB, at most 64. Each piece is then cut
 /// into the request's segments.
 [[nodiscard]] inline GenerateRequest in_pieces(const AlgorithmSpec& spec, GenerateRequest request) {
     constexpr std::uint64_t kPieceBytes = 8192;
@@ -208,11 +208,11 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
         {.fallback = fallback, .least = least, .most = std::numeric_limits<Rank>::max() - 1})));
 }
 
-/// Returns the bytes of one rank's block, for a vector with a block for each rank.
+/// Returns the bytes of one rank's block, for a buffer with a block for each rank.
 [[nodiscard]] inline std::uint64_t block_bytes(const GenerateRequest& request) {
     return request.elements / static_cast<std::uint64_t>(request.size) * request.element_bytes;
 }
 
-inline constexpr std::string_view kSegmentsHelp = "pieces of the vector that follow each other";
+inline constexpr std::string_view kSegmentsHelp = "pieces of the buffer that follow each other";
 
 }  // namespace weft::collectives

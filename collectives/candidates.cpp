@@ -22,7 +22,7 @@ bool is_exchange(const Algorithm& algorithm) {
            segments != nullptr && segments->fallback == "1";
 }
 
-/// Returns true if in_pieces() cuts vectors for the algorithm.
+/// Returns true if in_pieces() cuts buffers for the algorithm.
 bool is_pipeline(const Algorithm& algorithm) {
     const Parameter* const segments = algorithm.parameter("segments");
     return segments != nullptr && segments->fallback == "by size";
@@ -41,7 +41,7 @@ std::int64_t message_of(const CandidateRequest& request) {
 }
 
 /// Returns the number of pieces with which a pipeline is fastest, as a power of two. `hops`: the
-/// messages from the first receiver to the last rank. The optimum is sqrt(vector * hops / message);
+/// messages from the first receiver to the last rank. The optimum is sqrt(buffer * hops / message);
 /// `vector` is the time of all bytes, `message` the overhead of a message and its credit (after
 /// Hoefler and Moor).
 std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
@@ -66,7 +66,7 @@ std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) 
 
 /// Returns the number of segments for an exchange, or 1 if they save less than 3 %. In each stage
 /// segments hide the latency behind the bytes of the other segments, and each costs a message. They
-/// also let a rank combine one segment while the next one arrives. `blocks`: blocks of the vector,
+/// also let a rank combine one segment while the next one arrives. `blocks`: blocks of the buffer,
 /// each with the request's bytes.
 std::uint32_t segments_worth_trying(const CandidateRequest& request, std::int64_t blocks) {
     constexpr std::int64_t kLeast = 32;  // part of the time that must be saved

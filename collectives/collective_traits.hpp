@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collective_traits.hpp - properties of each collective, in one table.
 //
-// Idea     A row names the part of the vector that a rank reads and writes, the ranks that
+// Idea     A row names the part of the buffer that a rank reads and writes, the ranks that
 //          contribute to its output, and the ranks that know the counts. Names, roots,
 //          contracts, checks of arguments, block positions in place, benches and tests are
 //          derived from the table.
@@ -18,7 +18,7 @@
 
 namespace weft::collectives {
 
-/// Part of the call's vector that a rank has. `whole_at_root`: only the root has the vector.
+/// Part of the call's buffer that a rank has. `whole_at_root`: only the root has the buffer.
 /// `whole_after_first`: all ranks but rank 0 have it.
 enum class VectorPart : std::uint8_t { none, whole, whole_at_root, whole_after_first, own_block };
 
@@ -36,7 +36,7 @@ enum class Contribution : std::uint8_t {
 /// Sizes of blocks. `known_to_pair`: only a block's sender and receiver know its size.
 enum class BlockCounts : std::uint8_t { equal, known_to_all, known_to_pair };
 
-/// Argument that may be WEFT_IN_PLACE. The other argument is then the whole vector, and each side
+/// Argument that may be WEFT_IN_PLACE. The other argument is then the whole buffer, and each side
 /// uses its part of it.
 enum class InPlace : std::uint8_t { never, input, output };
 
@@ -56,7 +56,7 @@ struct CollectiveTraits {
                output == VectorPart::whole_at_root;
     }
     [[nodiscard]] constexpr bool reduces() const { return contribution >= Contribution::all; }
-    /// Returns true if the vector has a block for each rank. Counts are then counts of a block.
+    /// Returns true if the buffer has a block for each rank. Counts are then counts of a block.
     [[nodiscard]] constexpr bool blocks() const {
         return input == VectorPart::own_block || output == VectorPart::own_block ||
                contribution == Contribution::owner_own_block;

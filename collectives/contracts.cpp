@@ -13,7 +13,7 @@ namespace {
 using plan::Program;
 using plan::UnitRange;
 
-/// Returns the units of each block, for vectors with a block for each rank.
+/// Returns the units of each block, for buffers with a block for each rank.
 std::uint32_t units_of_block(const Program& header) {
     return header.units / as_u32(header.size);
 }

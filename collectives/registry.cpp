@@ -214,7 +214,7 @@ std::span<const std::string_view> collectives() {
 
 base::Result<void> check_collective(std::string_view collective) {
     if (find_contract(collective) != nullptr) return base::Done{};
-    return base::fail(Status::argument, "unknown collective '{}'; there are {}{}", collective,
+    return base::fail(Status::argument, "unknown collective '{}'; known: {}{}", collective,
                       fmt::join(collectives(), ", "),
                       base::did_you_mean(collective, collectives()));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// census.cpp - allreduce of the whole vector in the least rounds of any radix, for any size.
+// census.cpp - allreduce of the whole buffer in the least rounds of any radix, for any size.
 //
 // Idea     In a round each rank puts a partial sum to up to k - 1 other ranks, at distances that
 //          are equal on all ranks. See generate/census.hpp for the two sums of a rank.
 // Source   Bar-Noy, Kipnis and Schieber, Optimal computation of census functions in the postal
 //          model, here in any radix.
 // Rounds   ceil(log_k n). Messages: at most k - 1 a round and rank.
-// Bytes    Each message carries the whole vector.
-// Memory   A slot for each message of a rank. A scratch vector if n is not a power of k.
-// Good for Short vectors of exact operations on any n: never more rounds than any schedule of
+// Bytes    Each message carries the whole buffer.
+// Memory   A slot for each message of a rank. A scratch buffer if n is not a power of k.
+// Good for Short buffers of exact operations on any n: never more rounds than any schedule of
 //          recursive multiplying, since no rank is left over.
 // Holds    Synchronizing. Ranks add in different orders, so operations must commute, and
 //          floating-point results may differ between ranks. With k >= n there is one round, in rank

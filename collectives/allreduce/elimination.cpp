@@ -2,18 +2,17 @@
 // elimination.cpp - allreduce by pairwise exchange with elimination of odd groups.
 //
 // Idea     Groups of ranks with the same partial result pair up, so groups double in size. If the
-//          number of groups is odd, the third group sends its value to the second (3-2
-//          elimination) while the other groups exchange. The third group receives the result from
-//          the second at the end. The exchange of the second group is one round late. It is in the
-//          first pair of its level, so the next elimination waits for it anyway and costs no
-//          further round.
+//          number of groups is odd, the third group sends its value to the second (3-2 elimination)
+//          while the other groups exchange. The third group receives the result from the second at
+//          the end. The exchange of the second group is one round late. It is in the first pair of
+//          its level, so the next elimination waits for it anyway and costs no further round.
 // Source   Rabenseifner and Traeff, More efficient reduction algorithms for non-power-of-two number
 //          of processors; Ruefenacht et al., recursive multiplying, section 6.4.
 // Rounds   log2 n; ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S
 //          ranks 2*S*floor(g/2), and 2*S more if g is odd.
-// Bytes    Each message carries the whole vector.
+// Bytes    Each message carries the whole buffer.
 // Memory   Two slots for each level, and two for an elimination: value and result; no scratch.
-// Good for Short vectors and any n. It has as many rounds as recursive-doubling, but fewer ranks
+// Good for Short buffers and any n. It has as many rounds as recursive-doubling, but fewer ranks
 //          wait for another rank's result.
 // Holds    Operands stay in rank order and all ranks reduce in the same order, so results are
 //          bit-identical.
@@ -64,7 +63,7 @@ void add_levels(plan::Stages& stages, Rank size) {
 
 base::Result<plan::Stages> elimination_stages(const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
-    return stages_of_vector(spec, request,
+    return stages_of_buffer(spec, request,
                             [&](plan::Stages& stages) { add_levels(stages, request.size); });
 }
 

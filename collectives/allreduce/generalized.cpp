@@ -16,9 +16,9 @@
 // Rounds   2L - r. L = ceil(log2 n) on one axis, or the sum of ceil(log2 d) for axes of d ranks.
 // Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), at most n in a step. R = ceil(n /
 //          2^(L-r)) is the number of blocks that a rank fully reduces.
-// Memory   Slots for arriving data; a scratch vector for regular parts, another for r > 0
+// Memory   Slots for arriving data; a scratch buffer for regular parts, another for r > 0
 //          and odd N.
-// Good for Any n without a fold: r = 0 for long vectors, r = L for short ones, others in between.
+// Good for Any n without a fold: r = 0 for long buffers, r = L for short ones, others in between.
 // Holds    Each rank adds in its own rotation, so operations must commute. With r = 0 each block is
 //          reduced once, and results are bit-identical; with larger r they may differ. Blocks are
 //          at their final positions, so no copies before or after are needed.
@@ -34,7 +34,7 @@ namespace {
 
 using plan::Block;
 using plan::Buffer;
-using List = std::vector<std::uint32_t>;  ///< numbers of blocks of the vector
+using List = std::vector<std::uint32_t>;  ///< numbers of blocks of the buffer
 
 /// One cyclic factor of the group, of `size` elements. Neighbors along it are `stride` ranks apart.
 struct Axis {
@@ -82,8 +82,8 @@ class Generalized {
     }
 
   private:
-    static constexpr std::uint32_t kRegular = 0;  ///< scratch vector of regular parts
-    /// Scratch vector of received data that is added to lead and regular parts.
+    static constexpr std::uint32_t kRegular = 0;  ///< scratch buffer of regular parts
+    /// Scratch buffer of received data that is added to lead and regular parts.
     static constexpr std::uint32_t kArrived = 1;
     /// Passed to add() instead of a slot's number: the received data is in kArrived.
     static constexpr std::uint32_t kFromScratch = ~std::uint32_t{0};

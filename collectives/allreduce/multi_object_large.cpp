@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_large.cpp - allreduce of long vectors in which all ranks of a node use the network.
+// multi_object_large.cpp - allreduce of long buffers in which all ranks of a node use the network.
 //
-// Idea     The vector has a chunk for each node. Port l of P serves the nodes l, l + P, ...: it
+// Idea     The buffer has a chunk for each node. Port l of P serves the nodes l, l + P, ...: it
 //          combines their chunks from the inputs of its local peers, and puts each whole chunk to
 //          port l of the chunk's node. That port combines the chunk of all nodes and shares it with
 //          its local peers. Then finished chunks go around the ring of nodes. Each port passes on a
@@ -17,13 +17,13 @@
 //          each kPartBytes of the chunk is near the best number in between. If there are fewer
 //          nodes than ports, the messages are few, and a part for each port is best.
 // Rounds   Over the network N: one to combine, N-1 around the ring.
-// Bytes    Over the network a node sends (N-1)/N of the vector to combine, in N-1 messages for each
+// Bytes    Over the network a node sends (N-1)/N of the buffer to combine, in N-1 messages for each
 //          part. It sends as much around the ring, every port a P-th of it in N-1 messages. On the
-//          node a rank sends its vector once, and a port sends its finished parts and blocks to
+//          node a rank sends its buffer once, and a port sends its finished parts and blocks to
 //          each local peer.
 // Memory   Slots for the chunks that a port serves from each local peer, for a part from each node,
-//          and for the vector.
-// Good for Long vectors on nodes with several ranks, if one rank cannot saturate the network.
+//          and for the buffer.
+// Good for Long buffers on nodes with several ranks, if one rank cannot saturate the network.
 // Holds    Rank order if nodes hold consecutive ranks. One rank combines each part, so results are
 //          bit-identical. Synchronizing: in a pipeline a slot is reused only after every rank has
 //          entered the piece before the last. A block has the same number on its whole path around
@@ -52,7 +52,7 @@ struct Part {
     std::uint32_t first = 0;  ///< its first block
 };
 
-/// The blocks of the vector, one for each chunk and port. A port serves consecutive blocks.
+/// The blocks of the buffer, one for each chunk and port. A port serves consecutive blocks.
 class Chunks {
   public:
     Chunks(std::uint32_t nodes, std::uint32_t ports, std::uint32_t parts)

@@ -9,11 +9,11 @@
 // Rounds   For one piece twice the depth of the tree, and one more for a dual root; s pieces
 //          overlap. Messages: 2 s (n - 1), and a credit for all but two pieces of an edge and
 //          direction.
-// Bytes    A rank sends one vector to its parent and one to each child; it reduces one for each
+// Bytes    A rank sends one buffer to its parent and one to each child; it reduces one for each
 //          child.
 // Memory   A slot for each possible child and one for results, with two copies, for any number of
-//          pieces. One scratch vector, dual-root: two.
-// Good for Long vectors, and operations that do not commute: no rank has more than three neighbors.
+//          pieces. One scratch buffer, dual-root: two.
+// Good for Long buffers, and operations that do not commute: no rank has more than three neighbors.
 //          dual-root is one level lower than pipelined-binary. The default is pieces of about 8
 //          KiB.
 // Holds    Combines in rank order. Each piece is reduced once and copied, so results are

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reduce_broadcast.cpp - allreduce along a tree: a reduction up, then a broadcast down.
 //
-// Idea     A rank combines its own vector with the vectors of its subtrees and sends it to its
+// Idea     A rank combines its own buffer with the buffers of its subtrees and sends it to its
 //          parent. It receives the result from the parent and forwards it to its children. The tree
 //          is a parameter.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1 and
 //          3.3 (two trees).
 // Rounds   Twice the depth of the tree: ceil(log2 n) for binomial, the height of a tree of degree k
 //          for kary. Messages: 2 (n - 1), fewer than in any exchange.
-// Bytes    Each message carries the whole vector. A rank sends one to its parent and one
+// Bytes    Each message carries the whole buffer. A rank sends one to its parent and one
 //          to each child.
 // Memory   One slot for each child and one for the result. With kary a rank has at most k + 1
 //          descriptors for any number of ranks.

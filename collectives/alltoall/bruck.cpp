@@ -8,7 +8,7 @@
 // Rounds   ceil(log_k n). Messages: one from each rank for each digit and value z with z
 //          k^digit < n.
 // Bytes    A rank sends each block once for each digit of its distance that is not 0.
-// Memory   A slot for each message, of slightly more than n/k blocks; one scratch vector.
+// Memory   A slot for each message, of slightly more than n/k blocks; one scratch buffer.
 // Good for Short blocks: fewer messages, more bytes. With k = n it is the direct algorithm.
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"

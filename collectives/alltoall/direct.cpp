@@ -6,7 +6,7 @@
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks, the minimum.
 // Memory   n - 1 slots of one block; no scratch. With into=vector no slots, and a scratch
-//          vector in place.
+//          buffer in place.
 // Good for Medium and long blocks.
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"

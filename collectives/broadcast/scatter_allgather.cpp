@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // scatter_allgather.cpp - broadcast by a scatter of blocks and an allgather around a ring.
 //
-// Idea     The root scatters the vector along a binomial tree. Each rank then has the block of its
+// Idea     The root scatters the buffer along a binomial tree. Each rank then has the block of its
 //          number and the blocks of its subtree. Then all blocks go around a ring. Numbers are
 //          counted from the root.
 // Source   Barnett et al. and van de Geijn, as in Thakur, Rabenseifner and Gropp, Optimization of
@@ -9,12 +9,12 @@
 // Rounds   n - 1, and the largest number of bits set in a number below n: at most ceil(log2 n).
 //          Messages: n - 1 to scatter, and at most n (n - 1) around the ring. A rank that already
 //          has a block gets a signal without data.
-// Bytes    For a vector of m bytes, each rank sends at most m (1 - 1/n) around the ring. The
+// Bytes    For a buffer of m bytes, each rank sends at most m (1 - 1/n) around the ring. The
 //          scatter moves m/n times the number of bits set in all numbers below n, most of it from
 //          the root. The ring moves the rest: together they move (n - 1) m.
 // Memory   n - 1 slots of one block, one for the blocks of a subtree; no scratch. With into=vector
 //          no slots.
-// Good for Long vectors on few ranks: about 2m for each rank, for any n.
+// Good for Long buffers on few ranks: about 2m for each rank, for any n.
 // Holds    Synchronizing: every block has passed all ranks of the ring.
 #include "collectives/entries.hpp"
 #include "collectives/generate/ring.hpp"

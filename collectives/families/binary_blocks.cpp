@@ -12,16 +12,16 @@
 //          the root.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
 // Rounds   2 floor(log2 n): smaller blocks send their results while larger ones still halve.
-// Bytes    For a vector of m bytes, in a block of 2^a ranks: a rank reduces m (1 - 1/2^a), and
+// Bytes    For a buffer of m bytes, in a block of 2^a ranks: a rank reduces m (1 - 1/2^a), and
 //          m/2^a from the smaller block. allreduce: it sends 2m (1 - 1/2^a), m/2^a to the next
 //          larger block, and m/2^a to the next smaller one, if there are such blocks. reduce: it
 //          sends m (1 - 1/2^a), and m/2^a to the next larger block. In the largest block a rank
 //          that is done in step k of the gather sends m / 2^(k+1). Rank 0 also sends its m/2^a to a
 //          root in another block.
 // Memory   Slots for about 2m. allreduce: also m / 2^(a+1) for each of the 2^(difference of
-//          exponents) parts that return. reduce: a scratch vector on all ranks but the root; with
+//          exponents) parts that return. reduce: a scratch buffer on all ranks but the root; with
 //          segments two copies of slots, and a credit for each part from smaller blocks.
-// Good for Long vectors if n is no power of two and consecutive exponents of its sum are close.
+// Good for Long buffers if n is no power of two and consecutive exponents of its sum are close.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical. When a
 //          rank of the largest block has the result, all ranks have entered. A reduce is
 //          synchronizing if n is a power of two; otherwise ranks of smaller blocks complete early.
@@ -129,7 +129,7 @@ class BinaryBlocks {
     /// Returns this rank's index in its block.
     [[nodiscard]] std::uint32_t number() const { return number_; }
     [[nodiscard]] BlockRange own() const { return halved(blocks_, number_, group().exponent); }
-    /// Returns the number of blocks into which the vector is cut.
+    /// Returns the number of blocks into which the buffer is cut.
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
     /// Returns the number of halvings in the largest block.
     [[nodiscard]] std::uint32_t steps() const { return groups_.front().exponent; }

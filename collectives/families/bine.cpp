@@ -3,25 +3,24 @@
 // instead of powers of two.
 //
 // Idea     In step s the partner of an even rank is (1 - (-2)^(s+1)) / 3 ranks ahead, that of an
-//          odd rank is as far behind. The steps from s on reach 2^(steps - s) ranks
-//          from any rank, each once.
+//          odd rank is as far behind. The steps from s on reach 2^(steps - s) ranks from any rank,
+//          each once.
 //            swing  In step s a rank sends the blocks of the ranks that its partner reaches in
 //                   later steps, and combines those that it reaches itself. Then the steps run in
 //                   reverse order and distribute the results.
-//            bine   From the last step to the first one, each rank that has the vector sends it to
+//            bine   From the last step to the first one, each rank that has the buffer sends it to
 //                   its partner. reduce: the same messages in reverse.
 // Source   De Sensi et al., Swing: short-cutting rings for higher bandwidth allreduce; De Sensi et
 //          al., Bine trees.
 // Rounds   log2 n; swing allreduce: 2 log2 n. Messages: n in a round of a swing, n - 1 of a tree.
 // Bytes    swing: a rank sends n - 1 blocks, in an allreduce twice; it reduces n - 1 blocks. bine:
 //          as the binomial tree.
-// Memory   swing: slots for n - 1 blocks, in an allreduce twice; a scratch vector for a
-//          reduce_scatter. bine: one slot, or one for each child in a reduction; a scratch vector.
+// Memory   swing: slots for n - 1 blocks, in an allreduce twice; a scratch buffer for a
+//          reduce_scatter. bine: one slot, or one for each child in a reduction; a scratch buffer.
 // Good for Rings, tori and networks with few long links: partners are at 2/3 of the distance of a
 //          butterfly, and neighbors on both sides are used.
 // Holds    For powers of two. Swing is synchronizing. Each block is reduced once, so results are
-//          bit-identical, but not in rank order. A program of a swing takes a
-//          time of O(n log n) to generate.
+//          bit-identical, but not in rank order. A swing is generated in O(n log n) time.
 // Next     generate/tree.hpp for the steps of trees; generate/range_exchange.hpp for the butterfly.
 #include <bit>
 
@@ -132,7 +131,7 @@ void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
     swing.reduce_scatter([&](auto first, auto count) { return writer.output(first, count); });
 }
 
-/// Returns the step in which a number receives the vector, or steps_of(size) for 0. The distances
+/// Returns the step in which a number receives the buffer, or steps_of(size) for 0. The distances
 /// of steps are sums of powers of -2, so the digits of the number in base -2 change at its steps.
 std::uint32_t step_of(Rank number, Rank size) {
     constexpr std::uint32_t kOdd = 0xAAAAAAAA;

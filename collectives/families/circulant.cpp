@@ -6,7 +6,7 @@
 //            reduce_scatter  A rank holds partial sums of the blocks from its own one on. In the
 //                            round of skip s it sends all but the first s of them, which the
 //                            receiver adds to its first ones.
-//            broadcast       The vector has some blocks. Skips are used in turns, the smallest
+//            broadcast       The buffer has some blocks. Skips are used in turns, the smallest
 //                            first, and a schedule says which block each message carries.
 //            reduce          The messages of the broadcast in reverse, with partial sums.
 // Source   Traeff, Optimal, non-pipelined reduce-scatter and allreduce algorithms; Traeff, Optimal
@@ -15,11 +15,11 @@
 //          most b - 1 + ceil(log2 n). Messages: b (n - 1).
 // Bytes    reduce_scatter: a rank sends and reduces n - 1 blocks. broadcast: a rank receives each
 //          block once. reduce: every rank but the root sends each block once.
-// Memory   reduce_scatter: slots for n - 1 blocks and a scratch vector. broadcast, reduce: a slot
-//          of one block for each round and, with segments, a credit for each skip. A scratch vector
+// Memory   reduce_scatter: slots for n - 1 blocks and a scratch buffer. broadcast, reduce: a slot
+//          of one block for each round and, with segments, a credit for each skip. A scratch buffer
 //          to reduce on all ranks but the root.
 // Good for reduce_scatter: any n, short and medium blocks; least rounds and least bytes.
-//          broadcast, reduce: medium and long vectors on any n. With segments, the rounds of one
+//          broadcast, reduce: medium and long buffers on any n. With segments, the rounds of one
 //          segment overlap those of the next, so s segments of b blocks pass like s * b blocks.
 // Holds    Only reduce_scatter is synchronizing. Each block is reduced once, but not in rank order,
 //          so operations must commute. A schedule is computed for the rank and its receivers only,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.cpp - broadcast, reduce and allreduce along two binary trees at once, as a pipeline.
 //
-// Idea     Half of the vector goes along each of two trees. Every rank is an inner node of at most
+// Idea     Half of the buffer goes along each of two trees. Every rank is an inner node of at most
 //          one of them, so all ranks send. A rank has a lane for each tree and direction: it
 //          forwards in one while it waits in another. In an allreduce the root sends each reduced
 //          piece back down, so pieces go up while earlier ones come down.
@@ -11,13 +11,13 @@
 //          the time of two puts more. Messages: 2 s (n - 1) for s pieces of each half (4 s (n - 1)
 //          for an allreduce), and a credit for each but the last two messages of an edge
 //          (broadcast: of a tree).
-// Bytes    broadcast: the root sends one vector, every other rank at most one. reduce: every rank
-//          but the root sends one vector; no rank reduces more than one. allreduce: 2 (n - 1)
-//          vectors in all; no rank reduces more than one.
+// Bytes    broadcast: the root sends one buffer, every other rank at most one. reduce: every rank
+//          but the root sends one buffer; no rank reduces more than one. allreduce: 2 (n - 1)
+//          buffers in all; no rank reduces more than one.
 // Memory   Slots of each tree: one to broadcast, two to reduce, three for an allreduce, with two
-//          copies each, for any number of pieces. One scratch vector for partial results (in a
+//          copies each, for any number of pieces. One scratch buffer for partial results (in a
 //          reduce only on ranks with children).
-// Good for Long vectors on many ranks: the time of half a vector along a binary tree, and the links
+// Good for Long buffers on many ranks: the time of half a buffer along a binary tree, and the links
 //          of all ranks are used. Fewer steps than a ring. The default is pieces of about 8 KiB.
 // Holds    Only the allreduce is synchronizing. Every piece is reduced once and copied, so results
 //          are bit-identical. Numbers are counted from the root, and the second tree may have
@@ -174,17 +174,17 @@ Algorithm entry(std::string_view collective, std::string_view summary, std::stri
 }  // namespace
 
 Algorithm broadcast_double_tree() {
-    return entry("broadcast", "half of the vector along each of two binary trees, piece by piece",
+    return entry("broadcast", "half of the buffer along each of two binary trees, piece by piece",
                  "Sanders, Speck and Traeff; Hoefler and Moor, section 3.1.5",
                  {.ordered = true, .bit_identical = true}, write_broadcast);
 }
 Algorithm reduce_double_tree() {
-    return entry("reduce", "half of the vector up each of two binary trees, piece by piece",
+    return entry("reduce", "half of the buffer up each of two binary trees, piece by piece",
                  "Sanders, Speck and Traeff, section 4", {.bit_identical = true}, write_reduce);
 }
 Algorithm allreduce_double_tree() {
     return entry("allreduce",
-                 "half of the vector up and down each of two binary trees, piece by piece",
+                 "half of the buffer up and down each of two binary trees, piece by piece",
                  "Sanders, Speck and Traeff, section 4",
                  {.bit_identical = true, .synchronizing = true}, write_allreduce);
 }

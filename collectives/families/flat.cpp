@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flat.cpp - gather and reduce with puts from all ranks to the root, scatter with puts from it.
 //
-// Idea     gather: every rank puts its block to the root. reduce: every rank puts its vector to the
+// Idea     gather: every rank puts its block to the root. reduce: every rank puts its buffer to the
 //          root, which combines all of them in rank order. scatter: the root puts to each rank its
 //          block, from the next rank on.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree).
 // Rounds   1. Messages: n - 1, all to (from) the root.
-// Bytes    gather, reduce: every rank but the root sends one block (vector); the root reduces n - 1
-//          vectors. scatter: the root sends n - 1 blocks.
+// Bytes    gather, reduce: every rank but the root sends one block (buffer); the root reduces n - 1
+//          buffers. scatter: the root sends n - 1 blocks.
 // Memory   gather, reduce: n slots, all of them at the root; with segments two copies each, and a
 //          credit. scatter: one slot of one block; with segments two copies of it, and n - 1
 //          credits at the root. No slots with into=vector.
@@ -162,7 +162,7 @@ Algorithm scatter_flat() {
     return algorithm;
 }
 Algorithm reduce_flat() {
-    Algorithm algorithm = entry("reduce", "every rank puts its vector to the root");
+    Algorithm algorithm = entry("reduce", "every rank puts its buffer to the root");
     algorithm.generate =
         by_blocks({.collective = "reduce", .blocks = 1, .one_stage = true}, write_reduce);
     return algorithm;

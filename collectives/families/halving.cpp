@@ -12,9 +12,9 @@
 // Source   Rabenseifner, Optimization of collective reduction operations, section 6.
 // Rounds   2 for each level of an allreduce (up to 3 more with pairs), 1 for a level of a
 //          reduce_scatter, and those of `then` among n / 2^levels ranks.
-// Bytes    For a vector of m bytes: each rank sends m (1 - 1/2^levels), in an allreduce twice that,
+// Bytes    For a buffer of m bytes: each rank sends m (1 - 1/2^levels), in an allreduce twice that,
 //          and what `then` sends for m / 2^levels bytes. With pairs, a rank sends up to 1.5m more.
-// Memory   Slots for the bytes that arrive, and those of `then`; reduce_scatter: a scratch vector.
+// Memory   Slots for the bytes that arrive, and those of `then`; reduce_scatter: a scratch buffer.
 // Good for Numbers of ranks with a factor 2^k: fewer rounds than a ring, and the same bytes.
 // Holds    Rank order and equal bits if `then` has them: its operands are sums of consecutive
 //          ranks, in rank order. Synchronizing.
@@ -48,7 +48,7 @@ base::Result<Halving> halving_of(std::string_view collective, const AlgorithmSpe
     if (properties.direct || properties.two_trees)
         return base::fail(Status::argument, "then: {} {} {}", collective, print(halving.then.spec),
                           properties.direct ? "is for ranks that share a node"
-                                            : "cuts the vector into halves, not into segments");
+                                            : "cuts the buffer into halves, not into segments");
     return halving;
 }
 
@@ -182,7 +182,7 @@ base::Result<plan::Program> generate_allreduce(const AlgorithmSpec& spec,
 }
 
 /// Writes the levels of a reduce_scatter. `ends`: no rank is left for `then`. Otherwise the output
-/// is the scratch vector from which `then` reads.
+/// is the scratch buffer from which `then` reads.
 void write_levels(BlockWriter& writer, std::uint32_t levels, std::uint32_t rank,
                   std::uint32_t ranks, bool ends) {
     for (std::uint32_t level = 0; level < levels; ++level) {
@@ -271,7 +271,7 @@ Algorithm entry(std::string_view collective, std::string_view summary, std::stri
             .name = "halving",
             .summary = summary,
             .source = "Rabenseifner, Optimization of collective reduction operations, section 6",
-            .parameters = {{"levels", "1", "times that the vector is halved", "2,3"},
+            .parameters = {{"levels", "1", "times that the buffer is halved", "2,3"},
                            {"then", kThen, "algorithm for the ranks with the same range",
                             collective == "allreduce" ? "(recursive-doubling),(generalized)"
                                                       : "(pairwise),(halving)"},
@@ -295,7 +295,7 @@ Algorithm entry(std::string_view collective, std::string_view summary, std::stri
 }  // namespace
 
 Algorithm allreduce_halving() {
-    return entry("allreduce", "halves the vector a few times, then another algorithm, then back",
+    return entry("allreduce", "halves the buffer a few times, then another algorithm, then back",
                  "generalized", &generate_allreduce);
 }
 Algorithm reduce_scatter_halving() {

@@ -8,20 +8,20 @@
 //          ranks, or at the root. In each step to the root, half of the ranks with results put them
 //          to the other half, whose numbers agree with the root's in one more bit.
 //          If n is no power of two, the first 2r ranks form r pairs, where r = n - p and p is the
-//          power of two below n. Each rank of a pair reduces half of the vector. Then one rank
+//          power of two below n. Each rank of a pair reduces half of the buffer. Then one rank
 //          sends its half to the other, which represents the pair. In an allreduce the rank that
 //          sent its half receives the result at the end.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Rounds   2 log2 p; if n is no power of two, 3 more for an allreduce and up to 2 more for a
 //          reduce. Messages of a reduce: p log2 p to halve, p - 1 to gather, 3 in each of n - p
 //          pairs.
-// Bytes    For a vector of m bytes: a rank reduces m (1 - 1/p), in a pair m/2 more. allreduce: it
+// Bytes    For a buffer of m bytes: a rank reduces m (1 - 1/p), in a pair m/2 more. allreduce: it
 //          sends 2m (1 - 1/p), and for a pair m/2 + m more. reduce: it sends m (1 - 1/p), and
 //          m / 2^(k+1) if it is done in step k of the gather. In a pair it sends m/2 more, but only
 //          m in all if the other rank represents the pair.
 // Memory   Slots for 2 (p - 1) blocks of m/p; with pairs, also for two halves and, in an allreduce,
-//          a vector. A reduce has a scratch vector on all ranks but the root.
-// Good for Long vectors if n is a power of two: least bytes in the fewest rounds. In a reduce no
+//          a buffer. A reduce has a scratch buffer on all ranks but the root.
+// Good for Long buffers if n is a power of two: least bytes in the fewest rounds. In a reduce no
 //          rank receives or sends more than 2m, for any n.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical; the root
 //          represents its pair. A reduce is synchronizing if n is a power of two; otherwise ranks
@@ -108,14 +108,14 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
 Algorithm allreduce_halving_doubling() {
     return range_exchange_entry(
         "allreduce", "halving-doubling",
-        "halves of the vector are exchanged and reduced, then gathered the same way back",
+        "halves of the buffer are exchanged and reduced, then gathered the same way back",
         "Rabenseifner, Optimization of collective reduction operations, section 3.5",
         write_allreduce);
 }
 Algorithm reduce_halving_doubling() {
     return range_exchange_entry(
         "reduce", "halving-doubling",
-        "halves of the vector are exchanged and reduced, then gathered at the root",
+        "halves of the buffer are exchanged and reduced, then gathered at the root",
         "Rabenseifner, Optimization of collective reduction operations, section 3.5", write_reduce);
 }
 

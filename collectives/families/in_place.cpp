@@ -7,9 +7,9 @@
 //          determine whether a rank exposes its input for reading or its output for writing.
 //          Copies: each reader copies from the owner; in a gather each rank copies to the root.
 //          With two ranks the root of a broadcast copies one half for the other.
-//          Reductions: the vector has a slice for each rank. A rank reduces its slice of all inputs
+//          Reductions: the buffer has a slice for each rank. A rank reduces its slice of all inputs
 //          and writes it to all outputs. In a scan it visits all ranks in order with its slice.
-//          In an allreduce of a short vector, two ranks each reduce the whole vector, so that
+//          In an allreduce of a short buffer, two ranks each reduce the whole buffer, so that
 //          neither reads results that the other has written.
 //          Alltoall: if input and output are one buffer, the two blocks of a pair of ranks are
 //          swapped. So one rank of the pair copies both blocks, with a temporary copy of one. It is
@@ -17,7 +17,7 @@
 //          both blocks.
 // Source   Huang et al., PiP-MColl, section III. Writing an allreduce's results to all outputs, the
 //          scans and the alltoall are ours.
-// Rounds   2, without messages.  Signals            Bytes, for blocks or vectors of m
+// Rounds   2, without messages.  Signals            Bytes, for blocks or buffers of m
 //            broadcast      2 (n - 1); 4 for n = 2  copied (n - 1) m
 //            gather         2 (n - 1)               copied n m; at the root (n - 1) m in place
 //            scatter        2 (n - 1)               copied n m; at the root (n - 1) m in place
@@ -26,15 +26,15 @@
 //                           for n = 2               each pair once more, within the cache
 //            reduce         (2n + 1) (n - 1)        read n m, written m
 //            allreduce      3 n (n - 1); 4 for two  read n m, written n m
-//                           short vectors
+//                           short buffers
 //            reduce_scatter 2 n (n - 1)             a rank reads n blocks and writes one
 //            scan           3 n (n - 1)             read (2n - 1) m, written n m
 //            exscan         (3n - 1) (n - 1)        n > 2: read 3 (n - 2) m, written 2 (n - 2) m
 // Memory   No put targets. One cell for each purpose of a signal and each other rank, or for all
 //          other ranks together if only the root exposes memory. An exscan has two slices of
-//          scratch (one for four ranks), and an allreduce of two short vectors in place one scratch
-//          vector.
-// Good for Long vectors and blocks on one node. In scans no rank waits for another rank's result.
+//          scratch (one for four ranks), and an allreduce of two short buffers in place one scratch
+//          buffer.
+// Good for Long buffers and blocks on one node. In scans no rank waits for another rank's result.
 // Holds    Combines in rank order; one rank computes each element, or both in the same order. Not
 //          synchronizing: broadcast, gather, scatter. The number (slot) of a signal is the distance
 //          from its sender, after the numbers of other purposes. Memory is exposed until the end of
@@ -56,16 +56,14 @@ struct InPlaceEntry {
     std::string_view collective;
     std::string_view summary;
     std::string_view source = kPaper;
-    bool one_block = false;  ///< true: the vector has one block; false: one for each rank
-    bool halves = false;     ///< if there are two ranks, each copies one half of a block
 };
 
 constexpr InPlaceEntry kEntries[] = {
-    {"broadcast", "all ranks copy from the root's vector", kPaper, true, true},
-    {"gather", "each rank copies its block into the root's vector"},
-    {"scatter", "each rank copies its block from the root's vector"},
+    {"broadcast", "all ranks copy from the root's buffer"},
+    {"gather", "each rank copies its block into the root's buffer"},
+    {"scatter", "each rank copies its block from the root's buffer"},
     {"allgather", "each rank copies all blocks from their owners"},
-    {"alltoall", "of each two ranks, one copies both blocks", kOurs, false, true},
+    {"alltoall", "of each two ranks, one copies both blocks", kOurs},
     {"reduce", "each rank reduces its slice of all inputs into the root's output"},
     {"allreduce", "each rank reduces its slice of all inputs into all outputs"},
     {"reduce_scatter", "each rank reduces its block of all inputs"},
@@ -73,7 +71,7 @@ constexpr InPlaceEntry kEntries[] = {
     {"exscan", "each rank goes with its slice through all inputs and outputs", kOurs},
 };
 
-/// Bytes up to which two ranks each reduce the whole vector of an allreduce: a second read of the
+/// Bytes up to which two ranks each reduce the whole buffer of an allreduce: a second read of the
 /// inputs then takes less time than writing results into the peer's memory.
 constexpr std::uint64_t kReduceTwiceBytes = 64 * 1024;
 
@@ -273,7 +271,7 @@ class InPlaceWriter {
         }
         if (last == 1) builder_.copy(output(1, own_), sum);
     }
-    /// For two ranks: both reduce the whole vector into scratch, and copy the result to the output
+    /// For two ranks: both reduce the whole buffer into scratch, and copy the result to the output
     /// when both have read the inputs.
     void reduce_twice() {
         expose_input(1 - rank_, 0, 2);
@@ -343,7 +341,7 @@ class InPlaceWriter {
     Rank size_;
     Rank root_;
     std::uint32_t own_;
-    std::uint64_t bytes_;  ///< bytes of the vector
+    std::uint64_t bytes_;  ///< bytes of the buffer
 };
 
 }  // namespace
@@ -366,9 +364,10 @@ Algorithm in_place(std::string_view collective) {
             [&entry, &traits, synchronizing](const AlgorithmSpec& spec, GenerateRequest request) {
                 if (!request.is_part) request.segments = 1;
                 const auto ranks = as_u32(request.size);
-                const std::uint32_t parts = entry.halves && ranks == 2 ? 2 : 1;
+                const bool one_block = entry.collective == "broadcast";
+                const bool halves = ranks == 2 && (one_block || entry.collective == "alltoall");
                 return program_by_blocks({.collective = entry.collective,
-                                          .blocks = parts * (entry.one_block ? 1 : ranks),
+                                          .blocks = (halves ? 2 : 1) * (one_block ? 1 : ranks),
                                           .depth = 1,
                                           .synchronizing = synchronizing},
                                          spec, request,

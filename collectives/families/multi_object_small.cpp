@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_small.cpp - allreduce of short vectors (`multi-object-small`) and barrier
+// multi_object_small.cpp - allreduce of short buffers (`multi-object-small`) and barrier
 // (`multi-object`), in which several ranks of each node use the network at the same time.
 //
-// Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then rounds of
+// Idea     The ranks of a node exchange their buffers, so each has the node's sum. Then rounds of
 //          radix B combine the N nodes, as in generate/census.hpp. In a round each port sends the
 //          node's partial sum to one node and receives the sum of another one, and the ranks of a
-//          node exchange the received data. Long vectors are not
-//          put to local peers: the owner exposes its input, or the slot with data from another
-//          node, and local peers reduce from there. With node=binomial, a binomial tree of puts
-//          computes the node's sum, and its root shares it. The barrier has signals in place of the
-//          data: a rank with signals from all nodes knows that all ranks have entered.
+//          node exchange the received data. Long buffers are not put to local peers: the owner
+//          exposes its input, or the slot with data from another node, and local peers reduce from
+//          there. With node=binomial, a binomial tree of puts computes the node's sum, and its root
+//          shares it. The barrier has signals in place of the data: a rank with signals from all
+//          nodes knows that all ranks have entered.
 // Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. For B*B+B+1 nodes
 //          and more their rounds omit some nodes. The rounds here are Bar-Noy, Kipnis and
 //          Schieber's census functions in any radix.
 // Rounds   Over the network: ceil(log_B N), with B at most ports + 1. On the node: one at the start
 //          (with the tree 1 + log2 of the node's ranks), and one after each round over the network.
-// Bytes    A port sends the vector once in each round over the network.
+// Bytes    A port sends the buffer once in each round over the network.
 // Memory   A slot for each rank of the node. For each round over the network, a slot for the data
 //          from another node and, for each port, a slot for the data that the port shares. A
-//          scratch vector for b if N is not a power of B. Another one for the node's sum if vectors
+//          scratch buffer for b if N is not a power of B. Another one for the node's sum if buffers
 //          are exposed, because local peers read the input, which may be the output.
-// Good for Short vectors on many nodes with several ranks.
+// Good for Short buffers on many nodes with several ranks.
 // Holds    Synchronizing. Each node adds in an order that starts with itself, so floating-point
 //          results differ between nodes. Up to B nodes need only one round, which combines in the
 //          order of nodes: in rank order, if nodes hold consecutive ranks. In a pipeline, piece
@@ -237,7 +237,7 @@ Algorithm allreduce_multi_object_small() {
         .source = "Huang et al., PiP-MColl, section III-A3, with a census",
         .parameters = {kRadix,
                        {"node", "direct",
-                        "how a node's ranks combine their vectors: direct (each combines all) or "
+                        "how a node's ranks combine their buffers: direct (each combines all) or "
                         "binomial (a tree, whose root shares the sum)",
                         "binomial"},
                        {"segments", "1", kSegmentsHelp},

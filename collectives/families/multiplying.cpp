@@ -5,14 +5,14 @@
 //          factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks. If the number of
 //          ranks has no good factors, fewer ranks run these stages. In a split (c, e) one rank
 //          represents its group. In a merge (m, n) the remainders only send in the first stage and
-//          only receive in the last. A barrier has the signals of the stages without the vectors.
+//          only receive in the last. A barrier has the signals of the stages without the buffers.
 // Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with
 //          corrected indices of the pseudocode; Hoefler and Moor, section 3.3, for barriers as
 //          allreduce without data.
 // Rounds   One for each stage. Messages (signals): n*(B-1) for each aB.
-// Bytes    Each message carries the whole vector. In a stage a rank sends and reduces B-1 vectors.
+// Bytes    Each message carries the whole buffer. In a stage a rank sends and reduces B-1 buffers.
 // Memory   One slot for each member of a stage's groups and each attached remainder; no scratch.
-// Good for Short vectors: few rounds of many non-blocking puts. B near 4 is best if the issue of a
+// Good for Short buffers: few rounds of many non-blocking puts. B near 4 is best if the issue of a
 //          message takes a quarter of its latency. Barriers of ranks that share nodes: a schedule
 //          can complete the stages on the nodes before it uses the network. Dissemination cannot,
 //          because all ranks use the same distances.
@@ -217,7 +217,7 @@ base::Result<PlacedSchedule> schedule_parameter(const AlgorithmSpec& spec) {
 base::Result<plan::Stages> schedule_stages(const PlacedSchedule& placed, const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const Shape shape = WEFT_TRY(validate(placed.schedule, request.size, placed.position));
-    return stages_of_vector(spec, request, [&](plan::Stages& stages) {
+    return stages_of_buffer(spec, request, [&](plan::Stages& stages) {
         Translation(stages, request.placement == Placement::paper).run(shape);
     });
 }
@@ -238,7 +238,7 @@ base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
     if (!std::has_single_bit(as_u32(request.size)))
         return base::fail(Status::argument,
-                          "character {}: a butterfly needs a power of two, {} ranks are none",
+                          "character {}: butterfly: {} ranks, expected a power of two",
                           spec.position, request.size);
     return doubling_stages(spec, request);
 }

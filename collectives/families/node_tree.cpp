@@ -16,7 +16,7 @@
 //          one more. Exposed blocks need one message over the network for each destination node.
 // Bytes    Over the network the blocks of all other nodes leave (reach) the root's node. Each port
 //          carries a part of them. An exposed block is copied once, by its destination rank.
-// Memory   Slots for the parts of each level, and one scratch vector on ranks that hold blocks of
+// Memory   Slots for the parts of each level, and one scratch buffer on ranks that hold blocks of
 //          other nodes. For exposed blocks a slot for the blocks of each node, and no scratch.
 // Good for Many nodes with several ranks.
 // Holds    Not synchronizing: pipelines have a credit for each slot, or for each port's part. The

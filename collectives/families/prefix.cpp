@@ -2,9 +2,9 @@
 // prefix.cpp - scan and exscan by puts: each rank gets the reduction over all ranks before it, with
 // its own value (scan) or without (exscan).
 //
-// Idea     linear: each rank receives the reduction over the ranks before it from the
-//          previous rank, adds its own value and puts the sum to the next rank. Long vectors
-//          are cut into pieces.
+// Idea     linear: each rank receives the reduction over the ranks before it from the previous
+//          rank, adds its own value and puts the sum to the next rank. Long buffers are cut into
+//          pieces.
 //          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, itself
 //          included, to rank r + 2^k, which combines it before its own partial result.
 //          doubling-123: distances are 1, 2, 3, 6, 12, ... A rank combines the values before its
@@ -16,17 +16,17 @@
 //          but two pieces of a rank. recursive-doubling: ceil(log2 n). Messages: n - 2^k in step k.
 //          doubling-123, n > 2: ceil(log2(4/3 (n - 1))). Messages: n - 1, n - 2, then n - 1 - d
 //          over distance d.
-// Bytes    linear: every rank but the last sends one vector; every rank but the first (exscan: and
+// Bytes    linear: every rank but the last sends one buffer; every rank but the first (exscan: and
 //          the last) reduces one. recursive-doubling: a rank sends and reduces at most ceil(log2 n)
-//          vectors (exscan: reduces at most twice that number less one). doubling-123: a rank
-//          sends and reduces at most one vector in each step (scan: reduces one more at the end).
+//          buffers (exscan: reduces at most twice that number less one). doubling-123: a rank
+//          sends and reduces at most one buffer in each step (scan: reduces one more at the end).
 // Memory   linear: one slot with two copies, one credit. recursive-doubling, doubling-123: a slot
 //          for each step; with segments, two copies and a credit for each step. exscan: one scratch
-//          vector (doubling-123 as a scan: two). With into=vector: no slots; if input and output
-//          are one buffer, one more scratch vector.
-// Good for linear: long vectors, since no rank sends or reduces more than one. The default is
-//          pieces of about 8 KiB. recursive-doubling: short vectors. doubling-123: exscans of
-//          medium vectors, with half the reductions. linear:into=vector: between nodes, if one put
+//          buffer (doubling-123 as a scan: two). With into=vector: no slots; if input and output
+//          are one buffer, one more scratch buffer.
+// Good for linear: long buffers, since no rank sends or reduces more than one. The default is
+//          pieces of about 8 KiB. recursive-doubling: short buffers. doubling-123: exscans of
+//          medium buffers, with half the reductions. linear:into=vector: between nodes, if one put
 //          of all bytes takes less time than pieces copied out of slots.
 // Holds    Not synchronizing. Combines in rank order. Input and output may be the same memory: an
 //          exscan writes the output only after all reads of the input.
@@ -126,11 +126,10 @@ class DoublingPrefix {
             writer_->reduce(writer_.scratch(0, 0), {received, sum_});
             sum_ = writer_.scratch(0, 0);
         }
-        if (has_output_) {
+        if (has_output_)
             writer_->reduce(writer_.output(0), {received, writer_.output(0)});
-        } else {
+        else
             writer_->copy(writer_.output(0), received);
-        }
         has_output_ = true;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ring.cpp - reductions and allgather around a ring.
 //
-// Idea     The vector has one block for each rank. Reduction: block b starts at rank b + 1 and
+// Idea     The buffer has one block for each rank. Reduction: block b starts at rank b + 1 and
 //          visits all ranks; each rank adds its part, and rank b gets the result. Distribution:
 //          each rank first sends its own block, then in each step the block that it has just
 //          received.
@@ -22,10 +22,10 @@
 //          2m (1 - 1/n). reduce: the root sends m (1 - 1/n), other ranks m, with m/n of it to the
 //          root. In all reductions, each rank reduces n - 1 blocks: m (1 - 1/n) of m bytes.
 // Memory   Slots of one block: n - 1 for the reduction, n - 1 for the distribution (none with
-//          into=vector), n for the results at the root. One scratch vector for reduce_scatter, and
+//          into=vector), n for the results at the root. One scratch buffer for reduce_scatter, and
 //          for reduce on all ranks but the root.
-// Good for Long vectors, any n: least bytes, and only between neighbors (except the last messages
-//          of a reduce). For short vectors the latencies of all rounds dominate.
+// Good for Long buffers, any n: least bytes, and only between neighbors (except the last messages
+//          of a reduce). For short buffers the latencies of all rounds dominate.
 // Holds    Synchronizing: every block has passed all ranks. Each block is reduced once, so results
 //          are bit-identical. Block b starts with rank b + 1, so operations must commute.
 #include "collectives/generate/ring.hpp"
@@ -81,7 +81,7 @@ template <bool kPairs>
 void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     const auto blocks = as_u32(request.size);
-    // Only the reduction needs slots, so a bank can hold longer vectors.
+    // Only the reduction needs slots, so a bank can hold longer buffers.
     if (into == Delivery::direct) writer->reserve_capacities(0, blocks - 1, 1);
     const auto output = [&](std::uint32_t block) { return writer.output(block); };
     kPairs ? reduce_by_pairs(writer, request, output) : reduce_around(writer, request, output);

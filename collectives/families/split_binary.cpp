@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// split_binary.cpp - broadcast and reduce with one half of the vector on each side of a binary
+// split_binary.cpp - broadcast and reduce with one half of the buffer on each side of a binary
 // tree.
 //
 // Idea     broadcast: the root sends the first half down its left subtree and the second half down
@@ -16,12 +16,12 @@
 //          counterparts differ in depth (reduce: except for 2 and 4 ranks). Messages: 2 s (n - 1)
 //          for s pieces of each half. In a reduce each message up the tree or to the root has a
 //          credit, except the last two.
-// Bytes    (n - 1) vectors in all: half a vector along each edge of the tree, and half a vector
+// Bytes    (n - 1) buffers in all: half a buffer along each edge of the tree, and half a buffer
 //          between the sides for each rank. A rank sends (or reduces) at most 3 halves.
 // Memory   broadcast: two slots; with segments two copies each and three credits. reduce: three
-//          slots; with segments two copies each and two credits; a scratch vector on all ranks but
+//          slots; with segments two copies each and two credits; a scratch buffer on all ranks but
 //          the root.
-// Good for Vectors of medium size: the time of half a vector along a binary tree, and one exchange.
+// Good for Buffers of medium size: the time of half a buffer along a binary tree, and one exchange.
 //          The default is pieces of about 8 KiB.
 // Holds    Not synchronizing. Counterparts are combined first, so a reduction is for operations
 //          that commute.
@@ -192,7 +192,7 @@ Algorithm broadcast_split_binary() {
     return {
         .collective = "broadcast",
         .name = "split-binary",
-        .summary = "half of the vector down each side of a binary tree, then counterparts exchange",
+        .summary = "half of the buffer down each side of a binary tree, then counterparts exchange",
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
         .parameters = {{"segments", "by size", "pieces of each half that follow each other",
                         "2,5"}},

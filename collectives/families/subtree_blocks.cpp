@@ -15,7 +15,7 @@
 // Bytes    In total, a block for each rank and each of its ancestors; binomial: a block for each
 //          bit set in the numbers below n. The allgather adds n (n - 1) blocks.
 // Memory   gather: slots for n - 1 blocks at the root. scatter: one slot for the largest subtree.
-//          Inner nodes have one scratch vector. With segments, two copies of each slot, and
+//          Inner nodes have one scratch buffer. With segments, two copies of each slot, and
 //          credits. allgather: slots for 2n - 1 blocks.
 // Good for Short blocks, any n and root. kary, chain: few descriptors on each rank. chain,
 //          pipelined-binary: the default is pieces of about 8 KiB for all blocks together.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trees.cpp - broadcast and reduce along a tree: flat, k-ary, k-nomial, or optimal in LogP.
 //
-// Idea     broadcast: a rank that receives the vector forwards it to its children. reduce: a rank
+// Idea     broadcast: a rank that receives the buffer forwards it to its children. reduce: a rank
 //          waits for its children's partial results, combines them after its own value in the order
 //          of their ranges, and puts the result to its parent. Numbers are counted from the root;
 //          subtrees are ranges. The algorithms differ in the tree, and in the default number of
@@ -21,16 +21,16 @@
 //                              sender starts a message every g = gap (or overhead, if longer).
 //                              The time is the least t with reach(t) >= n, where reach(t) = 1 for
 //                              t < w, else reach(t - g) + reach(t - w).
-// Bytes    broadcast: a rank sends one vector to each child: kary at most k, knomial at most (k-1)
-//          * ceil(log_k n); a leaf sends none. reduce: every rank but the root sends one vector,
+// Bytes    broadcast: a rank sends one buffer to each child: kary at most k, knomial at most (k-1)
+//          * ceil(log_k n); a leaf sends none. reduce: every rank but the root sends one buffer,
 //          and reduces one for each of its children.
 // Memory   broadcast: one slot; in a pipeline two copies of it and a credit for each child. reduce:
 //          a slot for each possible child; in a pipeline two copies each and a credit. A scratch
-//          vector on ranks with children.
+//          buffer on ranks with children.
 // Good for flat: few ranks, or ranks of one node, since the root publishes once and all read in
 //          place. kary: large n, if descriptors or the sender's (receiver's) time matter. knomial:
-//          short vectors, if a put costs 1/k of its latency. logp-optimal: short vectors on a
-//          network with known costs. chain, pipelined-binary: long vectors; the default is pieces
+//          short buffers, if a put costs 1/k of its latency. logp-optimal: short buffers on a
+//          network with known costs. chain, pipelined-binary: long buffers; the default is pieces
 //          of about 8 KiB.
 // Holds    Not synchronizing. The length of a rank's program depends on its children only, and its
 //          generator does not visit the other ranks. Reductions are in rank order if the root is
@@ -197,29 +197,29 @@ Algorithm broadcast_tree(std::string_view name) {
     static const TreeEntry kTrees[] = {
         {"flat",
          flat_tree,
-         "the root puts the vector to every other rank",
+         "the root puts the buffer to every other rank",
          "Hoefler and Moor, section 3.1",
          {{"segments", "1", kSegmentsHelp}, kIntoParameter}},
         {"kary",
          kary_tree,
-         "every rank passes the vector to k others",
+         "every rank passes the buffer to k others",
          "Hoefler and Moor, section 3.1.2",
          {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
         {"binomial",
          binomial_tree,
-         "the number of ranks that have the vector doubles each round",
+         "the number of ranks that have the buffer doubles each round",
          "Hoefler and Moor, section 3.1",
          {{"segments", "1", kSegmentsHelp}, kIntoParameter}},
         {"knomial",
          knomial_tree,
-         "the number of ranks that have the vector grows k times each round",
+         "the number of ranks that have the buffer grows k times each round",
          "Hoefler and Moor, section 3.1.3",
          {{"k", "4", "factor by which the ranks grow each round", "2,3,7"},
           {"segments", "1", kSegmentsHelp, "3"}}},
         {"logp-optimal", logp_tree,
          "along the tree that reaches all ranks soonest in the LogP model",
          "Karp et al., Optimal broadcast in the LogP model", logp_parameters()},
-        {"chain", chain_tree, "each rank passes the vector on to the next, piece by piece",
+        {"chain", chain_tree, "each rank passes the buffer on to the next, piece by piece",
          "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
         {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
          "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},

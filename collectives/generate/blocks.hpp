@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - common frames of generators: programs of one rank, and allreduces in stages.
+// blocks.hpp - common parts of generators: programs of one rank, and allreduces in stages.
 //
-// Idea     A generator writes the steps of one segment of the pipeline. A vector has one or
-//          more blocks, and steps refer to blocks as units of the segment. The loop
-//          advances from segment to segment: to the next range of the vector, or to the
-//          next piece of every block.
+// Idea     A generator writes the steps of one segment of the pipeline. A buffer has one or more
+//          blocks, and steps refer to blocks as units of the segment. The loop advances from
+//          segment to segment: to the next range of the buffer, or the next piece of every block.
 #pragma once
 
 #include "collectives/algorithm.hpp"
@@ -15,7 +14,7 @@
 namespace weft::collectives {
 
 enum class Cut : std::uint8_t {
-    vector,  ///< a range of the vector, cut into blocks
+    buffer,  ///< a range of the buffer, cut into blocks
     blocks,  ///< a piece of each block; for collectives with a block for each rank
 };
 
@@ -25,7 +24,7 @@ enum class Cut : std::uint8_t {
     return blocks;
 }
 
-/// Writes the steps of one segment of a vector in `blocks` blocks.
+/// Writes the steps of one segment of a buffer in `blocks` blocks.
 class BlockWriter {
   public:
     static constexpr std::uint16_t kDepth = 2;  ///< copies of each slot in a pipeline
@@ -58,7 +57,7 @@ class BlockWriter {
                                      std::uint32_t count = 1) const {
         return placed(plan::mapped(peer, index, first, count));
     }
-    /// Splits blocks that may wrap around the end of the vector into at most two runs.
+    /// Splits blocks that may wrap around the end of the buffer into at most two runs.
     [[nodiscard]] std::vector<plan::Block> wrapped(plan::Block block) const {
         const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;
         const std::uint32_t left = blocks_ - block.first / pieces;
@@ -118,7 +117,7 @@ class BlockWriter {
     }
     [[nodiscard]] plan::Block placed(plan::Block block) const {
         if (!pipelined()) return block;
-        if (cut_ == Cut::vector) return plan::per_segment(block, blocks_);
+        if (cut_ == Cut::buffer) return plan::per_segment(block, blocks_);
         block.first *= segments_;
         block.origin *= segments_;
         block.stride = block.count > 1 ? segments_ : 1;
@@ -134,14 +133,14 @@ class BlockWriter {
 
 struct BlockCall {
     std::string_view collective;
-    std::uint32_t blocks = 0;                   ///< blocks of the vector; 0: one for each rank
-    Cut cut = Cut::vector;                      ///< how a pipeline is cut
+    std::uint32_t blocks = 0;                   ///< blocks of the buffer; 0: one for each rank
+    Cut cut = Cut::buffer;                      ///< how a pipeline is cut
     std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
-    /// 1: every put to a slot follows, by the waits of its segment, the end of the read in the
-    /// previous segment. With segments in flight, each lane then has a single copy of a slot.
+    /// `depth` if several segments are in flight. 1 suffices if the waits of a segment show that
+    /// the receivers of its puts have read the slots of the previous segment in the same lane.
     std::uint32_t lane_depth = BlockWriter::kDepth;
     bool synchronizing = false;  ///< of calls with elements
-    bool in_pieces = false;      ///< cut the vector by in_pieces()
+    bool in_pieces = false;      ///< cut the buffer by in_pieces()
     bool one_stage = false;      ///< each rank has one stage, so a loop is a pipeline by itself
 };
 /// Returns a program. `write(writer, request)` writes the steps of a segment.
@@ -208,7 +207,7 @@ inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
 
 /// Returns an allreduce in stages; `add(stages)` appends the stages.
 template <class Add>
-[[nodiscard]] base::Result<plan::Stages> stages_of_vector(const AlgorithmSpec& spec,
+[[nodiscard]] base::Result<plan::Stages> stages_of_buffer(const AlgorithmSpec& spec,
                                                           const GenerateRequest& request, Add add) {
     const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     plan::Program header = program_header("allreduce", spec, request);

@@ -107,7 +107,7 @@ inline Tree tree_parameter(const AlgorithmSpec& spec, Rank size) {
     if (found == kTrees.end()) {
         std::vector<std::string_view> names;
         for (const NamedTree& tree : kTrees) names.push_back(tree.name);
-        return base::fail(Status::argument, "character {}: there is no tree '{}'; there are {}",
+        return base::fail(Status::argument, "character {}: unknown tree '{}'; known: {}",
                           named.position, named.name, fmt::join(names, ", "));
     }
     for (const SpecParameter& parameter : named.parameters)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// range_exchange.hpp - recursive halving of a vector among 2^k ranks, and its reverse.
+// range_exchange.hpp - recursive halving of a buffer among 2^k ranks, and its reverse.
 //
 // Idea     Ranks have numbers. In step k, numbers w and w xor 2^k halve their common range: each
 //          sends the half that the other keeps, and combines the half that it keeps itself. Step 0
@@ -16,7 +16,7 @@
 
 namespace weft::collectives {
 
-/// Blocks of a vector, first .. first + count - 1.
+/// Blocks of a buffer, first .. first + count - 1.
 struct BlockRange {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -34,8 +34,7 @@ struct BlockRange {
     return range;
 }
 
-/// Partial result of a rank: its input before the first step, then a range of the
-/// output or scratch.
+/// Partial result of a rank: its input before the first step, then a range of output or scratch.
 class PartialResult {
   public:
     enum class Kept : std::uint8_t { output, scratch };
@@ -99,7 +98,7 @@ struct FoldNumbers {
     std::uint32_t fold = 0;
     std::uint32_t hand_over = 1;
 };
-/// Folds a pair: each rank combines half of the vector's `blocks` blocks. Then the rank that does
+/// Folds a pair: each rank combines half of the buffer's `blocks` blocks. Then the rank that does
 /// not represent the pair sends its half to the other.
 inline void fold_pair(BlockWriter& writer, PartialResult& partial, Rank rank, std::uint32_t blocks,
                       FoldNumbers numbers, bool represents) {
@@ -124,7 +123,7 @@ class RangeExchange {
     struct Position {
         std::uint32_t number = 0;
         std::uint32_t steps = 0;
-        std::uint32_t blocks = 1;  ///< blocks of the vector; a power of two, at least 2^steps
+        std::uint32_t blocks = 1;  ///< blocks of the buffer; a power of two, at least 2^steps
     };
 
     RangeExchange(BlockWriter& writer, PartialResult& partial, Position position,
@@ -183,7 +182,7 @@ class RangeExchange {
     std::function<Rank(std::uint32_t)> rank_of_;
 };
 
-/// Returns the entry of an algorithm that cuts the vector into bit_floor(ranks) blocks. A reduce
+/// Returns the entry of an algorithm that cuts the buffer into bit_floor(ranks) blocks. A reduce
 /// synchronizes only if the number of ranks is a power of two.
 [[nodiscard]] inline Algorithm range_exchange_entry(
     std::string_view collective, std::string_view name, std::string_view summary,

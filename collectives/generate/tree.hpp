@@ -18,7 +18,7 @@
 namespace weft::collectives {
 
 struct TreeData {
-    std::uint32_t block = 0;         ///< block of the vector that the tree carries
+    std::uint32_t block = 0;         ///< block of the buffer that the tree carries
     std::uint32_t number = 0;        ///< number of the puts of data
     std::uint32_t first_credit = 1;  ///< number of the first child's credits
 };

@@ -174,7 +174,7 @@ class Routes {
     [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
 
     /// Returns the position of the block with this offset before the round of `dimension`: in the
-    /// input, the output or a scratch vector.
+    /// input, the output or a scratch buffer.
     [[nodiscard]] plan::Block place(const BlockWriter& writer, std::uint32_t offset,
                                     std::size_t dimension) const {
         const Coordinates& whole = stencil_.offsets()[offset];

@@ -17,7 +17,7 @@
 //          parts share it.
 // Memory   A slot for each message; combined: scratch for blocks between rounds.
 // Good for Combined: short blocks and many neighbors.
-// Holds    Not synchronizing. The vector has a block for each offset. A block of the output without
+// Holds    Not synchronizing. The buffer has a block for each offset. A block of the output without
 //          a neighbor is not written. A gather reads only the first block. Input and output must be
 //          separate. Blocks may differ in size if opposite blocks have equal sizes
 //          (Program::set_counts).

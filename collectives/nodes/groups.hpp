@@ -19,8 +19,8 @@ namespace weft::collectives {
 /// Data that a part works on.
 enum class Data : std::uint8_t {
     none,    ///< no data, only the signals of the call
-    vector,  ///< the whole vector
-    /// The vector has a block for each rank of the team. Within a node a rank has its own block.
+    vector,  ///< the whole buffer
+    /// The buffer has a block for each rank of the team. Within a node a rank has its own block.
     /// Among nodes a rank has the blocks of all ranks of its node.
     blocks,
     /// As `blocks`, but within a node a rank has the blocks of all ranks with its local rank, of

@@ -13,19 +13,19 @@
 // Source   Common in MPI libraries; the composition of programs is weft's own.
 // Rounds   The sum of the parts. Over the network: the rounds of `net` among the nodes.
 // Bytes    Over the network the bytes of `net` among the nodes, for any number of ranks on a node.
-// Memory   The slots of the parts, one after another. A leader has a scratch vector for
+// Memory   The slots of the parts, one after another. A leader has a scratch buffer for
 //          intermediate results if it has no output for them.
 // Good for Nodes with several ranks on a network much slower than their memory, and little
-//          traffic. Only one rank of a node uses the network. For large vectors,
+//          traffic. Only one rank of a node uses the network. For large buffers,
 //          multi-object-large uses more of its bandwidth.
 // Holds    Rank order if requested: every part keeps it, and nodes must hold consecutive ranks
 //          (for scans always). Results are bit-identical if `net` is bit-identical (and `node`, if
 //          it is an allreduce). The parts of a barrier on a node are the signals of a reduce and
-//          of a broadcast. A pipeline is one loop over all parts, unless some parts cut the vector
+//          of a broadcast. A pipeline is one loop over all parts, unless some parts cut the buffer
 //          and others cut each block (allgather, reduce_scatter). `segments` in the spec of a part
 //          applies to all parts. An alltoall needs equal numbers of ranks on all nodes: a rank of
-//          a small node would have to hold more blocks than its vector has. On a node, long
-//          vectors and blocks are read and written in place by `mapped`, unless the spec names the
+//          a small node would have to hold more blocks than its buffer has. On a node, long
+//          buffers and blocks are read and written in place by `mapped`, unless the spec names the
 //          part's algorithm.
 #include <algorithm>
 #include <span>
@@ -158,7 +158,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .lines = lines::kBarrier,
      .maps = false},
     {.collective = "broadcast",
-     .summary = "one rank of each node gets the vector and passes it on there",
+     .summary = "one rank of each node gets the buffer and passes it on there",
      .node = {"broadcast"},
      .node_help = "a broadcast on the node",
      .node_tries = "(binomial),(double-tree)",
@@ -288,13 +288,13 @@ base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const Algor
     return local_transfer(spec, entry.traits().blocks() ? block_bytes(request) : vector);
 }
 
-/// Fails if a part uses vectors in place whose blocks need not adjoin.
+/// Fails if a part uses buffers in place whose blocks need not adjoin.
 base::Result<void> check_memory(const Parts& parts, const GenerateRequest& request) {
     if (request.counts.empty()) return base::Done{};
     for (const Named* part : {&parts.node, &parts.down})
         if (part->algorithm != nullptr && part->algorithm->properties_of(part->spec).direct)
             return base::fail(Status::unsupported,
-                              "{} {} uses vectors in place, but blocks of different sizes need "
+                              "{} {} uses buffers in place, but blocks of different sizes need "
                               "not adjoin",
                               part->collective, part->algorithm->name);
     return base::Done{};

@@ -106,8 +106,7 @@ Optimum OptimumSearch::find(Rank size) const {
     Optimum best;
     best.factored = best.cost = factored_cost(size);
     append_factors(size, best.schedule);
-    // Merges first: they are the cheapest most often, and a low cost ends the search
-    // of splits early.
+    // Merges first: they are the cheapest most often, and a low cost ends the search of splits.
     try_merges(size, best);
     try_splits(size, best);
     return best;

@@ -140,7 +140,7 @@ base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec, std::str
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (point == 0 || point + 1 == text.size() || places > kPlaces || error != std::errc{} ||
         end != digits.data() + digits.size())
-        return fail_at(parameter->position, "{}={} is no number with up to three decimal places",
+        return fail_at(parameter->position, "{}={} is not a number with up to three decimal places",
                        key, text);
     if (value < range.least || value > range.most)
         return fail_at(parameter->position, "{}={} is not in {}..{}", key, text,

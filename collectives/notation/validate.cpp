@@ -3,8 +3,8 @@
 //
 // Idea     Walk the stages with a stack of levels. A level has a number of active ranks (n) and a
 //          product of factors so far (S). It is complete when S == n.
-// Why      The walk that finds a broken rule also yields n and S of every stage, the
-//          input of generators.
+// Why      The walk that finds a broken rule also yields n and S of every stage, which generators
+//          need.
 #include <cstdint>
 
 #include "collectives/notation/cursor.hpp"

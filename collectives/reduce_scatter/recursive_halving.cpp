@@ -13,7 +13,7 @@
 //          nearest ranks, which keeps the rank order. The blocks of a message are 2^k apart.
 // Rounds   log2 p, and 1 more if n is no power of two.
 // Bytes    A rank sends n - 1 blocks, for any n. It also reduces n - 1 blocks.
-// Memory   Slots for n - 1 blocks, or for up to 2n if n is no power of two; one scratch vector.
+// Memory   Slots for n - 1 blocks, or for up to 2n if n is no power of two; one scratch buffer.
 // Good for Short and medium blocks; operations that do not commute.
 // Holds    Synchronizing. Combines in rank order.
 #include "collectives/entries.hpp"

@@ -6,11 +6,11 @@
 //          next rank has read the last piece.
 // Source   Hoefler and Moor, section 3.1.4 (linear pipeline); the version without puts is ours.
 // Rounds   n - 1 for one piece; s pieces overlap. Messages: none; (s + 1)(n - 1) signals.
-// Bytes    For vectors of m bytes: (2n - 1) m are read, n m are written. A rank's input is in its
+// Bytes    For buffers of m bytes: (2n - 1) m are read, n m are written. A rank's input is in its
 //          own cache; the previous rank's output was just written.
 // Memory   No put targets; a cell for each piece. Inputs are not exposed.
 // Good for Many calls in a row, and nodes with more ranks than processors: a rank waits only for
-//          its neighbors. Vectors up to 32 KiB have one piece. Longer ones have pieces of 32 KiB,
+//          its neighbors. Buffers up to 32 KiB have one piece. Longer ones have pieces of 32 KiB,
 //          but at most 16.
 // Holds    Not synchronizing. Combines in rank order; one rank computes each element. In place, an
 //          element of the input is read before the same element of the output is written.
@@ -27,7 +27,7 @@ constexpr std::uint64_t kPieceBytes = 32 * 1024;
 constexpr std::int64_t kPiecesMax = 16;
 
 constexpr Parameter kPieces{"pieces", "by size",
-                            "parts of the vector that follow each other, at most 16", "1,3"};
+                            "parts of the buffer that follow each other, at most 16", "1,3"};
 
 /// Writes the program. A piece and its signal have the same number; the next number signals that
 /// all pieces have been read.

@@ -218,7 +218,7 @@ collectives::GenerateRequest read_request(const ProgramArguments& arguments) {
 
 const collectives::CollectiveTraits& known_collective(const std::string& name) {
     if (const auto* const traits = collectives::find_collective(name)) return *traits;
-    refuse("unknown collective '{}'; there are {}{}", name,
+    refuse("unknown collective '{}'; known: {}{}", name,
            fmt::join(collectives::kCollectiveNames, ", "),
            base::did_you_mean(name, collectives::kCollectiveNames));
 }

@@ -39,7 +39,7 @@ struct Unusable {
     const char* message;  ///< start of the message
 };
 const Unusable kUnusable[] = {
-    {"allgathr", "a2", {.size = 2}, "unknown collective 'allgathr'; there are "},
+    {"allgathr", "a2", {.size = 2}, "unknown collective 'allgathr'; known: "},
     {"allreduce", "rings", {.size = 2}, "character 1: allreduce has no algorithm 'rings'"},
     {"barrier", "a2", {.size = 2}, "character 1: barrier has no algorithm in the notation"},
     {"allreduce", "a2", {.size = 0}, "ranks: 0 given, at least 1 is needed"},
@@ -86,7 +86,7 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
     for (const auto& [tree, message] : std::vector<std::pair<std::string, std::string>>{
              {"binomial", "character 23: tree must be (binomial)"},
              {"(a2)", "character 24: tree must be (binomial)"},
-             {"(oak)", "character 24: there is no tree 'oak'"},
+             {"(oak)", "character 24: unknown tree 'oak'"},
              {"(binomial:k=2)", "character 35: binomial has no parameter 'k'; it has none"},
              {"(kary:d=2)", "character 31: kary has no parameter 'd'"},
              {"(kary:k=0)", "character 31: k=0 is not in 1.."}}) {
