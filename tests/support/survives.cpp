@@ -14,7 +14,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kCalls = 6;  ///< calls in one run
+constexpr std::size_t kExecutions = 6;  ///< executions of calls in one run
 
 }  // namespace
 
@@ -34,9 +34,11 @@ bool need_one_node(const std::vector<plan::Program>& programs) {
 
 namespace {
 
-/// Returns the first error, or an empty text.
+/// Draws a layout, a network and calls of the programs from the seed, and runs them. Returns the
+/// first error, or an empty text.
 std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,
                      const SurvivalOptions& options, std::uint64_t seed) {
+    // The number distinguishes these draws from those of the job and the script.
     base::Random random = base::Random(seed).stream(7);
     std::vector<int> nodes(programs.size());
     const std::uint64_t node_count = 1 + random.below(programs.size());
@@ -54,25 +56,26 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     const std::uint32_t cells = first.slots * first.depth + 16;
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
-    std::deque<TeamCall> calls;
+    std::deque<TeamCall> palette;
     const std::uint64_t units = first.units;
-    // Results of Algebra::affine depend on the order of operands. One of the three calls has
-    // another element type.
-    const Algebra usual = options.commutes ? Algebra::sum64 : Algebra::affine;
-    const Algebra typed = kTypedAlgebras[seed % std::size(kTypedAlgebras)];
-    for (const auto& [factor, algebra] : {std::pair{1U, usual}, {2U, typed}, {9U, usual}}) {
+    // Results of Algebra::affine depend on the order of operands.
+    const Algebra main_algebra = options.commutes ? Algebra::sum64 : Algebra::affine;
+    const Algebra other_type = kTypedAlgebras[seed % std::size(kTypedAlgebras)];
+    // Nine elements of 8 bytes exceed a cell, so the third call uses bulk slots.
+    for (const auto& [factor, algebra] :
+         {std::pair{1U, main_algebra}, {2U, other_type}, {9U, main_algebra}}) {
         const std::uint64_t elements = options.elements != 0 ? options.elements : units * factor;
-        calls.push_back(bind_programs(job, team,
-                                      {.collective = first.collective,
-                                       .algorithm = first.algorithm,
-                                       .elements = elements,
-                                       .algebra = algebra,
-                                       .root = first.root,
-                                       .localized = random.chance(1, 2)},
-                                      programs, contract));
+        palette.push_back(bind_programs(job, team,
+                                        {.collective = first.collective,
+                                         .algorithm = first.algorithm,
+                                         .elements = elements,
+                                         .algebra = algebra,
+                                         .root = first.root,
+                                         .localized = random.chance(1, 2)},
+                                        programs, contract));
     }
-    const auto order = draw_script(random, calls, kCalls);
-    const ScriptOutcome outcome = Script(job, order,
+    const auto script = draw_script(random, palette, kExecutions);
+    const ScriptOutcome outcome = Script(job, script,
                                          {.seed = seed,
                                           .in_place_percent = 50,
                                           .in_segment = !options.own_nodes,

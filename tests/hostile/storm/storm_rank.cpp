@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // storm_rank.cpp - a rank that makes all kinds of calls until storm.py ends it.
 //
-// Usage: storm_rank SEED [CALLS]. All ranks draw the same calls, forms and sizes. They finalize
-// after CALLS calls; by default, they make calls forever. SIGUSR1 makes a rank exit with status 5,
-// SIGUSR2 with status 0, even in the middle of a call.
+// Usage: storm_rank [SEED [CALLS]]. All ranks draw the same calls, forms and sizes. They finalize
+// after CALLS calls; by default, they make calls forever. An exception ends a rank with status 3.
+// SIGUSR1 makes a rank exit with status 5, SIGUSR2 with status 0, even in the middle of a call.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <random>
 #include <vector>
 
@@ -24,9 +25,9 @@ using weft::Type;
 
 constexpr std::size_t kCountMax = 20'000;  ///< elements
 
-constexpr unsigned kCollectives = 18;  ///< calls of Storm::call_of()
-constexpr unsigned kForms = 3;         ///< forms of Storm::collective()
-constexpr unsigned kOneSided = 8;      ///< calls of Storm::one_sided()
+constexpr unsigned kCollectives = 18;  ///< values of `kind` in Storm::call_of()
+constexpr unsigned kForms = 3;         ///< values of `form` in Storm::collective()
+constexpr unsigned kOneSided = 8;      ///< values of `kind` in Storm::one_sided()
 
 /// Buffers and calls of a rank.
 struct Storm {
@@ -34,15 +35,15 @@ struct Storm {
     std::vector<double> in;
     std::vector<double> out;
     double* shared;        ///< symmetric, kCountMax elements
-    std::uint64_t* words;  ///< symmetric: a counter and a signal
-    weft::Neighbors ring;  ///< each rank's neighbor is the next rank
+    std::uint64_t* words;  ///< symmetric: [0] target of atomic operations, [1] signal
+    weft::Neighbors ring;  ///< receives from the previous rank, sends to the next
     std::uint64_t signals = 0;
-    std::vector<std::size_t> counts = {};  ///< counts of the current call, by member
-    std::vector<std::size_t> equal = {};   ///< equal counts, by member
+    std::vector<std::size_t> counts = {};          ///< counts of the current call, by member
+    std::vector<std::size_t> receive_counts = {};  ///< of alltoallv: each is this rank's count
 
     [[nodiscard]] weft::Call call_of(unsigned kind, std::size_t count, Rank root);
     void collective(unsigned kind, unsigned form, std::size_t count, Rank root);
-    void make_team(std::size_t count);
+    void use_subteam(std::size_t count);
     void one_sided(unsigned kind, std::size_t count);
 };
 
@@ -85,8 +86,8 @@ weft::Call Storm::call_of(unsigned kind, std::size_t count, Rank root) {
         case 13:
             return Call::allgatherv(from, to, blocks, Type::float64);
         case 14:
-            equal.assign(counts.size(), mine);
-            return Call::alltoallv(from, blocks, to, {equal, {}}, Type::float64);
+            receive_counts.assign(counts.size(), mine);
+            return Call::alltoallv(from, blocks, to, {receive_counts, {}}, Type::float64);
         case 15:
             return Call::reduce_scatterv(from, to, counts, Type::float64, Op::sum);
         case 16:
@@ -96,7 +97,8 @@ weft::Call Storm::call_of(unsigned kind, std::size_t count, Rank root) {
     }
 }
 
-/// Makes a call in one of its forms: blocking, started, or persistent and started twice.
+/// Makes a call in one of its forms: blocking, started while a barrier is in flight, or persistent
+/// and started twice.
 void Storm::collective(unsigned kind, unsigned form, std::size_t count, Rank root) {
     const weft::Call call = call_of(kind, count, root);
     if (form == 0) return team.run(call);
@@ -113,7 +115,8 @@ void Storm::collective(unsigned kind, unsigned form, std::size_t count, Rank roo
     }
 }
 
-void Storm::make_team(std::size_t count) {
+/// Splits the team by parity, reduces in the half and frees it.
+void Storm::use_subteam(std::size_t count) {
     auto half = team.split(team.rank() % 2, team.rank());
     half->allreduce(in.data(), out.data(), count, Type::float64, Op::sum);
     half->free();
@@ -145,10 +148,11 @@ void Storm::one_sided(unsigned kind, std::size_t count) {
             return team.quiet();
         }
         case 6: {
-            void* const name = team.register_memory(out.data(), count * sizeof(double));
-            team.put(name, in.data(), count * sizeof(double), next);
+            // No address: it names the peer's range in one-sided calls.
+            void* const registered = team.register_memory(out.data(), count * sizeof(double));
+            team.put(registered, in.data(), count * sizeof(double), next);
             team.quiet();
-            return team.unregister_memory(name);
+            return team.unregister_memory(registered);
         }
         default:
             team.put_signal(shared, in.data(), count * sizeof(double), words + 1, 1,
@@ -184,7 +188,7 @@ int run(unsigned seed, long calls) {
         if (kind < kCollectives) {
             storm.collective(kind, form, count, root);
         } else if (kind == kCollectives) {
-            storm.make_team(count);
+            storm.use_subteam(count);
         } else {
             storm.one_sided(kind - kCollectives - 1, count);
             world.barrier();
@@ -200,7 +204,7 @@ int main(int argc, char** argv) {
     try {
         return run(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1,
                    argc > 2 ? std::atol(argv[2]) : -1);
-    } catch (const weft::Error& error) {
+    } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return 3;
     }
