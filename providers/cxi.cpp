@@ -71,10 +71,11 @@ const link::Profile& cxi_profile() {
                      .immediate_bytes = 8,
                      .fence = true,
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
+        .declared_by = "the sources of libfabric 2.6",
         .bugs = kBugs,
         .cost = {.byte_fs = 41000,  // https://github.com/uccl-project/uccl/issues/956
-                 .source = "24.3 GB/s of a card: uccl-project/uccl#956; the rest as for Aries"},
+                 .source =
+                     "24.3 GB/s of a NIC: uccl-project/uccl#956; latency and rates as for Aries"},
     };
     return kProfile;
 }

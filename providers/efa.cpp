@@ -54,7 +54,7 @@ const link::Profile& efa_profile() {
                      .message_bytes_max = 0x40000000,
                      .immediate_bytes = 4,
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
+        .declared_by = "the sources of libfabric 2.6",
         .bugs = kBugs,
         // Half a round trip of 10.37 us for 8 bytes, and 346 us for 2 MiB more:
         // https://github.com/aws/aws-parallelcluster/issues/6449

@@ -38,7 +38,7 @@ const link::Profile& gni_profile() {
                      .message_bytes_max = 0xFFFFFFFF,
                      .immediate_bytes = 8,
                      .fence = true},
-        .declared_by = "libfabric 1.20, its sources",
+        .declared_by = "the sources of libfabric 1.20",
         .bugs = kBugs,
         .cost = {.byte_fs = 105000,  // https://github.com/open-mpi/ompi/pull/4919
                  .source = "Ruefenacht, Bull, Booth, table 1; 9.5 GB/s: open-mpi/ompi#4919"},

@@ -33,9 +33,9 @@ const link::Profile& opx_profile() {
                      .message_bytes_max = 0x7FFFFFFF,
                      .immediate_bytes = 4,
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
+        .declared_by = "the sources of libfabric 2.6",
         .cost = {.byte_fs = 81000,  // https://github.com/openucx/ucx/issues/3196
-                 .source = "12.4 GB/s with psm2: openucx/ucx#3196; the rest as for Aries"},
+                 .source = "12.4 GB/s with psm2: openucx/ucx#3196; latency and rates as for Aries"},
         .settings = kSettings,
     };
     return kProfile;

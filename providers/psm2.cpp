@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// psm2.cpp - Intel and Cornelis Omni-Path with the message library libpsm2. Untested on hardware
-// (without it, fi_getinfo returns ENODATA even with PSM2_DEVICES=self,shm); all facts are from the
-// sources of libfabric.
+// psm2.cpp - Intel and Cornelis Omni-Path with the message library libpsm2. Untested: without an
+// Omni-Path NIC, fi_getinfo returns ENODATA, even with PSM2_DEVICES=self,shm.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/psm2/src/psmx2_attr.c,
 // psmx2.h) and fi_psm2(7):
-// - Writes are messages that the target's library stores. Data arrives only while the target
-//   polls, although the provider advertises automatic progress (a poll every 1 us or 1000 us,
-//   FI_PSM2_PROG_INTERVAL).
+// - Writes are messages that the target's library stores. weft requests manual progress, so data
+//   arrives only while the target polls. Automatic progress would be a thread that polls.
 // - The target acknowledges a write with FI_DELIVERY_COMPLETE after it has stored the data.
 // - No fence. Write order is granted for up to 4096 bytes to the same location.
-// - If neither messages nor tags are requested, immediates have eight bytes, and operations need no
-//   contexts.
-// - The variables that weft sets are described in fi_psm2(7). FI_PSM2_DELAY, a pause before an
-//   endpoint closes, is 0 by default. FI_PSM2_TAGGED_RMA, which is on, makes long writes faster.
-//   FI_PSM2_LOCK_LEVEL stays 2: libfabric reads it once for the whole process, and another library
-//   in the process may use the provider from several threads.
-// - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695), and a process can open the
-//   adapter only once. So weft cannot use it if another library of the process has opened it, and
-//   opens one card only. PSM2_MULTIRAIL makes libpsm2 use several.
+// - If neither messages nor tags are requested, immediates have eight bytes, and the provider does
+//   not require FI_CONTEXT.
+// - weft leaves these variables at their defaults: FI_PSM2_DELAY (0: no pause before an endpoint
+//   closes), FI_PSM2_TAGGED_RMA (1: faster long writes), and FI_PSM2_LOCK_LEVEL (2: libfabric reads
+//   it once for the whole process, and another library may use the provider from several threads).
+// - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695). With PSM2_MULTI_EP=0, a process
+//   can open only one endpoint, so weft fails if another library has opened one. psm2 sets the
+//   variable to 1 if it is not set. weft opens one NIC; PSM2_MULTIRAIL makes libpsm2 use several.
 #include "providers/profiles.hpp"
 #include "providers/settings.hpp"
 
@@ -36,7 +33,7 @@ const link::Profile& psm2_profile() {
         .needs = "an Omni-Path NIC, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
         .check =
             "/dev/hfi1_0 is accessible, opainfo shows an active port, and no MPI library of "
-            "the process has opened the card",
+            "the process has opened the NIC with PSM2_MULTI_EP=0",
         .delivery = {true, "the target acknowledges a write after it has stored the data (psmx2)"},
         .fence = {false, "it has no fence"},
         .declared = {.key_bytes = 8,
@@ -45,9 +42,9 @@ const link::Profile& psm2_profile() {
                      .immediate_bytes = 8,
                      .ordered_bytes = 4096,
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
-        .cost = {.byte_fs = 81000,  // https://github.com/openucx/ucx/issues/3196
-                 .source = "12.4 GB/s: openucx/ucx#3196; the rest as for Aries"},
+        .declared_by = "the sources of libfabric 2.6",
+        .cost = {.byte_fs = 81000,
+                 .source = "12.4 GB/s: openucx/ucx#3196; latency and rates as for Aries"},
         .settings = kSettings,
     };
     return kProfile;

@@ -41,7 +41,7 @@ const link::Profile& psm3_profile() {
                      .immediate_bytes = 8,
                      .ordered_bytes = 4096,
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
+        .declared_by = "the sources of libfabric 2.6",
         .bugs = kBugs,
         .settings = kSettings,
     };

@@ -38,7 +38,7 @@ const link::Profile& tcp_profile() {
                      .immediate_bytes = 8,
                      .ordered_bytes = ~std::size_t{0},
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
+        .declared_by = "the sources of libfabric 2.6",
         .cost = {.latency_ns = 1900,
                  .issue_ns = 3500,
                  .receive_ns = 3000,

@@ -48,7 +48,7 @@ const link::Profile& verbs_ofi_rxm_profile() {
                      .immediate_bytes = 4,
                      .ordered_bytes = 0x40000000,
                      .delivery = true},
-        .declared_by = "libfabric 2.6, its sources",
+        .declared_by = "the sources of libfabric 2.6",
         .bugs = kBugs,
         // Half a round trip of 0.89 us and 14 million messages a second:
         // https://icl.utk.edu/publications/ucx-open-source-framework-hpc-network-apis-and-beyond
