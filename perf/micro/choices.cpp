@@ -175,7 +175,7 @@ class Simulated {
             lab::Programs programs{.size = drawn.ranks};
             programs.program_of = candidate.program;
             programs.banks = candidate.banks;
-            const auto call = lab::simulate_call(programs, run::vector_of(drawn.ranks, drawn.call),
+            const auto call = lab::simulate_call(programs, run::buffer_of(drawn.ranks, drawn.call),
                                                  drawn.machine);
             known = times_.emplace(key, call ? call->in_stream : -1).first;
             if (out_.is_open()) out_ << known->second << '\t' << key << '\n' << std::flush;
@@ -203,7 +203,7 @@ struct Comparison {
 plan::Choice select(const DrawnCall& drawn, plan::Scope scope) {
     const auto candidates = run::candidates_for(drawn.machine, drawn.ranks, drawn.call);
     return *plan::select(drawn.machine, drawn.ranks, *candidates,
-                         run::vector_of(drawn.ranks, drawn.call),
+                         run::buffer_of(drawn.ranks, drawn.call),
                          {.bit_identical = drawn.call.bit_identical}, scope);
 }
 

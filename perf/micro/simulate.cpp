@@ -58,7 +58,7 @@ plan::Stages stages_of(const SimulatedCall& call) {
                                          {.size = call.ranks, .elements = 8});
 }
 
-const plan::VectorSize kEightBytes{8, 1};
+const plan::BufferSize kEightBytes{8, 1};
 
 /// Builds the image of all programs in this thread, because the goals are for one core.
 lab::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {

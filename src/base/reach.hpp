@@ -36,7 +36,7 @@ struct Copies {
 /// over the network.
 enum class AccessMethod : std::uint8_t {
     segment,     ///< the memory is in the owner's segment, which all ranks of the node have mapped
-    adopted,     ///< the memory's pages belong to an object that peers can map
+    remapped,    ///< the memory's pages belong to an object that peers can map
     bounced,     ///< the owner copies the memory to its segment, and back if peers may write it
     copied,      ///< the kernel copies between the two processes
     registered,  ///< the memory is in a region to which remote ranks can put
@@ -48,25 +48,24 @@ inline constexpr int kAccessMethods = 5;
 template <class Counts>
 [[nodiscard]] constexpr auto in_place(const Counts& by_method) noexcept {
     const auto count = [&](AccessMethod each) { return by_method[static_cast<std::size_t>(each)]; };
-    return count(AccessMethod::segment) + count(AccessMethod::adopted) +
+    return count(AccessMethod::segment) + count(AccessMethod::remapped) +
            count(AccessMethod::bounced);
 }
 
 /// Location of a block of a rank's memory, for other ranks. The payload of an expose step.
 struct Reach {
-    /// Address of the block in the owner's process, valid while the block is exposed. `registered`:
-    /// address or offset that the network uses.
+    /// Address in the owner's process, valid while the block is exposed. `registered`: address or
+    /// offset that the network uses.
     std::uint64_t address = 0;
-    /// `segment`, `bounced`: offset in the owner's segment; `adopted`: in the object; `registered`:
-    /// in the region.
+    /// Offset in the owner's segment (`segment`, `bounced`), the object (`remapped`) or the region
+    /// (`registered`).
     std::uint64_t offset = 0;
-    /// `adopted`: bytes of the object; `registered`: bytes of the region.
+    /// `remapped`: bytes of the object; `registered`: bytes of the region.
     std::uint64_t object_bytes = 0;
-    std::uint64_t key = 0;  ///< `registered`: key of the region
-    /// `adopted`: the owner's file descriptor of the object.
-    std::uint32_t object = 0;
-    std::uint32_t generation = 0;  ///< `adopted`: distinguishes objects with the same number
-    AccessMethod way = AccessMethod::copied;
+    std::uint64_t key = 0;         ///< `registered`: key of the region
+    std::uint32_t object = 0;      ///< `remapped`: the owner's file descriptor of the object
+    std::uint32_t generation = 0;  ///< `remapped`: distinguishes objects with the same number
+    AccessMethod method = AccessMethod::copied;
 
     /// Returns the location of the part that starts `bytes` bytes after the block's start.
     [[nodiscard]] Reach at(std::uint64_t bytes) const {
@@ -81,7 +80,7 @@ struct Reach {
         return {.address = region.base,
                 .object_bytes = region.bytes,
                 .key = region.key,
-                .way = AccessMethod::registered};
+                .method = AccessMethod::registered};
     }
     /// Returns the region that contains the block. Only for `registered`.
     [[nodiscard]] RemoteRegion region() const { return {address - offset, object_bytes, key}; }

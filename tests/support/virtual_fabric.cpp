@@ -25,8 +25,8 @@ class VirtualPort final : public link::FabricPort {
     base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) override {
         return fabric_.expose(memory);
     }
-    void conceal(const base::RemoteRegion& region) noexcept override {
-        fabric_.conceal(region.key);
+    void unexpose(const base::RemoteRegion& region) noexcept override {
+        fabric_.unexpose(region.key);
     }
     base::Post try_put(const base::Put& put) noexcept override {
         return fabric_.try_put(rank_, put);

@@ -98,7 +98,7 @@ class VirtualFabric {
 
     /// Registers memory under a new key.
     [[nodiscard]] base::RemoteRegion expose(std::span<std::byte> memory);
-    void conceal(std::uint64_t key) { registered_.erase(key); }
+    void unexpose(std::uint64_t key) { registered_.erase(key); }
     base::Post try_put(Rank origin, const base::Put& put);
     base::Post try_read(Rank origin, const base::Read& get);
     /// Ends the rank's operations: they neither access its memory nor change `pending` again.

@@ -89,16 +89,16 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
     base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (data >= segment(rank) && data < segment(rank) + options_.segment_bytes) {
-        exposure.reach.way = base::AccessMethod::segment;
+        exposure.reach.method = base::AccessMethod::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - segment(rank));
     } else if (bytes > 0 && chance(options_.profile.bounced_percent)) {
         expose_copy(exposure);
     } else if (bytes > 0 && !chance(options_.profile.copied_percent)) {
-        exposure.reach.way = base::AccessMethod::adopted;
+        exposure.reach.method = base::AccessMethod::remapped;
         exposure.reach.object_bytes = bytes;
     }
     if (rank == options_.profile.exposes_outside) {
-        exposure.reach.way = base::AccessMethod::segment;
+        exposure.reach.method = base::AccessMethod::segment;
         exposure.reach.offset = options_.segment_bytes - 1;
     }
     return exposure;
@@ -118,7 +118,7 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
 
 /// Makes peers access a copy of the buffer, as link/direct does, but outside the segment.
 void VirtualNetwork::expose_copy(base::Exposure& exposure) {
-    exposure.reach.way = base::AccessMethod::adopted;
+    exposure.reach.method = base::AccessMethod::remapped;
     exposure.reach.object_bytes = exposure.bytes;
     exposure.separate_copy = exposure.access == base::Access::read;
     if (exposure.separate_copy && options_.profile.omits_copy) return;
@@ -130,7 +130,7 @@ void VirtualNetwork::expose_copy(base::Exposure& exposure) {
     copies_.emplace(exposure.reach.key, std::move(copy));
 }
 
-void VirtualNetwork::conceal(const base::Exposure& exposure) {
+void VirtualNetwork::unexpose(const base::Exposure& exposure) {
     const auto held = lock();
     const auto copy = copies_.find(exposure.reach.key);
     if (copy == copies_.end()) return;
@@ -138,7 +138,7 @@ void VirtualNetwork::conceal(const base::Exposure& exposure) {
     copies_.erase(copy);
 }
 
-void VirtualNetwork::conceal_far(std::uint64_t key) {
+void VirtualNetwork::unexpose_far(std::uint64_t key) {
     const auto held = lock();
     registered_.erase(key);
 }

@@ -134,14 +134,14 @@ class VirtualNetwork {
                                         base::Access access);
     /// Registers memory for puts of remote ranks, under a new key.
     [[nodiscard]] base::Exposure expose_far(std::byte* data, std::uint64_t bytes);
-    void conceal_far(std::uint64_t key);
+    void unexpose_far(std::uint64_t key);
     /// Frees the exposure's copy, if any, after copying its contents back if peers may write it.
-    void conceal(const base::Exposure& exposure);
+    void unexpose(const base::Exposure& exposure);
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
     [[nodiscard]] int copies_error() const noexcept { return options_.profile.copies_error; }
-    /// Counts an exposure that VirtualWire::withdraw() ends after a failure.
+    /// Counts an exposure that VirtualWire::revoke() ends after a failure.
     void count_revoked() { revoked_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] int revoked() const { return revoked_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
@@ -248,15 +248,17 @@ class VirtualWire {
         if (real_) return real_->memory().expose_far(data, bytes);
         return network_.expose_far(data, bytes);
     }
-    void conceal(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way != base::AccessMethod::registered) return network_.conceal(exposure);
-        if (real_) return real_->memory().conceal(exposure);
-        network_.conceal_far(exposure.reach.key);
+    void unexpose(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.method != base::AccessMethod::registered)
+            return network_.unexpose(exposure);
+        if (real_) return real_->memory().unexpose(exposure);
+        network_.unexpose_far(exposure.reach.key);
     }
-    void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.count_revoked(); }
+    void revoke(const base::Exposure& /*exposure*/) noexcept { network_.count_revoked(); }
     std::byte* reach(Rank rank, const base::Reach& reach, std::uint64_t) noexcept {
-        if (reach.way == base::AccessMethod::segment) return network_.segment(rank) + reach.offset;
-        return reach.way == base::AccessMethod::adopted ? address_of(reach) : nullptr;
+        if (reach.method == base::AccessMethod::segment)
+            return network_.segment(rank) + reach.offset;
+        return reach.method == base::AccessMethod::remapped ? address_of(reach) : nullptr;
     }
     bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                    std::uint64_t bytes) noexcept {

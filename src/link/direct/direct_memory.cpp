@@ -70,7 +70,7 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (in_segment(data, bytes)) {
-        exposure.reach.way = base::AccessMethod::segment;
+        exposure.reach.method = base::AccessMethod::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
         return exposure;
     }
@@ -90,37 +90,37 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
 void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     std::byte* const piece = bounce_.take(exposure.bytes);
     if (piece == nullptr) return;
-    // conceal() copies all bytes back, so bytes that no rank writes must have their old values.
+    // unexpose() copies all bytes back, so bytes that no rank writes must have their old values.
     if (exposure.access != base::Access::overwrite)
         base::copy_bytes(piece, exposure.data, exposure.bytes);
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
-    exposure.reach.way = base::AccessMethod::bounced;
+    exposure.reach.method = base::AccessMethod::bounced;
     // While peers still read the copy, the owner may start its next call, so the area must have
     // room for that call's buffer.
     exposure.separate_copy =
         exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
-void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
-    if (exposure.reach.way == base::AccessMethod::adopted) adopted_.conceal(exposure);
-    if (exposure.reach.way != base::AccessMethod::bounced) return;
+void DirectMemory::unexpose(const base::Exposure& exposure) noexcept {
+    if (exposure.reach.method == base::AccessMethod::remapped) adopted_.unexpose(exposure);
+    if (exposure.reach.method != base::AccessMethod::bounced) return;
     if (exposure.access != base::Access::read)
         base::copy_bytes(exposure.data, exposure.alias, exposure.bytes);
     bounce_.give_back(exposure.alias);
 }
 
-void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
+void DirectMemory::revoke(const base::Exposure& exposure) noexcept {
     // The piece of a bounced buffer is not freed: peers may still write to it.
-    if (exposure.reach.way == base::AccessMethod::adopted) adopted_.withdraw(exposure);
+    if (exposure.reach.method == base::AccessMethod::remapped) adopted_.revoke(exposure);
 }
 
 std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t bytes) noexcept {
     const DirectPeer& there = options_.peers[peer];
-    if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
+    if (reach.method == base::AccessMethod::segment || reach.method == base::AccessMethod::bounced)
         return there.segment == nullptr ? nullptr : there.segment + reach.offset;
-    if (reach.way != base::AccessMethod::adopted || there.pid == 0) return nullptr;
+    if (reach.method != base::AccessMethod::remapped || there.pid == 0) return nullptr;
     std::byte* const object = windows_.find(peer, there.pid, reach, bytes);
     return object == nullptr ? nullptr : object + reach.offset;
 }

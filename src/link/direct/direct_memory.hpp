@@ -7,7 +7,7 @@
 //          - adopted: its pages belong to an object that peers can map (remapped_memory.hpp).
 //          - bounced: the owner keeps a copy of the buffer in its segment (BounceArea).
 //          - copied: the kernel copies between the two processes.
-// Holds    Every buffer can be exposed. expose() and conceal() of a buffer in the segment or in
+// Holds    Every buffer can be exposed. expose() and unexpose() of a buffer in the segment or in
 //          adopted memory allocate nothing and make at most one system call. map() of a block whose
 //          pages are already mapped makes no system call.
 #pragma once
@@ -113,14 +113,14 @@ struct DirectOptions {
 };
 
 /// Exposes buffers of the calling rank and accesses exposed buffers of local peers. One thread at a
-/// time may use an object. Exposed memory must stay allocated until conceal() or withdraw().
+/// time may use an object. Exposed memory must stay allocated until unexpose() or revoke().
 class DirectMemory {
   public:
     explicit DirectMemory(DirectOptions options);
     DirectMemory(const DirectMemory&) = delete;
     DirectMemory& operator=(const DirectMemory&) = delete;
 
-    /// Makes [data, data + bytes) accessible to local peers until conceal(). Until then the owner
+    /// Makes [data, data + bytes) accessible to local peers until unexpose(). Until then the owner
     /// must use `alias` of the result instead of `data`. `copies` describes the copies that the
     /// kernel has to make if peers cannot map the buffer. expose() compares their cost.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
@@ -131,14 +131,14 @@ class DirectMemory {
         return expose(data, bytes, access, {1, bytes});
     }
     /// Ends an exposure that no peer uses any more. Data that peers wrote is at `data` afterwards.
-    void conceal(const base::Exposure& exposure) noexcept;
+    void unexpose(const base::Exposure& exposure) noexcept;
     /// Ends an exposure of a failed call, which peers may still be executing. Later writes of peers
     /// do not change an adopted or bounced buffer, but may change one with another method.
-    void withdraw(const base::Exposure& exposure) noexcept;
+    void revoke(const base::Exposure& exposure) noexcept;
 
     /// Returns the address of a local peer's exposed block in the calling rank, or nullptr if only
     /// read() and write() can access it. `bytes` is the size of the part whose pages are mapped now
-    /// instead of at the first access. The pointer is valid until the peer conceals the block or
+    /// instead of at the first access. The pointer is valid until the peer unexposes the block or
     /// PeerWindows::kWindowsMax - 1 other objects have been requested.
     [[nodiscard]] std::byte* map(Rank peer, const base::Reach& reach,
                                  std::uint64_t bytes = 0) noexcept;

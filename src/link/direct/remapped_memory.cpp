@@ -77,18 +77,18 @@ bool RemappedMemory::expose(base::Exposure& exposure, const base::Copies& copies
     return true;
 }
 
-void RemappedMemory::conceal(const base::Exposure& exposure) noexcept {
+void RemappedMemory::unexpose(const base::Exposure& exposure) noexcept {
     if (ranges_->forked() != forked_) return;
     RemappedRange& range = ranges_->used(exposure.reach.generation);
-    range.conceal(exposure);
+    range.unexpose(exposure);
     range.uses().end();
 }
 
-void RemappedMemory::withdraw(const base::Exposure& exposure) noexcept {
+void RemappedMemory::revoke(const base::Exposure& exposure) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(exposure.data);
     if (ranges_->forked() == forked_)
         ranges_->revoke(exposure.reach.generation, whole_pages(address, exposure.bytes));
-    conceal(exposure);
+    unexpose(exposure);
 }
 
 RemappedMemory::Counters RemappedMemory::counters() const noexcept {

@@ -68,10 +68,10 @@ class RemappedMemory {
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
     /// Ends an exposure that expose() filled in and that no peer uses any more.
-    void conceal(const base::Exposure& exposure) noexcept;
+    void unexpose(const base::Exposure& exposure) noexcept;
     /// Ends an exposure of a failed call. Peers may not have noticed the failure and may continue,
     /// but cannot access the buffer's pages any more.
-    void withdraw(const base::Exposure& exposure) noexcept;
+    void revoke(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
 
   private:

@@ -64,14 +64,14 @@ void RemappedRange::expose(base::Exposure& exposure) noexcept {
     exposure.reach.object_bytes = window_.bytes();
     exposure.reach.object = static_cast<std::uint32_t>(object_.number());
     exposure.reach.generation = generation_;
-    exposure.reach.way = base::AccessMethod::adopted;
+    exposure.reach.method = base::AccessMethod::remapped;
     if (begin < pages_.begin) std::memcpy(exposure.alias, exposure.data, pages_.begin - begin);
     if (end > pages_.end)
         std::memcpy(exposure.alias + (pages_.end - begin), pointer_to(pages_.end),
                     end - pages_.end);
 }
 
-void RemappedRange::conceal(const base::Exposure& exposure) noexcept {
+void RemappedRange::unexpose(const base::Exposure& exposure) noexcept {
     if (exposure.access == base::Access::read) return;
     const std::uint64_t begin = address_of(exposure.data);
     const std::uint64_t end = begin + exposure.bytes;

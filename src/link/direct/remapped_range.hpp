@@ -206,7 +206,7 @@ class RemappedRange {
     /// edges.
     void expose(base::Exposure& exposure) noexcept;
     /// Copies the edges back to the buffer if peers may have written to them.
-    void conceal(const base::Exposure& exposure) noexcept;
+    void unexpose(const base::Exposure& exposure) noexcept;
 
     /// Returns the offset of an address in the object, which is also its offset in the window.
     [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {

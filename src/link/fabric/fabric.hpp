@@ -138,11 +138,11 @@ class FabricPort {
     /// Post::again until the peer is connected.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
-    /// Registers memory of this rank, so that peers may put to it and get from it until conceal().
+    /// Registers memory of this rank, so that peers may put to it and get from it until unexpose().
     /// May fail, because pinned memory is limited.
     [[nodiscard]] virtual base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) = 0;
     /// Ends the registration of a region that expose() returned. No transfer may be using it.
-    virtual void conceal(const base::RemoteRegion& region) noexcept = 0;
+    virtual void unexpose(const base::RemoteRegion& region) noexcept = 0;
 
     /// Posts one write of one part of up to message_bytes_max bytes. Without bytes, sends only an
     /// immediate. Writes, and immediates of different writes, may be delivered in any order. An

@@ -67,7 +67,7 @@ class Port final : public FabricPort {
     /// Registers memory with a key of another port.
     [[nodiscard]] base::Result<RemoteRegion> expose_as(std::span<std::byte> memory,
                                                        std::optional<std::uint64_t> key);
-    void conceal(const RemoteRegion& region) noexcept override { regions_.conceal(region); }
+    void unexpose(const RemoteRegion& region) noexcept override { regions_.unexpose(region); }
     [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override {
         return regions_.landed(peer, counter);

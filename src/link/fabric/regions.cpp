@@ -155,7 +155,7 @@ base::Result<RemoteRegion> Regions::expose(std::span<std::byte> memory,
     return region;
 }
 
-void Regions::conceal(const RemoteRegion& region) noexcept {
+void Regions::unexpose(const RemoteRegion& region) noexcept {
     const auto found = std::ranges::find_if(exposed_, [&](const Exposed& exposed) {
         return fi_mr_key(exposed.handle.get()) == region.key;
     });

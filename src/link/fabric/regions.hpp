@@ -114,7 +114,7 @@ class Regions {
     // See FabricPort. `key`: a key of other regions to use, so that both have equal keys.
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory,
                                                     std::optional<std::uint64_t> key = {});
-    void conceal(const RemoteRegion& region) noexcept;
+    void unexpose(const RemoteRegion& region) noexcept;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept;
 
     // Memory of this rank for transfers, if libfabric must know its registration.

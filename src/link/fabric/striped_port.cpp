@@ -63,15 +63,15 @@ base::Result<RemoteRegion> StripedPort::expose(std::span<std::byte> memory) {
     for (std::size_t lane = 1; lane < lanes_.size(); ++lane) {
         auto same = lanes_[lane]->expose_as(memory, region->key);
         if (same) continue;
-        conceal(*region);
+        unexpose(*region);
         return same;
     }
     return region;
 }
 
-void StripedPort::conceal(const RemoteRegion& region) noexcept {
+void StripedPort::unexpose(const RemoteRegion& region) noexcept {
     const std::size_t lanes = shared_keys_ ? lanes_.size() : 1;
-    for (std::size_t lane = 0; lane < lanes; ++lane) lanes_[lane]->conceal(region);
+    for (std::size_t lane = 0; lane < lanes; ++lane) lanes_[lane]->unexpose(region);
 }
 
 /// Returns the lane for a transfer: the first one unless it is long. Registered memory whose key

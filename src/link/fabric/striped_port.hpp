@@ -40,7 +40,7 @@ class StripedPort final : public FabricPort {
     }
     [[nodiscard]] bool warm(Rank peer) noexcept override;
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
-    void conceal(const RemoteRegion& region) noexcept override;
+    void unexpose(const RemoteRegion& region) noexcept override;
     [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;

@@ -35,15 +35,15 @@ class ExposedMemory {
         base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
         exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
         if (in_segment(data)) {
-            exposure.reach.way = base::AccessMethod::segment;
+            exposure.reach.method = base::AccessMethod::segment;
             exposure.reach.offset = static_cast<std::uint64_t>(data - own_);
             return exposure;
         }
         if (direct_ == nullptr || bytes == 0) return exposure;
         return direct_->expose(data, bytes, access, copies);
     }
-    /// Makes memory accessible to puts of remote ranks until conceal(). Requires a port. For memory
-    /// in the segment, conceal() is optional.
+    /// Makes memory accessible to puts of remote ranks until unexpose(), which is optional for
+    /// memory in the segment. Requires a port.
     [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
                                                           std::uint64_t bytes) noexcept {
         if (in_segment(data)) {
@@ -62,25 +62,26 @@ class ExposedMemory {
                               .bytes = bytes,
                               .access = base::Access::write};
     }
-    void conceal(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way == base::AccessMethod::registered)
-            port_->conceal(exposure.reach.region());
+    void unexpose(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.method == base::AccessMethod::registered)
+            port_->unexpose(exposure.reach.region());
         else if (direct_ != nullptr)
-            direct_->conceal(exposure);
+            direct_->unexpose(exposure);
     }
     /// Revokes the access of local peers. Registered memory stays registered, because a put to
     /// unregistered memory would break the peer's connection.
-    void withdraw(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way != base::AccessMethod::registered && direct_ != nullptr)
-            direct_->withdraw(exposure);
+    void revoke(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.method != base::AccessMethod::registered && direct_ != nullptr)
+            direct_->revoke(exposure);
     }
     /// Returns the address of exposed memory in this process, or nullptr if only the kernel can
     /// copy it. The caller has checked `reach`, which the owner sent.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
                                    std::uint64_t bytes) noexcept {
-        if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
+        if (reach.method == base::AccessMethod::segment ||
+            reach.method == base::AccessMethod::bounced)
             return segments_[rank] + reach.offset;
-        const bool adopted = reach.way == base::AccessMethod::adopted && direct_ != nullptr;
+        const bool adopted = reach.method == base::AccessMethod::remapped && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }
     /// Copy from or to exposed memory of a local peer by the kernel. Return false and set errno if
@@ -107,7 +108,7 @@ class ExposedMemory {
         return port_->expose(memory);
     }
     void unregister_memory(const base::RemoteRegion& region) noexcept {
-        if (port_ != nullptr && region.bytes != 0) port_->conceal(region);
+        if (port_ != nullptr && region.bytes != 0) port_->unexpose(region);
     }
 
   private:

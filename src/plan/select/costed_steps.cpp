@@ -5,21 +5,21 @@ namespace weft::plan {
 
 namespace {
 
-std::int64_t cold_fs_of(const Program& program, const VectorSize& size, const MessageModel& model) {
+std::int64_t cold_fs_of(const Program& program, const BufferSize& size, const MessageModel& model) {
     if (!model.is_cold(size.elements * size.element_bytes)) return 0;
     return model.cold_fs_of(buffer_bytes(program, size));
 }
 
 }  // namespace
 
-CostedSteps::CostedSteps(const Program& program, const VectorSize& size, const PutModels& models,
+CostedSteps::CostedSteps(const Program& program, const BufferSize& size, const PutModels& models,
                          std::uint32_t iterations)
     : program_(program),
       models_(models),
       cold_fs_(cold_fs_of(program, size, models.model)),
       steps_(program, size, wanted(size, iterations)) {}
 
-ExecutedSteps::Wanted CostedSteps::wanted(const VectorSize& size, std::uint32_t iterations) const {
+ExecutedSteps::Wanted CostedSteps::wanted(const BufferSize& size, std::uint32_t iterations) const {
     ExecutedSteps::Wanted wanted{
         .own = models_.model.copy_byte_fs > 0, .memory = cold_fs_ > 0, .iterations = iterations};
     if (remote().unpacks(size.elements * size.element_bytes))

@@ -36,7 +36,7 @@ struct CostedStep {
 class CostedSteps {
   public:
     /// `iterations`: most iterations of a loop.
-    CostedSteps(const Program& program, const VectorSize& size, const PutModels& models,
+    CostedSteps(const Program& program, const BufferSize& size, const PutModels& models,
                 std::uint32_t iterations = ~0U);
 
     /// Calls visit(CostedStep) for each executed step of a lane in order.
@@ -49,7 +49,7 @@ class CostedSteps {
 
   private:
     [[nodiscard]] CostedStep costed(const ExecutedStep& step) const;
-    [[nodiscard]] ExecutedSteps::Wanted wanted(const VectorSize& size,
+    [[nodiscard]] ExecutedSteps::Wanted wanted(const BufferSize& size,
                                                std::uint32_t iterations) const;
     [[nodiscard]] const MessageModel& remote() const {
         return models_.far ? models_.far->model : models_.model;

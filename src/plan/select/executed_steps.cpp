@@ -140,7 +140,7 @@ std::uint64_t slot_elements(const Program& program, const Partition& partition, 
 
 }  // namespace
 
-ExecutedSteps::ExecutedSteps(const Program& program, const VectorSize& size, Wanted wanted)
+ExecutedSteps::ExecutedSteps(const Program& program, const BufferSize& size, Wanted wanted)
     : program_(program),
       element_bytes_(size.element_bytes),
       partition_(program.partition(size.elements)),
@@ -196,7 +196,7 @@ std::uint64_t elements_in(const Partition& partition, const Block& block, std::u
     return elements;
 }
 
-std::uint64_t buffer_bytes(const Program& program, const VectorSize& size) {
+std::uint64_t buffer_bytes(const Program& program, const BufferSize& size) {
     const Partition partition = program.partition(size.elements);
     std::uint64_t elements = 0;
     for (const Buffer buffer : {Buffer::input, Buffer::output}) {
@@ -238,7 +238,7 @@ std::uint32_t exposed_vectors(const Program& program,
     return static_cast<std::uint32_t>(std::ranges::count(exposed, true));
 }
 
-std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
+std::uint64_t exposed_slot_bytes(const Program& program, const BufferSize& size,
                                  const std::function<bool(Rank peer)>& is_near) {
     const auto slots = slots_filled_by(program, [&](Rank peer) { return !is_near(peer); });
     const Partition partition = program.partition(size.elements);

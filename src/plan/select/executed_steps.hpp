@@ -60,8 +60,8 @@ class ExecutedSteps {
         std::uint32_t iterations = ~0U;   ///< most iterations of a loop that are executed
     };
 
-    ExecutedSteps(const Program& program, const VectorSize& size, Wanted wanted);
-    ExecutedSteps(const Program& program, const VectorSize& size)
+    ExecutedSteps(const Program& program, const BufferSize& size, Wanted wanted);
+    ExecutedSteps(const Program& program, const BufferSize& size)
         : ExecutedSteps(program, size, Wanted{}) {}
 
     /// Calls visit(ExecutedStep) for each executed step of a lane in order.
@@ -116,7 +116,7 @@ class ExecutedSteps {
                                         std::uint32_t first);
 /// Returns the bytes of the caller's buffers from the first to the last one that the program uses.
 /// Without segments it adds the bytes that the rank puts.
-[[nodiscard]] std::uint64_t buffer_bytes(const Program& program, const VectorSize& size);
+[[nodiscard]] std::uint64_t buffer_bytes(const Program& program, const BufferSize& size);
 /// Returns, by number, whether a put target is filled by a rank for which holds() is true. Waits
 /// name the ranks.
 [[nodiscard]] std::vector<bool> slots_filled_by(const Program& program,
@@ -126,7 +126,7 @@ class ExecutedSteps {
                                             const std::function<bool(Rank peer)>& is_near);
 /// Returns the bytes of put targets that other nodes have filled and the rank exposes to local
 /// peers.
-[[nodiscard]] std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
+[[nodiscard]] std::uint64_t exposed_slot_bytes(const Program& program, const BufferSize& size,
                                                const std::function<bool(Rank peer)>& is_near);
 
 }  // namespace weft::plan

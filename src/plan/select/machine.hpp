@@ -73,7 +73,7 @@ struct Machine {
     std::int64_t host_processors = 1;
 
     std::uint64_t bank_bytes = ~std::uint64_t{0};  ///< put targets of a call
-    bool lands = true;       ///< ranks can put to any memory of ranks on other nodes
+    bool direct_delivery = true;                   ///< ranks can put to any memory of remote ranks
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< `direct` uses copies by the kernel; no pages are shared
     Time expose = 0;         ///< for each own buffer that a rank exposes to local peers

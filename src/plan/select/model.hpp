@@ -141,7 +141,7 @@ struct Arrival {
 };
 
 /// Size of the buffers that programs cut into units.
-struct VectorSize {
+struct BufferSize {
     std::uint64_t elements = 1;
     std::uint32_t element_bytes = 8;
 };

@@ -21,29 +21,29 @@ constexpr std::size_t kCounted = 24;
 /// Iterations of a loop that the programs of all ranks run.
 constexpr std::uint32_t kIterationsOfAll = 6;
 
-/// Sets whose buffers a program accesses in place.
-void note_access(const Program& program, const Machine& machine, Predicted& predicted) {
+/// Notes whether the program's rank exposes a buffer to a local peer or a remote rank.
+void note_access(const Program& program, const Machine& machine, PredictedCost& predicted) {
     const auto node_of = [&](Rank rank) {
         return machine.node_of.empty() ? 0 : machine.node_of[static_cast<std::size_t>(rank)];
     };
     for (const Step& step : program.steps) {
         if (step.kind != StepKind::expose) continue;
         const bool far = node_of(step.peer) != node_of(program.rank);
-        (far ? predicted.lands : predicted.in_place) = true;
+        (far ? predicted.delivers_directly : predicted.in_place) = true;
     }
 }
 
 }  // namespace
 
 Prediction::Prediction(const Machine& machine, Rank size, const Candidate& candidate,
-                       const VectorSize& vector)
+                       const BufferSize& buffer)
     : machine_(machine),
       size_(size),
       candidate_(candidate),
-      vector_(vector),
+      buffer_(buffer),
       models_(put_models(machine, true, true)),
       programs_(candidate.program),
-      sampled_(programs_, size, vector, models_) {}
+      sampled_(programs_, size, buffer, models_) {}
 
 base::Result<Time> Prediction::rough() {
     for (const Rank rank : {0, size_ - 1})
@@ -65,7 +65,7 @@ base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t cou
         counted = counted_ranks(machine_, size_, sampled.ranks(), steps_to_read(last),
                                 counted_of_stratum);
     const bool whole = static_cast<Rank>(counted.size()) == size_;
-    SharedWork work(machine_, size_, vector_, first, whole);
+    SharedWork work(machine_, size_, buffer_, first, whole);
     for (const CountedRank& each : counted) {
         const auto& program = programs_.of(each.rank);
         if (!program) return program.failure();
@@ -84,14 +84,12 @@ base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t cou
     return work.times(waits, again, sampled.time(kWork), banks);
 }
 
-base::Result<Predicted> Prediction::full(std::size_t steps, Time most) {
-    Predicted predicted;
-    for (const Rank rank : {0, size_ - 1}) {
-        const auto& program = programs_.of(rank);
-        if (!program) return program.failure();
-        note_access(*program, machine_, predicted);
-    }
+base::Result<PredictedCost> Prediction::full(std::size_t steps, Time most) {
+    PredictedCost predicted;
+    for (const Rank rank : {0, size_ - 1})
+        if (const auto& program = programs_.of(rank); !program) return program.failure();
     sampled_.sample_more(steps);
+    for (const Rank rank : sampled_.ranks()) note_access(*programs_.of(rank), machine_, predicted);
     const auto found = times(sampled_, kCounted, most);
     if (!found) return found.failure();
     predicted.time = found->alone;
@@ -119,16 +117,16 @@ std::size_t Prediction::steps_of_all(std::size_t most) {
 }
 
 std::optional<CallTimes> Prediction::by_all(std::size_t steps) {
-    SampledRanks all(programs_, size_, vector_, models_, kIterationsOfAll);
+    SampledRanks all(programs_, size_, buffer_, models_, kIterationsOfAll);
     if (!all.sample_all(steps, machine_.crowded())) return {};
     const auto found = times(all, static_cast<std::size_t>(size_), kForever);
     if (!found) return {};
     return *found;
 }
 
-base::Result<Predicted> predict(const Machine& machine, Rank size, const Candidate& candidate,
-                                const VectorSize& vector) {
-    return Prediction(machine, size, candidate, vector).full(kStepsOfSample, kForever);
+base::Result<PredictedCost> predict(const Machine& machine, Rank size, const Candidate& candidate,
+                                    const BufferSize& buffer) {
+    return Prediction(machine, size, candidate, buffer).full(kStepsOfSample, kForever);
 }
 
 }  // namespace weft::plan

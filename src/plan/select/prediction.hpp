@@ -18,14 +18,14 @@ class Prediction {
   public:
     /// The arguments must outlive this object.
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
-               const VectorSize& vector);
+               const BufferSize& buffer);
 
     /// Returns a time by very few ranks, which is less than kSurelyLonger times too long, and 0
     /// for a team that is too small for that. Fails if the algorithm does not support the size.
     [[nodiscard]] base::Result<Time> rough();
     /// Returns the prediction by a sample of about `steps` steps. Times above `most` may be too
     /// small, but are not below `most`.
-    [[nodiscard]] base::Result<Predicted> full(std::size_t steps, Time most);
+    [[nodiscard]] base::Result<PredictedCost> full(std::size_t steps, Time most);
 
     /// Returns the times by the programs of all ranks, or nothing if they take much longer to read
     /// than `steps` steps.
@@ -43,7 +43,7 @@ class Prediction {
     const Machine& machine_;
     Rank size_;
     const Candidate& candidate_;
-    VectorSize vector_;
+    BufferSize buffer_;
     PutModels models_;
     Programs programs_;
     SampledRanks sampled_;

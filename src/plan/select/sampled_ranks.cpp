@@ -46,15 +46,15 @@ std::size_t steps_to_read(const Program& program) {
     return program.steps.size() + program.blocks.size() / kBlocksOfStep;
 }
 
-SampledRanks::SampledRanks(Programs& programs, Rank size, const VectorSize& vector,
+SampledRanks::SampledRanks(Programs& programs, Rank size, const BufferSize& buffer,
                            const PutModels& models)
-    : SampledRanks(programs, size, vector, models,
+    : SampledRanks(programs, size, buffer, models,
                    size <= kWholeTeam ? kIterations : kIterationsOfLarge) {}
 
-SampledRanks::SampledRanks(Programs& programs, Rank size, const VectorSize& vector,
+SampledRanks::SampledRanks(Programs& programs, Rank size, const BufferSize& buffer,
                            const PutModels& models, std::uint32_t iterations)
     : programs_(programs),
-      vector_(vector),
+      buffer_(buffer),
       sample_{.size = size, .models = models},
       run_max_(iterations) {}
 
@@ -75,7 +75,7 @@ bool SampledRanks::add(Rank rank, const base::Result<Program>& program) {
     sample_.index_of[rank] = static_cast<std::uint32_t>(sample_.ranks.size());
     sample_.ranks.push_back(rank);
     iterations_ = std::max(iterations_, iterations_of(*program));
-    const CostedSteps steps(*program, vector_, sample_.models, run_max_);
+    const CostedSteps steps(*program, buffer_, sample_.models, run_max_);
     const std::size_t before = sample_.actions.size();
     if (sample_.actions.empty()) sample_.actions.reserve(kEnds * program->steps.size());
     if (program->lanes.empty()) add_lane(steps, nullptr, steps.before());

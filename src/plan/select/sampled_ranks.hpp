@@ -40,7 +40,7 @@ inline constexpr std::size_t kStepsOfSample = 12'000;
 /// Generates the program of each rank once.
 class Programs {
   public:
-    explicit Programs(const ProgramOf& program_of) : program_of_(program_of) {}
+    explicit Programs(const ProgramGenerator& program_of) : program_of_(program_of) {}
     [[nodiscard]] const base::Result<Program>& of(Rank rank) {
         const auto found = known_.find(rank);
         return found != known_.end() ? found->second
@@ -51,16 +51,16 @@ class Programs {
     [[nodiscard]] base::Result<Program> once(Rank rank) const { return program_of_(rank); }
 
   private:
-    const ProgramOf& program_of_;
+    const ProgramGenerator& program_of_;
     std::map<Rank, base::Result<Program>> known_;
 };
 
 class SampledRanks {
   public:
     /// The arguments must outlive this object.
-    SampledRanks(Programs& programs, Rank size, const VectorSize& vector, const PutModels& models);
+    SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models);
     /// As above, with `iterations` of each loop, for sample_all().
-    SampledRanks(Programs& programs, Rank size, const VectorSize& vector, const PutModels& models,
+    SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models,
                  std::uint32_t iterations);
 
     /// Samples ranks that may end last.
@@ -103,7 +103,7 @@ class SampledRanks {
     [[nodiscard]] Time usual_latency(const CostedStep& wait, Rank rank);
 
     Programs& programs_;
-    VectorSize vector_;
+    BufferSize buffer_;
     Sample sample_;
     std::unordered_set<Rank> followed_;  ///< to their last senders
     std::uint32_t run_max_;              ///< iterations of a loop that run

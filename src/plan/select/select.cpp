@@ -20,29 +20,29 @@ namespace {
 constexpr std::size_t kStepsOfCall = 60'000;
 constexpr std::size_t kStepsOfAll = 36'000;
 
-/// Returns the text about access to other ranks' buffers, if some candidate
-/// uses it.
-std::string way_of(const Choice& choice, const Machine& machine) {
-    struct Way {
-        bool RankedCandidate::*taken;
+/// Returns the part of the reason about access to other ranks' buffers; "" if no candidate has it.
+std::string access_reason(const Choice& choice, const Machine& machine) {
+    struct Method {
+        bool RankedCandidate::*uses;
         std::string_view text;
     };
-    const std::array ways{
-        Way{&RankedCandidate::in_place,
-            machine.by_kernel ? "having the kernel copy between buffers of local peers"
-                              : "using buffers of local peers in place"},
-        Way{&RankedCandidate::lands, "putting into the vectors of ranks on other nodes"}};
+    const std::array methods{
+        Method{&RankedCandidate::in_place,
+               machine.by_kernel ? "having the kernel copy between buffers of local peers"
+                                 : "using buffers of local peers in place"},
+        Method{&RankedCandidate::delivers_directly,
+               "putting into the buffers of ranks on other nodes"}};
     const auto candidates = std::span(choice.candidates);
     const RankedCandidate& chosen = candidates[choice.chosen];
     std::string text;
-    for (const Way& way : ways)
-        if (chosen.*way.taken)
-            text += fmt::format("{} {}", text.empty() ? "; by" : " and", way.text);
+    for (const Method& method : methods)
+        if (chosen.*method.uses)
+            text += fmt::format("{} {}", text.empty() ? "; by" : " and", method.text);
     if (!text.empty()) return text;
-    for (const Way& way : ways) {
-        const auto other = std::ranges::find(candidates, true, way.taken);
+    for (const Method& method : methods) {
+        const auto other = std::ranges::find(candidates, true, method.uses);
         if (other != candidates.end())
-            return fmt::format("; through put targets: {} would take {:.3f} us ({})", way.text,
+            return fmt::format("; through put targets: {} would take {:.3f} us ({})", method.text,
                                nanoseconds(other->predicted) * 1e-3, other->algorithm);
     }
     return {};
@@ -64,13 +64,13 @@ struct Traffic {
     std::uint64_t bytes = 0;
     std::uint64_t descriptors = 0;
 };
-Traffic traffic_of(const Candidate& candidate, Rank size, const VectorSize& vector) {
+Traffic traffic_of(const Candidate& candidate, Rank size, const BufferSize& buffer) {
     Traffic sum;
     const auto add = [&](Rank rank, std::uint64_t times) {
         const auto program = candidate.program(rank);
         if (!program) return;
         sum.descriptors = std::max<std::uint64_t>(sum.descriptors, program->descriptors());
-        ExecutedSteps(*program, vector).for_each([&](const ExecutedStep& step) {
+        ExecutedSteps(*program, buffer).for_each([&](const ExecutedStep& step) {
             if (!step.message) return;
             sum.messages += times;
             sum.bytes += times * step.bytes;
@@ -95,10 +95,10 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
 
 /// Counts the traffic of the candidates. Those that exceed the limit do not fulfil the needs.
 void count_traffic(Choice& choice, Rank size, std::span<const Candidate> candidates,
-                   const VectorSize& vector, const Preference& preference) {
+                   const BufferSize& buffer, const Preference& preference) {
     for (RankedCandidate& each : choice.candidates) {
         const auto found = std::ranges::find(candidates, each.algorithm, &Candidate::algorithm);
-        const Traffic traffic = traffic_of(*found, size, vector);
+        const Traffic traffic = traffic_of(*found, size, buffer);
         each.descriptors = traffic.descriptors;
         each.energy_pj = energy_of(traffic.messages, traffic.bytes, each.predicted);
         if (preference.descriptors_max > 0 && each.descriptors > preference.descriptors_max)
@@ -106,13 +106,14 @@ void count_traffic(Choice& choice, Rank size, std::span<const Candidate> candida
     }
 }
 
-RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
+RankedCandidate ranked(const Candidate& candidate, const PredictedCost& predicted,
+                       const Needs& needs) {
     return {.algorithm = candidate.algorithm,
             .predicted = predicted.time,
             .in_stream = predicted.in_stream,
             .messages = predicted.messages,
             .in_place = predicted.in_place,
-            .lands = predicted.lands,
+            .delivers_directly = predicted.delivers_directly,
             .ordered = candidate.ordered,
             .bit_identical = candidate.bit_identical,
             .fulfils = fulfils(candidate, needs)};
@@ -124,7 +125,7 @@ struct Contender {
     std::unique_ptr<Prediction> prediction;
     Time rough = 0;
     Time bound = 0;  ///< assumed least time
-    std::optional<Predicted> predicted = {};
+    std::optional<PredictedCost> predicted = {};
     bool is_final = false;  ///< will not be predicted more closely
     bool by_all = false;    ///< predicted by the programs of all ranks
 };
@@ -135,11 +136,11 @@ struct Contender {
 class Search {
   public:
     Search(const Machine& machine, Rank size, std::span<const Candidate> candidates,
-           const VectorSize& vector, const Needs& needs, Scope scope)
+           const BufferSize& buffer, const Needs& needs, Scope scope)
         : large_(size > kWholeTeam) {
         for (const Candidate& candidate : candidates) {
             if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
-            auto prediction = std::make_unique<Prediction>(machine, size, candidate, vector);
+            auto prediction = std::make_unique<Prediction>(machine, size, candidate, buffer);
             const auto rough = prediction->rough();
             if (!rough) continue;  // does not support the team size
             all_.push_back(
@@ -257,7 +258,7 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
-    text += way_of(choice, machine);
+    text += access_reason(choice, machine);
     if (machine.crowded())
         text += fmt::format("; {} ranks of a host share {} processors", machine.host_ranks,
                             machine.host_processors);
@@ -274,15 +275,15 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
 }
 
 base::Result<Choice> select(const Machine& machine, Rank size,
-                            std::span<const Candidate> candidates, const VectorSize& vector,
+                            std::span<const Candidate> candidates, const BufferSize& buffer,
                             const Needs& needs, Scope scope) {
     Choice choice;
     const Preference& preference = needs.preference;
     if (!preference.is_usual()) scope = Scope::all;
-    Search search(machine, size, candidates, vector, needs, scope);
+    Search search(machine, size, candidates, buffer, needs, scope);
     search.run();
     choice.candidates = search.ranking(needs, scope);
-    if (!preference.is_usual()) count_traffic(choice, size, candidates, vector, preference);
+    if (!preference.is_usual()) count_traffic(choice, size, candidates, buffer, preference);
     std::ranges::stable_sort(choice.candidates, {}, [&](const RankedCandidate& candidate) {
         return candidate.order(preference.objective);
     });

@@ -43,8 +43,8 @@ struct RankedCandidate {
     Time predicted = 0;  ///< time of a single call
     Time in_stream = 0;  ///< time of each call in a stream; the choice uses it
     std::uint64_t messages = 0;
-    bool in_place = false;  ///< ranks read or write buffers of local peers in place
-    bool lands = false;     ///< ranks put directly into buffers on other nodes
+    bool in_place = false;           ///< a sampled rank exposes a buffer to a local peer
+    bool delivers_directly = false;  ///< a sampled rank exposes a buffer to a remote rank
     bool ordered = false;
     bool bit_identical = false;
     bool fulfils = true;  ///< meets the needs of the call
@@ -79,7 +79,7 @@ enum class Scope : std::uint8_t { all, chosen };
 /// Returns the choice. Fails if no candidate supports the team size and meets the needs.
 [[nodiscard]] base::Result<Choice> select(const Machine& machine, Rank size,
                                           std::span<const Candidate> candidates,
-                                          const VectorSize& vector, const Needs& needs,
+                                          const BufferSize& buffer, const Needs& needs,
                                           Scope scope = Scope::all);
 
 /// Returns the reason of a choice that no measurement has made.

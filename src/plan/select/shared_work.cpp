@@ -32,7 +32,7 @@ constexpr SharedCosts kLongBetween{
 /// Largest message in the buffers of a connection, and largest buffer that stays in a cache from
 /// one call to the next while other ranks put into it.
 constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
-constexpr std::uint64_t kLandedBytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t kDirectMax = std::uint64_t{2} << 20;
 
 bool is_of_peer(const Block& block) {
     return block.buffer == Buffer::mapped;
@@ -103,11 +103,11 @@ std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size, std::s
     return counted;
 }
 
-SharedWork::SharedWork(const Machine& machine, Rank size, const VectorSize& vector,
+SharedWork::SharedWork(const Machine& machine, Rank size, const BufferSize& buffer,
                        const Program& first, bool whole)
     : machine_(machine),
       size_(size),
-      vector_(vector),
+      buffer_(buffer),
       whole_(whole),
       loads_(at(size)),
       strata_(strata_of(machine, size)),
@@ -116,7 +116,7 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const VectorSize& vect
     const Ways ways = ways_of(machine);
     several_nodes_ = ways != Ways::near;
     all_far_ = ways == Ways::far;
-    const std::uint64_t bytes = vector.elements * vector.element_bytes;
+    const std::uint64_t bytes = buffer.elements * buffer.element_bytes;
     is_short_ = bytes <= kShortBytes;
     one_way_ = !first.synchronizing;
     puts_ = std::ranges::none_of(first.blocks, is_of_peer) &&
@@ -132,9 +132,9 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const VectorSize& vect
     else
         costs_ = is_short_ ? kShortOnNode : kLongOnNode;
     // Without payloads in put targets, a call waits for targets only before the last one.
-    const bool lands = several_nodes_ && !puts_ && first.slot_units == 0 && bytes <= kLandedBytes;
+    const bool direct = several_nodes_ && !puts_ && first.slot_units == 0 && bytes <= kDirectMax;
     const bool held = bytes <= kHeldBytes && (several_nodes_ || puts_);
-    if (!one_way_ || !(is_short_ || held || lands)) costs_.overlapping = 1;
+    if (!one_way_ || !(is_short_ || held || direct)) costs_.overlapping = 1;
 }
 
 std::size_t SharedWork::processor_of(Rank rank) const {
@@ -204,7 +204,7 @@ void SharedWork::add_bytes(const ExecutedStep& step, bool in_pieces, RankWork& w
 
 void SharedWork::add(const Program& program, const CountedRank& counted) {
     const Rank rank = program.rank;
-    const std::uint64_t bytes = vector_.elements * vector_.element_bytes;
+    const std::uint64_t bytes = buffer_.elements * buffer_.element_bytes;
     const bool in_pieces = program.segments > 1 && bytes > kCachedPiece;
     const bool cold = model_.is_cold(bytes);
     const ExecutedSteps::Wanted wanted{.own = !is_short_ || model_.copy_byte_fs > 0,
@@ -212,7 +212,7 @@ void SharedWork::add(const Program& program, const CountedRank& counted) {
     const auto near = [&](Rank peer) { return !is_far(rank, peer); };
     RankWork work;
     std::uint64_t memory = 0;
-    ExecutedSteps(program, vector_, wanted).for_each_once([&](const ExecutedStep& step) {
+    ExecutedSteps(program, buffer_, wanted).for_each_once([&](const ExecutedStep& step) {
         if (step.kind != StepKind::put || near(step.peer)) memory += step.memory_bytes * step.times;
         if (step.message || step.kind == StepKind::wait)
             add_message(rank, step, work);
@@ -224,9 +224,9 @@ void SharedWork::add(const Program& program, const CountedRank& counted) {
         work.combining += work.crossing * machine_.near.latency;
     if (cold)
         work.combining += to_time(static_cast<std::int64_t>(memory) *
-                                  model_.cold_fs_of(buffer_bytes(program, vector_)));
+                                  model_.cold_fs_of(buffer_bytes(program, buffer_)));
     if (model_.expose > 0) work.combining += model_.expose * exposed_vectors(program, near);
-    work.combining += unpacking(exposed_slot_bytes(program, vector_, near));
+    work.combining += unpacking(exposed_slot_bytes(program, buffer_, near));
     sum_ += static_cast<Time>(Wide{work.moving + work.combining} * counted.ranks / counted.read);
     elsewhere_ = std::max(elsewhere_, work.elsewhere - 1);
     combined_ = std::max(combined_, work.combined - 1);
@@ -308,13 +308,13 @@ CallTimes SharedWork::times(Time waits, Time again, Time work, std::uint32_t ban
 
 CallTimes SharedWork::roomy_times(Time simulated, const Program& first) const {
     if (one_way_pair_) return {simulated, std::ranges::max(loads_)};
-    const std::uint64_t bytes = vector_.elements * vector_.element_bytes;
+    const std::uint64_t bytes = buffer_.elements * buffer_.element_bytes;
     const bool exchange =
         size_ == 2 && !several_nodes_ && !one_way_ && puts_ && !is_short_ && bytes <= kHeldBytes;
     if (!exchange) return {simulated, simulated};
     // Each of two ranks copies the other's data.
     std::uint64_t copied = 0;
-    ExecutedSteps(first, vector_, {.own = true}).for_each_once([&](const ExecutedStep& step) {
+    ExecutedSteps(first, buffer_, {.own = true}).for_each_once([&](const ExecutedStep& step) {
         copied += step.slot_bytes * step.times;
     });
     const Time time = simulated + local_bytes(copied, kPair.received);

@@ -63,7 +63,7 @@ class SharedWork {
   public:
     /// The arguments must outlive this object. `first`: program of rank 0. `whole`: the work of all
     /// ranks will be added.
-    SharedWork(const Machine& machine, Rank size, const VectorSize& vector, const Program& first,
+    SharedWork(const Machine& machine, Rank size, const BufferSize& buffer, const Program& first,
                bool whole);
 
     /// Adds the work of a rank.
@@ -108,7 +108,7 @@ class SharedWork {
 
     const Machine& machine_;
     Rank size_;
-    VectorSize vector_;
+    BufferSize buffer_;
     bool whole_;
     bool several_nodes_ = false;
     bool all_far_ = false;

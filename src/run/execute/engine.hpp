@@ -336,11 +336,11 @@ class Engine {
 
     void end(Operation& op) {
         if (op.state == Operation::State::failed) {
-            stepper_.conceal(op, true);
+            stepper_.unexpose(op, true);
             fail(op);
             return end_failed(op);
         }
-        stepper_.conceal(op, false);
+        stepper_.unexpose(op, false);
         op.run_finish();
         op.finish = nullptr;
         op.team->cells->complete(op.epoch, op.program->synchronizing);

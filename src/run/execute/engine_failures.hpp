@@ -34,7 +34,7 @@ void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
     team.queue.clear();
     std::erase_if(running_, [&](Operation* op) {
         if (op->team != &team) return false;
-        stepper_.conceal(*op, true);
+        stepper_.unexpose(*op, true);
         fail_one(op);
         return true;
     });

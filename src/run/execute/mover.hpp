@@ -69,9 +69,9 @@ class Mover {
     /// Returns the reason for which a function last returned false.
     [[nodiscard]] const Fault& fault() const { return fault_; }
     void count_exposed(const base::Exposure& exposure) {
-        const auto way = static_cast<std::size_t>(exposure.reach.way);
-        ++mapped_bytes_.buffers[way];
-        mapped_bytes_.exposed[way] += exposure.bytes;
+        const auto method = static_cast<std::size_t>(exposure.reach.method);
+        ++mapped_bytes_.buffers[method];
+        mapped_bytes_.exposed[method] += exposure.bytes;
     }
 
     /// Sets `parts` to the source of a put, valid until the next step, and `bytes` to its size.
@@ -285,7 +285,7 @@ class Mover {
     }
 
     static void count(const Memory& at, std::array<std::uint64_t, base::kAccessMethods>& bytes) {
-        if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
+        if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.method)] += at.bytes;
     }
 
     void reduce_directly(const Operation& op, std::uint32_t copies) {
@@ -432,12 +432,13 @@ class Mover {
     /// Returns true if the block is within its owner's segment, or within the object of the
     /// description. The kernel itself checks memory that it copies.
     [[nodiscard]] bool is_within(const base::Reach& reach, std::uint64_t bytes) const {
-        if (reach.way == base::AccessMethod::copied) return true;
+        if (reach.method == base::AccessMethod::copied) return true;
         std::uint64_t whole = reach.object_bytes;
-        if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
+        if (reach.method == base::AccessMethod::segment ||
+            reach.method == base::AccessMethod::bounced)
             whole = wire_.segment_bytes();
-        else if (reach.way != base::AccessMethod::adopted &&
-                 reach.way != base::AccessMethod::registered)
+        else if (reach.method != base::AccessMethod::remapped &&
+                 reach.method != base::AccessMethod::registered)
             return false;  // invalid method
         return reach.offset <= whole && bytes <= whole - reach.offset;
     }

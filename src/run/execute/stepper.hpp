@@ -67,12 +67,12 @@ class Stepper {
         if (out.access != base::Access::read) memory.output = alias;
     }
     /// Ends the exposures. If `failed`, local peers may still access the buffers.
-    void conceal(Operation& op, bool failed) {
+    void unexpose(Operation& op, bool failed) {
         for (const base::Exposure& exposure : op.exposures) {
             if (failed)
-                wire_.memory().withdraw(exposure);
+                wire_.memory().revoke(exposure);
             else
-                wire_.memory().conceal(exposure);
+                wire_.memory().unexpose(exposure);
         }
         op.exposures.clear();
     }
@@ -304,12 +304,12 @@ class Stepper {
         const Memory target = mover_.piece_of(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
             if (put.bytes == 0) return post(lane, put);
-            const bool is_accessible = target.reach.way == base::AccessMethod::segment ||
-                                       target.reach.way == base::AccessMethod::registered;
+            const bool is_accessible = target.reach.method == base::AccessMethod::segment ||
+                                       target.reach.method == base::AccessMethod::registered;
             if (target.outside || !is_accessible) return fail_invalid(op, lane, target.peer);
             const base::RemoteRegion region = target.reach.region();
             put.target = target.reach.offset;
-            if (target.reach.way == base::AccessMethod::registered) put.region = &region;
+            if (target.reach.method == base::AccessMethod::registered) put.region = &region;
             return post(lane, put);
         }
         if (!mover_.copy(op, step.target, step.source, lane.segment)) return fail_copy(op, lane);
@@ -345,15 +345,15 @@ class Stepper {
         const Memory block = mover_.piece_of(op, step.source, segment);
         if (block.bytes == 0) return base::Reach{};
         for (const base::Exposure& exposure : op.exposures) {
-            if (exposure.reach.way == base::AccessMethod::registered &&
+            if (exposure.reach.method == base::AccessMethod::registered &&
                 block.data >= exposure.data &&
                 block.data + block.bytes <= exposure.data + exposure.bytes)
                 return exposure.reach.at(static_cast<std::uint64_t>(block.data - exposure.data));
         }
         const Memory all = mover_.touched(op, step.source, block);
         auto exposure = WEFT_TRY(wire_.memory().expose_far(all.data, all.bytes));
-        if (exposure.reach.way ==
-            base::AccessMethod::registered) {  // otherwise it is in the segment
+        // Other memory is in the segment.
+        if (exposure.reach.method == base::AccessMethod::registered) {
             op.exposures.push_back(exposure);
             mover_.count_exposed(exposure);
         }
@@ -364,7 +364,7 @@ class Stepper {
                                        std::uint32_t segment) {
         const Memory block = mover_.piece_of(op, step.source, segment);
         for (const base::Exposure& exposure : op.exposures) {
-            if (exposure.reach.way == base::AccessMethod::registered) continue;
+            if (exposure.reach.method == base::AccessMethod::registered) continue;
             for (const std::byte* const start : {exposure.data, exposure.alias}) {
                 if (block.data >= start && block.data < start + exposure.bytes)
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));

@@ -27,16 +27,16 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Returns the size of every rank's segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Makes memory of this rank accessible to local peers until conceal(). `offset` is its size;
+    /// Makes memory of this rank accessible to local peers until unexpose(). `offset` is its size;
     /// with 0, its pages must not be replaced. The kernel would make `copies` otherwise.
     { wire.memory().expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
     /// Registers memory for puts of remote ranks. Fails if the network refuses it.
     { wire.memory().expose_far(memory, offset) } noexcept
         -> std::same_as<base::Result<base::Exposure>>;
-    { wire.memory().conceal(exposure) } noexcept;
+    { wire.memory().unexpose(exposure) } noexcept;
     /// Ends an exposure after a failure, and revokes the peers' access as far as possible.
-    { wire.memory().withdraw(exposure) } noexcept;
+    { wire.memory().revoke(exposure) } noexcept;
     /// Returns the address of memory that a peer exposed, or nullptr if only the kernel copies it.
     { wire.memory().reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
     /// Copies by the kernel from or to a local peer. Returns false and sets errno on failure.

@@ -208,7 +208,7 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
             {{"written", "in place"}, base::in_place(moved.written)},
             {{"written", "by kernel"}, count(moved.written, base::AccessMethod::copied)},
             {{"buffers", "segment"}, count(moved.buffers, base::AccessMethod::segment)},
-            {{"buffers", "adopted"}, count(moved.buffers, base::AccessMethod::adopted)},
+            {{"buffers", "adopted"}, count(moved.buffers, base::AccessMethod::remapped)},
             {{"buffers", "by kernel"}, count(moved.buffers, base::AccessMethod::copied)},
             {{"adop-", "tions"}, remapped.adoptions},
             {{"adopted", "bytes now"}, remapped.adopted_bytes},

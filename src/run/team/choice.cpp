@@ -35,7 +35,7 @@ plan::Layout layout_of(const plan::Machine& machine, Rank size) {
 
 /// Returns true if ranks can use each other's buffers directly, also across nodes.
 bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
-    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.lands);
+    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.direct_delivery);
 }
 
 /// Returns true if the algorithm serves the team.
@@ -47,9 +47,9 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
     return !call.ordered || !properties.for_nodes || layout.contiguous();
 }
 
-BindOptions room_of(const plan::Machine& machine, const plan::VectorSize& vector) {
-    return {.elements = vector.elements,
-            .element_bytes = vector.element_bytes,
+BindOptions room_of(const plan::Machine& machine, const plan::BufferSize& buffer) {
+    return {.elements = buffer.elements,
+            .element_bytes = buffer.element_bytes,
             .shape = {.bulk_bytes = machine.bank_bytes}};
 }
 
@@ -60,11 +60,11 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
         machine.direct ? asked : collectives::with_local_puts(call.collective, asked);
-    const plan::VectorSize vector = vector_of(size, call);
+    const plan::BufferSize buffer = buffer_of(size, call);
     collectives::GenerateRequest request{
         .size = size,
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
-        .elements = vector.elements,
+        .elements = buffer.elements,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered,
         .layout = layout,
@@ -99,7 +99,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     if (candidate.algorithm.find("segments=") != std::string::npos) {
         // Segments run one at a time where put targets have no room for several (plan.cpp).
         kept->first = generate(0);
-        if (kept->first->ok() && !has_room(**kept->first, room_of(machine, vector))) {
+        if (kept->first->ok() && !has_room(**kept->first, room_of(machine, buffer))) {
             kept->one_at_a_time = true;
             kept->stages.reset();
             kept->first = generate(0);
@@ -111,8 +111,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         return *kept->first;
     };
     if (layout.nodes() > 1)
-        candidate.banks = [program = candidate.program, vector, bank_bytes = machine.bank_bytes] {
-            return banks_of(program(0), vector, bank_bytes);
+        candidate.banks = [program = candidate.program, buffer, bank_bytes = machine.bank_bytes] {
+            return banks_of(program(0), buffer, bank_bytes);
         };
     return candidate;
 }
@@ -162,7 +162,7 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                                 : 0),
             .layout = layout_of(machine, size),
             .direct = machine.direct && is_long,
-            .direct_delivery = far && is_long && !call.counted && machine.lands &&
+            .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
                                reaches(machine, layout_of(machine, size))};
 }
 
@@ -173,18 +173,18 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
 
 /// Returns true if payloads can be delivered directly, as the spec asks. If the other payloads have
 /// too few put targets, all payloads use put targets, in pieces (plan.cpp).
-bool lands_as_asked(const plan::Machine& machine, const plan::VectorSize& vector,
-                    const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
+bool delivers_as_asked(const plan::Machine& machine, const plan::BufferSize& buffer,
+                       const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(0);
-    return !program.ok() || fits_as_a_whole(*program, room_of(machine, vector));
+    return !program.ok() || fits_as_a_whole(*program, room_of(machine, buffer));
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_of(
     const plan::Machine& machine, Rank size, const CallClass& call,
     const std::vector<collectives::AlgorithmSpec>& specs) {
     const plan::Layout layout = layout_of(machine, size);
-    const plan::VectorSize vector = vector_of(size, call);
+    const plan::BufferSize buffer = buffer_of(size, call);
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
         const auto algorithm = collectives::find_algorithm(call.collective, spec);
@@ -192,10 +192,10 @@ base::Result<std::vector<plan::Candidate>> candidates_of(
         if (!serves((*algorithm)->properties, size, call, layout)) continue;
         if (collectives::repeats_plain_name(
                 **algorithm, spec,
-                {.elements = vector.elements, .element_bytes = vector.element_bytes}))
+                {.elements = buffer.elements, .element_bytes = buffer.element_bytes}))
             continue;
         plan::Candidate candidate = candidate_of(**algorithm, spec, size, call, layout, machine);
-        if (lands_as_asked(machine, vector, spec, candidate))
+        if (delivers_as_asked(machine, buffer, spec, candidate))
             candidates.push_back(std::move(candidate));
     }
     return candidates;
@@ -206,7 +206,7 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
                                 plan::Scope scope) {
     const auto candidates = candidates_of(machine, size, call, specs);
     if (!candidates) return candidates.failure();
-    return plan::select(machine, size, *candidates, vector_of(size, call), call.needs(), scope);
+    return plan::select(machine, size, *candidates, buffer_of(size, call), call.needs(), scope);
 }
 
 /// An algorithm that was fastest when measured.
@@ -263,17 +263,17 @@ std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
 
 }  // namespace
 
-std::uint32_t banks_of(const base::Result<plan::Program>& program, const plan::VectorSize& vector,
+std::uint32_t banks_of(const base::Result<plan::Program>& program, const plan::BufferSize& buffer,
                        std::uint64_t bank_bytes) {
     if (!program) return SegmentLayout::kBulkBanks;
     base::Settings settings;
     settings.bank_bytes = std::min(settings.bank_bytes, bank_bytes);
-    return banks_for(*program, {.elements = vector.elements,
-                                .element_bytes = vector.element_bytes,
+    return banks_for(*program, {.elements = buffer.elements,
+                                .element_bytes = buffer.element_bytes,
                                 .shape = SegmentLayout(program->size, settings).shape});
 }
 
-plan::VectorSize vector_of(Rank size, const CallClass& call) {
+plan::BufferSize buffer_of(Rank size, const CallClass& call) {
     const plan::Contract& contract = collectives::contract(call.collective);
     return {contract.vector_elements(size, call.elements), call.element_bytes};
 }

@@ -59,9 +59,9 @@ struct CallClass {
 /// Returns the number of calls that have put targets at a time, by the program of a team's first
 /// rank, with banks of `bank_bytes` bytes. Returns the usual number if the program is a failure.
 [[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,
-                                     const plan::VectorSize& vector, std::uint64_t bank_bytes);
+                                     const plan::BufferSize& buffer, std::uint64_t bank_bytes);
 /// Returns the buffer that a call's programs cut into units.
-[[nodiscard]] plan::VectorSize vector_of(Rank size, const CallClass& call);
+[[nodiscard]] plan::BufferSize buffer_of(Rank size, const CallClass& call);
 
 /// Returns all candidates of a call with their times. Chosen is the fastest of its rounded() class
 /// or the measured choice. Measured choices depend on the provider of the network; "" matches any.

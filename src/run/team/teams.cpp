@@ -45,7 +45,7 @@ plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& 
     machine.host_processors = job.busiest_host_processors;
     const bool direct = nodes_of(job, job_ranks) == 1 ? job.direct : job.direct_everywhere;
     const link::FabricPort* const port = job.wire->port();
-    machine.lands = port != nullptr && port->facts().notify.large != link::Notify::counter;
+    machine.direct_delivery = port && port->facts().notify.large != link::Notify::counter;
     machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
     machine.bank_bytes = services.layout.shape.bulk_bytes;
     if (services.settings.direct == base::DirectChoice::copy)

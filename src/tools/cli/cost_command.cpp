@@ -59,7 +59,7 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
         if (stages) return plan::program_of(*stages, rank);
         return generate_one(question, rank);
     };
-    const plan::VectorSize size{question.request.elements, question.request.element_bytes};
+    const plan::BufferSize size{question.request.elements, question.request.element_bytes};
     const auto cost = lab::cost_of(programs, size, parameters);
     if (!cost) return cost.failure();
     return Candidate{collectives::print(question.spec), *cost, formula_of(question, parameters)};

@@ -276,7 +276,7 @@ void simulate_candidates(plan::Choice& choice, const plan::Machine& machine, Ran
         programs.program_of = candidate.program;
         programs.banks = candidate.banks;
         const auto simulated =
-            need(lab::simulate_call(programs, run::vector_of(ranks, call), machine));
+            need(lab::simulate_call(programs, run::buffer_of(ranks, call), machine));
         ranked.predicted = simulated.time;
         ranked.in_stream = simulated.in_stream;
         ranked.messages = simulated.messages;

@@ -85,15 +85,15 @@ class AdoptionProbe {
             for (std::size_t at = 0; at < buffer.size(); at += link::kPageBytes)
                 static_cast<void>(seen[at]);
         times.window_us = elapsed_us(begin);
-        const bool adopted = exposure.reach.way == base::AccessMethod::adopted && seen != nullptr;
-        direct_.conceal(exposure);
-        if (!adopted) return std::nullopt;
+        const bool remapped = exposure.reach.method == base::AccessMethod::remapped;
+        direct_.unexpose(exposure);
+        if (!remapped || seen == nullptr) return std::nullopt;
         return times;
     }
 
     /// Exposes and unexposes a buffer.
     void expose(std::span<std::byte> buffer) {
-        direct_.conceal(direct_.expose(buffer.data(), buffer.size(), base::Access::read));
+        direct_.unexpose(direct_.expose(buffer.data(), buffer.size(), base::Access::read));
     }
 
   private:

@@ -166,14 +166,14 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
     parameters.machine = std::move(machine);
 }
 
-plan::Predicted simulate_call(const ProgramQuestion& question, const plan::Machine& machine) {
+plan::PredictedCost simulate_call(const ProgramQuestion& question, const plan::Machine& machine) {
     lab::Programs programs{.size = question.request.size, .node_of = machine.node_of};
     programs.program_of = [&](Rank rank) { return generate_one(question, rank); };
-    const plan::VectorSize vector{question.request.elements, question.request.element_bytes};
+    const plan::BufferSize buffer{question.request.elements, question.request.element_bytes};
     programs.banks = [&] {
-        return run::banks_of(generate_one(question, 0), vector, machine.bank_bytes);
+        return run::banks_of(generate_one(question, 0), buffer, machine.bank_bytes);
     };
-    return need(lab::simulate_call(programs, vector, machine));
+    return need(lab::simulate_call(programs, buffer, machine));
 }
 
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {

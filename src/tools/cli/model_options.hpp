@@ -51,7 +51,7 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
 void share_processors(plan::Machine& machine, Rank ranks, Rank hosts, int processors);
 
 /// Simulates a call whose ranks share processors, with the programs of all ranks.
-[[nodiscard]] plan::Predicted simulate_call(const ProgramQuestion& question,
-                                            const plan::Machine& machine);
+[[nodiscard]] plan::PredictedCost simulate_call(const ProgramQuestion& question,
+                                                const plan::Machine& machine);
 
 }  // namespace weft::tools

@@ -132,7 +132,7 @@ Conditions read_conditions(const SimulateArguments& arguments, lab::CostParamete
 }
 
 /// Checks that the time of `chain` successive messages fits 64 bits of picoseconds.
-void check_range(const plan::MessageModel& model, const plan::VectorSize& size, double chain) {
+void check_range(const plan::MessageModel& model, const plan::BufferSize& size, double chain) {
     const double bytes = static_cast<double>(size.elements) * size.element_bytes;
     const double bytes_fs =
         bytes * static_cast<double>(model.byte_fs + model.receive_byte_fs + model.reduce_byte_fs +
@@ -350,7 +350,7 @@ class Simulation {
     lab::Queueing queueing_;
     std::optional<plan::Machine> machine_;
     std::optional<plan::FarPuts> far_;
-    plan::VectorSize size_;
+    plan::BufferSize size_;
     std::optional<plan::Stages> stages_;
     std::vector<lab::Span> spans_;
     double generate_s_ = 0;

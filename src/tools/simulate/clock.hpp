@@ -15,6 +15,7 @@ namespace weft::lab {
 using plan::Arrival;
 using plan::Block;
 using plan::BlockList;
+using plan::BufferSize;
 using plan::ExchangeStage;
 using plan::kNoRank;
 using plan::kNoRemainders;
@@ -28,7 +29,6 @@ using plan::ShiftStage;
 using plan::Stage;
 using plan::Stages;
 using plan::Time;
-using plan::VectorSize;
 
 /// Clock of a lane: times in picoseconds that decide when its next actions start.
 struct Clock {

@@ -129,7 +129,7 @@ class Clocks {
 
 class Folded {
   public:
-    Folded(const Stages& stages, const VectorSize& size, const SimulationInputs& inputs)
+    Folded(const Stages& stages, const BufferSize& size, const SimulationInputs& inputs)
         : stages_(stages), size_(size), inputs_(inputs) {}
 
     base::Result<Outcome> run() {
@@ -398,7 +398,7 @@ class Folded {
     static constexpr Node kNoNode = -1;
 
     const Stages& stages_;
-    const VectorSize& size_;
+    const BufferSize& size_;
     const SimulationInputs& inputs_;
     // Stages by kind. split_ and join_ are set together, as first and last stage: only leaders take
     // part in the inner stages; in join_ they send results. inner_[i] is the stage of digit i + 1.
@@ -421,7 +421,7 @@ class Folded {
 
 }  // namespace
 
-base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
+base::Result<Outcome> simulate_folded(const Stages& stages, const BufferSize& size,
                                       const SimulationInputs& inputs) {
     if (inputs.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
         return base::fail(

@@ -26,15 +26,15 @@
 
 namespace weft::lab {
 
+using plan::BufferSize;
 using plan::MessageModel;
 using plan::Program;
 using plan::Time;
-using plan::VectorSize;
 
 /// Writes the programs of all ranks, in rank order, for buffers of `size`. The model determines the
 /// times of reductions.
 [[nodiscard]] base::Result<std::string> to_goal(std::span<const Program> programs,
-                                                const VectorSize& size, const MessageModel& model);
+                                                const BufferSize& size, const MessageModel& model);
 
 /// First character of the labels of signals.
 inline constexpr char kSignalLabel = 's';

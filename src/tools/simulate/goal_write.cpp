@@ -51,7 +51,7 @@ class MessageSizes {
 /// Writes one rank's operations.
 class RankWriter {
   public:
-    RankWriter(std::string& text, const Program& program, const VectorSize& size,
+    RankWriter(std::string& text, const Program& program, const BufferSize& size,
                const MessageModel& model, const MessageSizes& sizes)
         : text_(text), program_(program), size_(size), model_(model), sizes_(sizes) {}
 
@@ -143,7 +143,7 @@ class RankWriter {
 
     std::string& text_;
     const Program& program_;
-    const VectorSize& size_;
+    const BufferSize& size_;
     const MessageModel& model_;
     const MessageSizes& sizes_;
     Label own_;  ///< label of the present operation
@@ -156,7 +156,7 @@ class RankWriter {
 
 }  // namespace
 
-base::Result<std::string> to_goal(std::span<const Program> programs, const VectorSize& size,
+base::Result<std::string> to_goal(std::span<const Program> programs, const BufferSize& size,
                                   const MessageModel& model) {
     MessageSizes sizes;
     for (const Program& program : programs) {

@@ -33,7 +33,7 @@ struct ImageLane {
 
 class ImagePart {
   public:
-    ImagePart(const MessageModel& model, const VectorSize& size,
+    ImagePart(const MessageModel& model, const BufferSize& size,
               std::optional<plan::FarPuts> far = {})
         : models_{model, std::move(far)}, size_(size) {}
 
@@ -88,7 +88,7 @@ class ImagePart {
     void compute(Time time);
 
     plan::PutModels models_;
-    VectorSize size_;
+    BufferSize size_;
     plan::Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     Pieces pieces_;

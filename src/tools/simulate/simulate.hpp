@@ -76,9 +76,9 @@ using Trace = std::function<void(const Span&)>;
                                                      const Trace& trace = {});
 /// Return Status::unsupported if stages do not determine the result; the text has the reason.
 [[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
-                                                        const VectorSize& size,
+                                                        const BufferSize& size,
                                                         const SimulationInputs& inputs);
-[[nodiscard]] base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
+[[nodiscard]] base::Result<Outcome> simulate_folded(const Stages& stages, const BufferSize& size,
                                                     const SimulationInputs& inputs);
 
 }  // namespace weft::lab

@@ -17,7 +17,7 @@ namespace {
 
 class Structured {
   public:
-    Structured(const Stages& stages, const VectorSize& size, const SimulationInputs& inputs)
+    Structured(const Stages& stages, const BufferSize& size, const SimulationInputs& inputs)
         : stages_(stages), size_(size), inputs_(inputs) {
         const auto ranks = static_cast<std::size_t>(stages.size());
         now_.resize(ranks, 0);
@@ -243,7 +243,7 @@ class Structured {
     static constexpr std::size_t kTileEntries = 2048;
 
     const Stages& stages_;
-    const VectorSize& size_;
+    const BufferSize& size_;
     const SimulationInputs& inputs_;
     // Members of Clock, by rank.
     std::vector<Time> now_;
@@ -257,7 +257,7 @@ class Structured {
 
 }  // namespace
 
-base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
+base::Result<Outcome> simulate_structured(const Stages& stages, const BufferSize& size,
                                           const SimulationInputs& inputs) {
     if (inputs.needs_steps(size.elements * size.element_bytes) || stages.interleaves)
         return base::fail(

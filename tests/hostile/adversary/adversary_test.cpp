@@ -149,7 +149,7 @@ class Traffic {
         for (const auto& port : ports_) {
             const auto region = port->expose(outside);
             if (!region) throw std::runtime_error(region.failure().text);
-            port->conceal(*region);
+            port->unexpose(*region);
         }
     }
     static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }

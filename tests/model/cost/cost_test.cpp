@@ -19,7 +19,7 @@
 namespace weft::lab {
 namespace {
 
-using plan::VectorSize;
+using plan::BufferSize;
 
 CostParameters infiniband() {
     return named_parameters().front();
@@ -146,10 +146,10 @@ TEST(Cost, StagesCostTheSameAsTheirPrograms) {
         programs.program_of = [&](Rank rank) -> base::Result<Program> {
             return program_of(*stages, rank);
         };
-        const VectorSize vector{request.elements, request.element_bytes};
-        const auto slow = cost_of(programs, vector, parameters);
+        const BufferSize buffer{request.elements, request.element_bytes};
+        const auto slow = cost_of(programs, buffer, parameters);
         programs.stages = &*stages;
-        const auto fast = cost_of(programs, vector, parameters);
+        const auto fast = cost_of(programs, buffer, parameters);
         ASSERT_TRUE(slow.ok() && fast.ok()) << text;
         EXPECT_EQ(fast->time, slow->time) << text;
         EXPECT_EQ(fast->messages, slow->messages) << text;

@@ -50,7 +50,7 @@ plan::Time simulated(const plan::Machine& machine, const CallClass& call,
     lab::Programs programs{.size = ranks};
     programs.program_of = candidate->program;
     programs.banks = candidate->banks;
-    const auto found = lab::simulate_call(programs, vector_of(ranks, call), machine);
+    const auto found = lab::simulate_call(programs, buffer_of(ranks, call), machine);
     EXPECT_TRUE(found.ok()) << algorithm;
     return found ? found->in_stream : 0;
 }
@@ -194,7 +194,7 @@ Effort effort_of(const plan::Machine& machine, const CallClass& call, std::strin
             if (program) effort.steps += program->steps.size();
             return program;
         };
-    const auto choice = plan::select(machine, ranks, candidates, vector_of(ranks, call),
+    const auto choice = plan::select(machine, ranks, candidates, buffer_of(ranks, call),
                                      {.bit_identical = call.bit_identical}, plan::Scope::chosen);
     EXPECT_TRUE(choice.ok());
     if (choice) chosen = choice->algorithm();

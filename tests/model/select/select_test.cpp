@@ -28,12 +28,12 @@ Machine machine_of(Rank ranks, Rank nodes, std::int64_t processors) {
 }
 
 Candidate candidate(std::string_view collective, const std::string& text, Rank size,
-                    const VectorSize& vector, const Layout& layout = {}) {
+                    const BufferSize& buffer, const Layout& layout = {}) {
     const collectives::GenerateRequest request{
         .size = size,
         .root = collectives::is_rooted(collective) ? 0 : kNoRank,
-        .elements = vector.elements,
-        .element_bytes = vector.element_bytes,
+        .elements = buffer.elements,
+        .element_bytes = buffer.element_bytes,
         .layout = layout};
     Candidate candidate{.algorithm = text, .ordered = true, .bit_identical = true};
     candidate.program = [=, spec = *collectives::parse_spec(text)](Rank rank) {
@@ -45,15 +45,15 @@ Candidate candidate(std::string_view collective, const std::string& text, Rank s
 }
 
 Time predicted(const Machine& machine, Rank size, const Candidate& candidate,
-               const VectorSize& vector) {
-    const auto time = predict(machine, size, candidate, vector);
+               const BufferSize& buffer) {
+    const auto time = predict(machine, size, candidate, buffer);
     EXPECT_TRUE(time.ok()) << time.failure().text;
     return time->time;
 }
 
 /// Simulates the programs of all ranks, each rank on its own node. Returns the time.
 Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
-               const VectorSize& vector) {
+               const BufferSize& buffer) {
     MessageModel model;
     model.latency = machine.far.latency;
     model.busy_base = machine.far.issue;
@@ -61,7 +61,7 @@ Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
     model.receive = machine.far.receive;
     lab::SimulationInputs setup;
     setup.model = model;
-    lab::ImagePart part(model, vector);
+    lab::ImagePart part(model, buffer);
     for (Rank rank = 0; rank < size; ++rank) EXPECT_TRUE(part.add(*candidate.program(rank)).ok());
     return lab::simulate_generic({&part, 1}, setup)->makespan;
 }
@@ -71,11 +71,11 @@ TEST(Predict, ThousandsOfRanksAgreeWithTheirPrograms) {
     // linearly, along a tree by a step for each doubling.
     for (const auto& [collective, spec] :
          {std::pair{"barrier", "central"}, {"broadcast", "binomial"}, {"broadcast", "flat"}}) {
-        const VectorSize vector{1, 8};
+        const BufferSize buffer{1, 8};
         const Machine machine = machine_of(1024, 1024, 4096);
-        const Candidate tried = candidate(collective, spec, 1024, vector);
-        const Time sampled = predicted(machine, 1024, tried, vector);
-        const Time exact = simulated(machine, 1024, tried, vector);
+        const Candidate tried = candidate(collective, spec, 1024, buffer);
+        const Time sampled = predicted(machine, 1024, tried, buffer);
+        const Time exact = simulated(machine, 1024, tried, buffer);
         EXPECT_NEAR(static_cast<double>(sampled), static_cast<double>(exact),
                     static_cast<double>(exact) * 0.01)
             << spec;
@@ -83,11 +83,11 @@ TEST(Predict, ThousandsOfRanksAgreeWithTheirPrograms) {
 }
 
 TEST(Predict, LocalPutsAreCheaperOnSeveralNodes) {
-    const VectorSize vector{1, 8};
+    const BufferSize buffer{1, 8};
     const Machine two_nodes = machine_of(8, 2, 64);
     const Machine eight_nodes = machine_of(8, 8, 64);
     const auto time_of = [&](const Machine& machine, const char* spec) {
-        return predicted(machine, 8, candidate("allreduce", spec, 8, vector), vector);
+        return predicted(machine, 8, candidate("allreduce", spec, 8, buffer), buffer);
     };
     EXPECT_LT(time_of(two_nodes, "a4,a2"), time_of(eight_nodes, "a4,a2"));
     EXPECT_LT(time_of(two_nodes, "a4,a2"), time_of(two_nodes, "a2,a4"));  // a4 is within a node
@@ -112,9 +112,9 @@ Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
 TEST(Predict, APayloadLargerThanACellAddsTheCostOfASlot) {
     for (const Rank nodes : {1, 2}) {
         const auto time_of = [&](std::int64_t processors, std::uint64_t elements) {
-            const VectorSize vector{elements, 8};
+            const BufferSize buffer{elements, 8};
             return predicted(plain_machine(2, nodes, processors), 2,
-                             candidate("allreduce", "a2", 2, vector), vector);
+                             candidate("allreduce", "a2", 2, buffer), buffer);
         };
         EXPECT_EQ(time_of(2, 6), 100'000 + 10'000 + 48'000 + 20'000);
         const Time slot = nodes == 1 ? 7'000 : 9'000;
@@ -128,7 +128,7 @@ TEST(Predict, APayloadLargerThanACellAddsTheCostOfASlot) {
 }
 
 TEST(Predict, RanksThatShareAProcessorTakeTurns) {
-    const VectorSize vector{1, 8};
+    const BufferSize buffer{1, 8};
     Machine machine = plain_machine(4, 2, 1);  // two ranks on each node; a node is a host
     machine.host_ranks = 2;
     machine.far = {.latency = 500'000,
@@ -142,8 +142,8 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     const Time waits = 2'100'000 + 6'500'000 + 2'100'000;
     const Time work = (6 * (10'000 + 8'000 + 20'000) + 2 * (40'000 + 2 * 16'000 + 60'000)) / 2;
     const char* const spec = "hierarchical:node=(a2),net=(a2)";
-    const Candidate mixed = candidate("allreduce", spec, 4, vector, Layout::of(machine.node_of));
-    const auto found = predict(machine, 4, mixed, vector);
+    const Candidate mixed = candidate("allreduce", spec, 4, buffer, Layout::of(machine.node_of));
+    const auto found = predict(machine, 4, mixed, buffer);
     ASSERT_TRUE(found.ok()) << found.failure().text;
     EXPECT_EQ(found->time, waits + work);
     EXPECT_EQ(found->in_stream, found->time) << "calls that synchronize do not overlap";
@@ -151,8 +151,8 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
 
     // One message from rank 0 to rank 1, in a single call and in a stream of calls. In a stream
     // rank 0 is ahead, so rank 1 does not wait.
-    const Candidate flat = candidate("broadcast", "flat", 2, vector);
-    const auto passed = predict(plain_machine(2, 1, 1), 2, flat, vector);
+    const Candidate flat = candidate("broadcast", "flat", 2, buffer);
+    const auto passed = predict(plain_machine(2, 1, 1), 2, flat, buffer);
     ASSERT_TRUE(passed.ok());
     EXPECT_EQ(passed->time, 2'100'000 + 38'000);
     EXPECT_EQ(passed->in_stream, 38'000);
@@ -160,39 +160,39 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     // the rank waits.
     Machine entered = plain_machine(2, 1, 1);
     entered.call = 45'000;
-    const auto called = predict(entered, 2, flat, vector);
+    const auto called = predict(entered, 2, flat, buffer);
     EXPECT_EQ(called->time, passed->time + 2 * 45'000);
     EXPECT_EQ(called->in_stream, 38'000 + 2 * 45'000);
     entered.host_processors = 2;
-    EXPECT_EQ(predicted(entered, 2, flat, vector), 100'000 + 38'000);
-    EXPECT_EQ(predicted(plain_machine(2, 1, 2), 2, flat, vector), 100'000 + 38'000);
+    EXPECT_EQ(predicted(entered, 2, flat, buffer), 100'000 + 38'000);
+    EXPECT_EQ(predicted(plain_machine(2, 1, 2), 2, flat, buffer), 100'000 + 38'000);
 }
 
 TEST(Select, RequirementsOfCallsAreMet) {
-    const VectorSize vector{1, 8};
+    const BufferSize buffer{1, 8};
     const Machine machine = machine_of(8, 8, 64);
     std::vector<Candidate> candidates{
-        candidate("allreduce", "a8", 8, vector), candidate("allreduce", "a2,a2,a2", 8, vector),
-        candidate("allreduce", "butterfly", 8, vector), candidate("allreduce", "a3", 8, vector)};
+        candidate("allreduce", "a8", 8, buffer), candidate("allreduce", "a2,a2,a2", 8, buffer),
+        candidate("allreduce", "butterfly", 8, buffer), candidate("allreduce", "a3", 8, buffer)};
     candidates[1].bit_identical = false;
     candidates[2].ordered = false;
-    const auto unrestricted = select(machine, 8, candidates, vector, {});
+    const auto unrestricted = select(machine, 8, candidates, buffer, {});
     ASSERT_TRUE(unrestricted.ok());
     EXPECT_EQ(unrestricted->algorithm(),
               "a2,a2,a2");                           // before butterfly, which takes the same time
     EXPECT_EQ(unrestricted->candidates.size(), 3U);  // a3 needs three ranks
-    const auto ordered = select(machine, 8, candidates, vector, {.ordered = true});
+    const auto ordered = select(machine, 8, candidates, buffer, {.ordered = true});
     EXPECT_EQ(ordered->algorithm(), "a2,a2,a2");
-    const auto identical = select(machine, 8, candidates, vector, {.bit_identical = true});
+    const auto identical = select(machine, 8, candidates, buffer, {.bit_identical = true});
     EXPECT_EQ(identical->algorithm(), "butterfly");
     EXPECT_NE(identical->reason.find("a2,a2,a2 would take"), std::string::npos);
     const auto both =
-        select(machine, 8, candidates, vector, {.ordered = true, .bit_identical = true});
+        select(machine, 8, candidates, buffer, {.ordered = true, .bit_identical = true});
     EXPECT_EQ(both->algorithm(), "a8");
     candidates.resize(3);
     candidates.erase(candidates.begin());
     EXPECT_FALSE(
-        select(machine, 8, candidates, vector, {.ordered = true, .bit_identical = true}).ok());
+        select(machine, 8, candidates, buffer, {.ordered = true, .bit_identical = true}).ok());
 }
 
 std::string chosen(std::string_view collective, const Machine& machine, Rank ranks,
@@ -349,15 +349,27 @@ TEST(Select, TheReasonNamesDirectDelivery) {
         return *run::rank_algorithms(machine_of(4, 4, 4), 4, call);
     };
     const auto count_direct = [](const Choice& choice) {
-        return std::ranges::count(choice.candidates, true, &RankedCandidate::lands);
+        return std::ranges::count(choice.candidates, true, &RankedCandidate::delivers_directly);
     };
     const Choice choice = ranked(false);
     EXPECT_GT(count_direct(choice), 0);
     EXPECT_EQ(choice.reason.find("local peers"), std::string::npos) << choice.reason;
-    EXPECT_NE(choice.reason.find("putting into the vectors of ranks on other nodes"),
+    EXPECT_NE(choice.reason.find("putting into the buffers of ranks on other nodes"),
               std::string::npos)
         << choice.reason;
     EXPECT_EQ(count_direct(ranked(true)), 0);
+}
+
+TEST(Predict, AccessInPlaceOnAMiddleNodeIsNoted) {
+    Machine machine = machine_of(6, 1, 6);
+    machine.node_of = {0, 1, 1, 1, 1, 2};  // rank 0 and the last rank have no local peer
+    machine.direct = true;
+    const BufferSize buffer{1 << 17, 8};
+    const char* const spec = "hierarchical:node=flat,net=recursive-doubling,near=mapped";
+    const Candidate mixed = candidate("allreduce", spec, 6, buffer, Layout::of(machine.node_of));
+    const auto found = predict(machine, 6, mixed, buffer);
+    ASSERT_TRUE(found.ok()) << found.failure().text;
+    EXPECT_TRUE(found->in_place);
 }
 
 TEST(Select, OverlappingCallsOnSharedProcessorsAreChosenByWork) {

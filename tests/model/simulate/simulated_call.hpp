@@ -22,7 +22,7 @@ struct SimulatedCall {
     collectives::GenerateRequest request;
 };
 
-inline VectorSize size_of(const SimulatedCall& call) {
+inline BufferSize size_of(const SimulatedCall& call) {
     return {call.request.elements, call.request.element_bytes};
 }
 

@@ -18,8 +18,8 @@ struct Bare {
                                 const weft::base::Copies& copies) noexcept;
     weft::base::Result<weft::base::Exposure> expose_far(std::byte* data,
                                                         std::uint64_t bytes) noexcept;
-    void conceal(const weft::base::Exposure& exposure) noexcept;
-    void withdraw(const weft::base::Exposure& exposure) noexcept;
+    void unexpose(const weft::base::Exposure& exposure) noexcept;
+    void revoke(const weft::base::Exposure& exposure) noexcept;
     std::byte* reach(weft::Rank rank, const weft::base::Reach& reach, std::uint64_t bytes) noexcept;
     bool copy_from(weft::Rank rank, const weft::base::Reach& reach, std::byte* to,
                    std::uint64_t bytes) noexcept;

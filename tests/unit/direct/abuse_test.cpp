@@ -98,7 +98,7 @@ class Owner {
         send_request(exposure, salt, round);
         const int expected = access == Access::write ? salt + 1 : salt;
         if (differs(exposure.alias, bytes, expected) != bytes) complain("the owner's view", round);
-        direct_.conceal(exposure);
+        direct_.unexpose(exposure);
         if (differs(data, bytes, expected) != bytes) complain("the buffer", round);
         if (start > 0 && differs(buffer.data, start, salt + 7) != start)
             complain("memory before the buffer", round);

@@ -30,7 +30,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         fill(pages.at(), pages.bytes(), 1);
         std::byte* const data = pages.at() + offset;
         const auto exposure = direct.expose(data, bytes, Access::write);
-        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted);
+        ASSERT_EQ(exposure.reach.method, AccessMethod::remapped);
         std::byte* const seen = direct.map(0, exposure.reach);
         ASSERT_NE(seen, nullptr);
         ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << offset;
@@ -38,7 +38,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         seen[0] = std::byte{0xa1};  // as a peer would
         exposure.alias[bytes - 1] = std::byte{0xa2};
         std::memset(seen + 3 * kPage, 0x77, kPage);
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
         ASSERT_EQ(data[0], std::byte{0xa1}) << offset;
         ASSERT_EQ(data[bytes - 1], std::byte{0xa2}) << offset;
         ASSERT_EQ(data[3 * kPage + 5], std::byte{0x77}) << offset;
@@ -60,14 +60,14 @@ TEST_F(Adopted, WritesNextToAnExposedBufferAreKept) {
     data[-1] = std::byte{0xb1};
     data[bytes] = std::byte{0xb2};
     std::memset(direct.map(0, exposure.reach), 0, bytes);
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     EXPECT_EQ(data[-1], std::byte{0xb1});
     EXPECT_EQ(data[bytes], std::byte{0xb2});
     EXPECT_EQ(data[bytes - 1], std::byte{0});
-    // conceal() does not overwrite a buffer that peers only read.
+    // unexpose() does not overwrite a buffer that peers only read.
     const auto read_only = direct.expose(data, bytes, Access::read);
     data[0] = std::byte{0xb3};
-    direct.conceal(read_only);
+    direct.unexpose(read_only);
     EXPECT_EQ(data[0], std::byte{0xb3});
 }
 
@@ -83,7 +83,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
         const std::size_t part = 5 * kPage + random.below(bytes - 5 * kPage);
         const std::size_t start = random.below(bytes - part + 1);
         const auto exposure = direct.expose(data + start, part, Access::write);
-        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted);
+        ASSERT_EQ(exposure.reach.method, AccessMethod::remapped);
         std::byte* const seen = direct.map(0, exposure.reach);
         ASSERT_EQ(std::memcmp(seen, data + start, part), 0) << trial;
         const std::size_t at = random.below(part);
@@ -92,7 +92,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
         ASSERT_TRUE(direct.read(0, exposure.reach.at(at).address, &found, 1));
         ASSERT_EQ(found, data[start + at]) << "a copy by the kernel has wrong bytes";
         seen[at] = static_cast<std::byte>(trial);
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
         ASSERT_EQ(data[start + at], static_cast<std::byte>(trial)) << trial;
     }
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
@@ -116,9 +116,9 @@ TEST_F(Adopted, ABufferThatPartlyOverlapsARangeIsCopied) {
     fill(pages.at(), pages.bytes(), 3);
     adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
     const auto exposure = direct.expose(pages.at() + 12 * kPage, 32 * kPage, Access::read);
-    EXPECT_EQ(exposure.reach.way, AccessMethod::copied);
+    EXPECT_EQ(exposure.reach.method, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the first range must stay";
     EXPECT_FALSE(is_shared(pages.at() + 20 * kPage));
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
@@ -129,10 +129,10 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     const Pages pages(64);
     const auto exposure = direct.expose(pages.at(), 16 * kPage, Access::read);
     const auto larger = direct.expose(pages.at(), 40 * kPage, Access::read);
-    EXPECT_EQ(larger.reach.way, AccessMethod::copied);
+    EXPECT_EQ(larger.reach.method, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
-    direct.conceal(larger);
-    direct.conceal(exposure);
+    direct.unexpose(larger);
+    direct.unexpose(exposure);
     adopt(direct, pages.at(), 40 * kPage);
 }
 
@@ -147,13 +147,13 @@ TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     const std::uint64_t copied = (price_ns + use_ns - 1) / use_ns - 1;  // uses before adoption
     for (std::uint64_t i = 0; i <= copied; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
-        EXPECT_EQ(exposure.reach.way, i < copied ? AccessMethod::copied : AccessMethod::adopted)
+        EXPECT_EQ(exposure.reach.method, i < copied ? AccessMethod::copied : AccessMethod::remapped)
             << i;
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     }
     // A buffer that is used once is not adopted.
     for (std::size_t i = 1; i < 1000; ++i)
-        direct.conceal(direct.expose(pages.at(), 200 * kPage + i, Access::read));
+        direct.unexpose(direct.expose(pages.at(), 200 * kPage + i, Access::read));
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
 }
 
@@ -168,9 +168,9 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     // With one peer that copies the whole buffer, the eighth use would adopt.
     for (int use = 1; use <= 5; ++use) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
-        EXPECT_EQ(exposure.reach.way, use < 5 ? AccessMethod::copied : AccessMethod::adopted)
+        EXPECT_EQ(exposure.reach.method, use < 5 ? AccessMethod::copied : AccessMethod::remapped)
             << use;
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     }
 }
 
@@ -189,10 +189,10 @@ TEST_F(Adopted, ConfiguredPricesDecideWhenABufferIsAdopted) {
         if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
         for (int use = 1; use <= 5; ++use) {
             const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-            EXPECT_EQ(exposure.reach.way,
-                      uses == 0 || use < uses ? AccessMethod::copied : AccessMethod::adopted)
+            EXPECT_EQ(exposure.reach.method,
+                      uses == 0 || use < uses ? AccessMethod::copied : AccessMethod::remapped)
                 << copy_ns << ' ' << use;
-            direct.conceal(exposure);
+            direct.unexpose(exposure);
         }
     }
 }
@@ -212,11 +212,11 @@ TEST_F(Adopted, NewMappingsAreNeverReachedThroughTheOldRange) {
     for (int round = 1; round <= 20; ++round) {
         fill(pages.at(), pages.bytes(), round);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted) << round << why(direct);
+        ASSERT_EQ(exposure.reach.method, AccessMethod::remapped) << round << why(direct);
         ASSERT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
         ASSERT_NE(exposure.reach.generation, last);
         last = exposure.reach.generation;
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
         if (round % 2 == 0)
             map_again(pages);
         else  // maps one page again
@@ -238,7 +238,7 @@ TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotQueried) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
             << "the previous test would pass without the query of the kernel";
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     });
 }
 
@@ -261,7 +261,7 @@ TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
         const auto exposure = direct.expose(freed.at(), freed.bytes(), Access::read);
         copy = base::FileDescriptor(::dup(static_cast<int>(exposure.reach.object)));
         EXPECT_GE(object_bytes(copy), freed.bytes());
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     }
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
     EXPECT_EQ(object_bytes(copy), 0U);
@@ -275,7 +275,7 @@ TEST_F(Adopted, AFreedPartOfABufferIsReleasedWhenOthersAreUsed) {
     fill(pages.at(), pages.bytes(), 1);
     const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
     const base::FileDescriptor copy(::dup(static_cast<int>(exposure.reach.object)));
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     constexpr std::size_t kFirst = 16 * kPage;
     ASSERT_EQ(::munmap(pages.at() + kFirst, pages.bytes() - kFirst), 0);
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
@@ -298,10 +298,10 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfRangesAreCopied) {
             for (std::size_t i = 0; i < kBuffers; ++i) {
                 const Pages& buffer = *buffers[i];
                 const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
-                ASSERT_EQ(exposure.reach.way,
-                          i < kRanges ? AccessMethod::adopted : AccessMethod::copied)
+                ASSERT_EQ(exposure.reach.method,
+                          i < kRanges ? AccessMethod::remapped : AccessMethod::copied)
                     << i;
-                direct.conceal(exposure);
+                direct.unexpose(exposure);
                 ASSERT_EQ(is_shared(buffer.at()), i < kRanges);
             }
         // After a buffer is freed, another can be adopted.
@@ -320,7 +320,7 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfBytesAreCopied) {
         const Pages c(41);
         adopt(direct, a.at(), a.bytes());
         for (const Pages* refused : {&b, &c})
-            EXPECT_EQ(direct.expose(refused->at(), refused->bytes(), Access::read).reach.way,
+            EXPECT_EQ(direct.expose(refused->at(), refused->bytes(), Access::read).reach.method,
                       AccessMethod::copied);
         EXPECT_EQ(refusals(direct, Refusal::limit), 2U);
         EXPECT_TRUE(is_shared(a.at())) << "released for another buffer";
@@ -367,7 +367,7 @@ TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
     for (int i = 0; i < 1000; ++i) {
         const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);
         static_cast<void>(direct.map(0, exposure.reach));
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     }
     EXPECT_EQ(allocations, 0);
     EXPECT_EQ(direct.adoption_counters().questions, queries + 1000);
@@ -395,7 +395,7 @@ TEST_F(Adopted, TheQueryIsTheOnlySystemCallForAKnownBuffer) {
         const auto use = [&] {
             const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);
             static_cast<void>(direct.map(0, exposure.reach));
-            direct.conceal(exposure);
+            direct.unexpose(exposure);
         };
         use();
         allow_only_ioctl_and_exit();

@@ -58,21 +58,21 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     fill(data, kBytes, 1);
     const auto reads = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
     const auto writes = direct.expose(data + kBytes, kBytes, Access::write, for_peers(3, kBytes));
-    ASSERT_EQ(reads.reach.way, AccessMethod::bounced);
-    ASSERT_EQ(writes.reach.way, AccessMethod::bounced);
+    ASSERT_EQ(reads.reach.method, AccessMethod::bounced);
+    ASSERT_EQ(writes.reach.method, AccessMethod::bounced);
     EXPECT_EQ(differs(direct.map(0, reads.reach), kBytes, 1), kBytes);
     EXPECT_EQ(direct.map(0, writes.reach), writes.alias) << "the owner uses the same copy";
     fill(direct.map(0, writes.reach.at(100)), 1000, 7);
-    EXPECT_EQ(data[kBytes + 100], std::byte{0}) << "copied back before conceal()";
-    direct.conceal(reads);
-    direct.conceal(writes);
+    EXPECT_EQ(data[kBytes + 100], std::byte{0}) << "copied back before unexpose()";
+    direct.unexpose(reads);
+    direct.unexpose(writes);
     EXPECT_EQ(differs(data, kBytes, 1), kBytes);
     EXPECT_EQ(differs(data + kBytes + 100, 1000, 7), 1000U);
     for (const std::size_t beside : {kBytes + 99, kBytes + 1100, 2 * kBytes})
         EXPECT_EQ(data[beside], std::byte{0}) << beside;
     const auto again = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
     EXPECT_EQ(again.alias, reads.alias) << "the lowest free piece is used again";
-    direct.conceal(again);
+    direct.unexpose(again);
 }
 
 /// An owner may change its buffer while peers read the copy, if the area has room for another copy
@@ -83,21 +83,21 @@ TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
         return direct.expose(buffer_.at(), bytes, access, for_peers(7, bytes));
     };
     const auto written = expose(8 * kPage, Access::overwrite);
-    EXPECT_EQ(written.reach.way, AccessMethod::bounced);
+    EXPECT_EQ(written.reach.method, AccessMethod::bounced);
     EXPECT_FALSE(written.separate_copy);
     const auto first = expose(8 * kPage, Access::read);
     const auto second = expose(8 * kPage, Access::read);
     EXPECT_TRUE(first.separate_copy);
     EXPECT_TRUE(second.separate_copy);
     const auto last = expose(8 * kPage, Access::read);
-    EXPECT_EQ(last.reach.way, AccessMethod::bounced);
+    EXPECT_EQ(last.reach.method, AccessMethod::bounced);
     EXPECT_FALSE(last.separate_copy) << "another buffer of this length would find no room";
     fill(buffer_.at(), 8 * kPage, 9);
     EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "peers read the copy";
-    direct.conceal(first);
+    direct.unexpose(first);
     const auto next = expose(8 * kPage, Access::read);
     EXPECT_EQ(next.alias, first.alias);
-    for (const auto& exposure : {written, second, last, next}) direct.conceal(exposure);
+    for (const auto& exposure : {written, second, last, next}) direct.unexpose(exposure);
 }
 
 TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
@@ -106,10 +106,10 @@ TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
     fill(buffer_.at(), kBytes, 1);
     const auto exposure =
         direct.expose(buffer_.at(), kBytes, Access::overwrite, for_peers(3, kBytes));
-    ASSERT_EQ(exposure.reach.way, AccessMethod::bounced);
+    ASSERT_EQ(exposure.reach.method, AccessMethod::bounced);
     EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents must not be copied";
     fill(direct.map(0, exposure.reach), kBytes, 2);
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     EXPECT_EQ(differs(buffer_.at(), kBytes, 2), kBytes);
 }
 
@@ -117,8 +117,8 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
     DirectMemory direct(options());
     const auto way = [&](std::uint64_t bytes, Access access, const base::Copies& copies) {
         const auto exposure = direct.expose(buffer_.at(), bytes, access, copies);
-        direct.conceal(exposure);
-        return exposure.reach.way;
+        direct.unexpose(exposure);
+        return exposure.reach.method;
     };
     // base::Copies: number, bytes in total, number of peers that copy at the same time.
     EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), AccessMethod::bounced);
@@ -130,22 +130,24 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
     wide.processors = 4;
     DirectMemory side_by_side(std::move(wide));
     EXPECT_EQ(
-        side_by_side.expose(buffer_.at(), 16 * kPage, Access::read, {3, 3 * kPage, 3}).reach.way,
+        side_by_side.expose(buffer_.at(), 16 * kPage, Access::read, {3, 3 * kPage, 3}).reach.method,
         AccessMethod::copied)
         << "with four processors, peers copy their parts at the same time";
     const auto first = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto second = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto third = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
-    EXPECT_EQ(second.reach.way, AccessMethod::bounced);
-    EXPECT_EQ(third.reach.way, AccessMethod::copied);
-    for (const auto& exposure : {first, second, third}) direct.conceal(exposure);
+    EXPECT_EQ(second.reach.method, AccessMethod::bounced);
+    EXPECT_EQ(third.reach.method, AccessMethod::copied);
+    for (const auto& exposure : {first, second, third}) direct.unexpose(exposure);
     const Pages large(40);
-    EXPECT_EQ(direct.expose(large.at(), large.bytes(), Access::read, {1, large.bytes()}).reach.way,
-              AccessMethod::copied)
+    EXPECT_EQ(
+        direct.expose(large.at(), large.bytes(), Access::read, {1, large.bytes()}).reach.method,
+        AccessMethod::copied)
         << "more than half of the area";
     DirectMemory copying(options(DirectMode::copy));
-    EXPECT_EQ(copying.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage}).reach.way,
-              AccessMethod::copied);
+    EXPECT_EQ(
+        copying.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage}).reach.method,
+        AccessMethod::copied);
 }
 
 /// Peers that have not detected the failure may still write to the copy. Therefore it is not copied
@@ -155,14 +157,14 @@ TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     constexpr std::size_t kBytes = 8 * kPage;
     fill(buffer_.at(), kBytes, 1);
     const auto failed = direct.expose(buffer_.at(), kBytes, Access::write, for_peers(3, kBytes));
-    ASSERT_EQ(failed.reach.way, AccessMethod::bounced);
-    direct.withdraw(failed);
+    ASSERT_EQ(failed.reach.method, AccessMethod::bounced);
+    direct.revoke(failed);
     fill(direct.map(0, failed.reach), kBytes, 2);
     EXPECT_EQ(differs(buffer_.at(), kBytes, 1), kBytes);
     const auto next = direct.expose(buffer_.at(), kBytes, Access::read, for_peers(3, kBytes));
-    EXPECT_EQ(next.reach.way, AccessMethod::bounced);
+    EXPECT_EQ(next.reach.method, AccessMethod::bounced);
     EXPECT_NE(next.alias, failed.alias);
-    direct.conceal(next);
+    direct.unexpose(next);
 }
 
 TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
@@ -175,9 +177,9 @@ TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     for (std::uint64_t i = 1; i <= uses; ++i) {
         const auto exposure =
             direct.expose(buffer_.at(), 16 * kPage, Access::read, for_peers(3, 16 * kPage));
-        EXPECT_EQ(exposure.reach.way, i < uses ? AccessMethod::bounced : AccessMethod::adopted)
+        EXPECT_EQ(exposure.reach.method, i < uses ? AccessMethod::bounced : AccessMethod::remapped)
             << i;
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     }
 }
 

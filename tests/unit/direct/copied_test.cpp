@@ -49,12 +49,12 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
         if (rank.rank() == 0) {
             const auto exposure = direct.expose(buffer.data(), kBytes, Access::write);
             rank.require(
-                exposure.reach.way == AccessMethod::copied && exposure.alias == buffer.data(),
+                exposure.reach.method == AccessMethod::copied && exposure.alias == buffer.data(),
                 "the first use of a buffer is not copied by the kernel");
             shared_->reach[0] = exposure.reach.at(1);
             rank.fence();
             rank.fence();
-            direct.conceal(exposure);
+            direct.unexpose(exposure);
             auto expected = numbered(kBytes);
             std::memset(expected.data() + 1, 0x55, kBytes - 1);
             rank.require(buffer == expected, "the peer's bytes are missing");
@@ -123,11 +123,11 @@ TEST_F(Copied, ABlockOfTheSegmentIsReachedThroughItsMapping) {
         if (rank.rank() == 0) {
             const auto whole = direct.expose(shared_->segment, 4096, Access::read);
             const auto inner = direct.expose(shared_->segment + 100, 200, Access::read);
-            rank.require(whole.reach.way == AccessMethod::segment &&
-                             inner.reach.way == AccessMethod::segment,
+            rank.require(whole.reach.method == AccessMethod::segment &&
+                             inner.reach.method == AccessMethod::segment,
                          "a block of the segment is not exposed as part of it");
             const auto across = direct.expose(shared_->segment + 100, 4000, Access::read);
-            rank.require(across.reach.way == AccessMethod::copied,
+            rank.require(across.reach.method == AccessMethod::copied,
                          "a buffer that ends after the segment is exposed as part of it");
             shared_->reach[0] = inner.reach.at(5);
             rank.fence();

@@ -53,7 +53,7 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(2);
         fill(pages.at(), pages.bytes(), 3);
         meeting.meet();  // the parent compares
-        if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.way !=
+        if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.method !=
             AccessMethod::copied)
             ::_exit(3);
         ::_exit(0);
@@ -137,7 +137,7 @@ TEST_F(Adopted, ACallInFlightDuringAForkGivesTheRightResult) {
     std::memset(seen + 10 * kPage, 0x22, bytes - 10 * kPage);  // a peer continues
     exposure.alias[kPage] = std::byte{0x33};                   // the owner, too
     EXPECT_TRUE(is_shared(pages.at() + kPage)) << "the range became private during the call";
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     EXPECT_EQ(pages.at()[0], std::byte{0xcd});
     EXPECT_EQ(data[bytes], std::byte{0xcc});
     EXPECT_EQ(pages.at()[1], pattern(1, 1));
@@ -181,7 +181,7 @@ TEST_F(Adopted, AnExitingChildDoesNotChangeItsParentsMemory) {
     }
     EXPECT_EQ(status_of(child), 0);
     EXPECT_EQ(differs(seen, pages.bytes(), 1), pages.bytes());
-    direct->conceal(exposure);
+    direct->unexpose(exposure);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 

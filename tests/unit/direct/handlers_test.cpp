@@ -89,7 +89,7 @@ TEST_F(Adopted, PagesAreKeptUntilAChildHasCopiedThem) {
         EXPECT_EQ(status, 0) << "the child lost pages";
         EXPECT_EQ(pages.at()[20 * kPage], std::byte{0});
         EXPECT_EQ(differs(pages.at(), 16 * kPage, 1), 16 * kPage);
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     });
 }
 
@@ -119,7 +119,7 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
         ::signal(SIGPROF, &fork_in_a_signal_handler);
         const itimerval each{{0, 2000}, {0, 2000}};
         ::setitimer(ITIMER_PROF, &each, nullptr);
-        while (forks < 60) direct.conceal(direct.expose(pages.at(), pages.bytes(), Access::write));
+        while (forks < 60) direct.unexpose(direct.expose(pages.at(), pages.bytes(), Access::write));
         const itimerval none{};
         ::setitimer(ITIMER_PROF, &none, nullptr);
         EXPECT_EQ(wrong, 0);
@@ -157,7 +157,7 @@ void fork_in_threads(int threads, int rounds) {
             });
         for (std::thread& forker : forkers) forker.join();
         EXPECT_EQ(wrong_children, 0);
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     });
 }
 

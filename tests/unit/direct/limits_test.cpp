@@ -25,11 +25,11 @@ long bind_memory(const Pages& pages, const unsigned long* nodes, unsigned flags)
 void expect_copied(DirectMemory& direct, const Pages& pages, Refusal reason) {
     const std::uint64_t before = refusals(direct, reason);
     const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
-    EXPECT_EQ(exposure.reach.way, AccessMethod::copied);
+    EXPECT_EQ(exposure.reach.method, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, reason), before + 1) << why(direct);
     std::byte byte{};
     EXPECT_TRUE(direct.read(0, exposure.reach.address, &byte, 1));
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
 }
 
 TEST_F(Adopted, MemoryIsCopiedIfTheKernelDoesNotAnswer) {
@@ -39,7 +39,8 @@ TEST_F(Adopted, MemoryIsCopiedIfTheKernelDoesNotAnswer) {
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         std::byte byte{};
-        if (direct.adoption_off().empty() || exposure.reach.way != AccessMethod::copied) ::_exit(1);
+        if (direct.adoption_off().empty() || exposure.reach.method != AccessMethod::copied)
+            ::_exit(1);
         if (!direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
     });
 }
@@ -65,7 +66,7 @@ TEST_F(Adopted, AFileSizeLimitIsRespected) {
         DirectMemory direct(own_peer());
         const Pages pages(1024);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        if (exposure.reach.way != AccessMethod::copied) ::_exit(1);
+        if (exposure.reach.method != AccessMethod::copied) ::_exit(1);
     });
 }
 
@@ -145,8 +146,8 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
         // A buffer in the middle of a mapping needs two more mappings, and its window one or two.
         for (int free = 0; free < 12; ++free, full.allow_two_more(), full.allow_two_more()) {
             const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
-            adopted += exposure.reach.way == AccessMethod::adopted ? 1 : 0;
-            direct.conceal(exposure);
+            adopted += exposure.reach.method == AccessMethod::remapped ? 1 : 0;
+            direct.unexpose(exposure);
             ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
             // The fork makes the range private, which needs no more mappings.
             const pid_t child = ::fork();
@@ -238,12 +239,12 @@ TEST_F(Adopted, MemoryOfAFailedCallIsRevokedFromLocalPeers) {
     fill(pages.at(), pages.bytes(), 1);
     for (const bool failed : {true, false}) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
-        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted) << why(direct);
+        ASSERT_EQ(exposure.reach.method, AccessMethod::remapped) << why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);
         if (failed)
-            direct.withdraw(exposure);
+            direct.revoke(exposure);
         else
-            direct.conceal(exposure);
+            direct.unexpose(exposure);
         std::memset(seen, 0x77, pages.bytes());  // by a peer that has not detected the failure
         const std::size_t at = differs(pages.at(), pages.bytes(), 1);
         EXPECT_EQ(at, failed ? pages.bytes() : 0)
@@ -264,14 +265,14 @@ TEST_F(Adopted, FourGibibytesAreRemapped) {
     {
         DirectMemory direct(own_peer());
         const auto exposure = direct.expose(pages.at() + 100, kBytes, Access::write);
-        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted) << why(direct);
+        ASSERT_EQ(exposure.reach.method, AccessMethod::remapped) << why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);
         for (std::size_t page = 1; page <= kBytes / kPage; ++page) {
             auto& there = *reinterpret_cast<std::uint64_t*>(seen - 100 + page * kPage + 8);
             ASSERT_EQ(there, page * 3);
             if (page < kBytes / kPage) there = page * 5;
         }
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     }
     for (std::size_t page = 1; page < kBytes / kPage; ++page) ASSERT_EQ(word(page), page * 5);
     EXPECT_EQ(word(0), 0U);

@@ -140,8 +140,8 @@ class Adopted : public ::testing::Test {
     /// Exposes a buffer once, and expects that it is adopted.
     static void adopt(DirectMemory& direct, std::byte* data, std::size_t bytes) {
         const auto exposure = direct.expose(data, bytes, Access::read);
-        EXPECT_EQ(exposure.reach.way, AccessMethod::adopted) << why(direct);
-        direct.conceal(exposure);
+        EXPECT_EQ(exposure.reach.method, AccessMethod::remapped) << why(direct);
+        direct.unexpose(exposure);
     }
 };
 

@@ -33,7 +33,7 @@ struct Object {
         reach.object = static_cast<std::uint32_t>(file.number());
         reach.object_bytes = bytes;
         reach.generation = generation;
-        reach.way = base::AccessMethod::adopted;
+        reach.method = base::AccessMethod::remapped;
     }
     base::FileDescriptor file;
     base::Reach reach;

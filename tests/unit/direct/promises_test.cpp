@@ -64,7 +64,7 @@ TEST_F(Adopted, PropertiesSetByAdviceAreKept) {
     const Pages pages(16);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTFORK), 0);
-    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way,
+    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.method,
               AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
     in_child([&] {
@@ -81,20 +81,20 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadButNotWritten) {
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ), 0);
     const auto read = direct.expose(pages.at(), pages.bytes(), Access::read);
-    EXPECT_EQ(read.reach.way, AccessMethod::adopted);
-    direct.conceal(read);
+    EXPECT_EQ(read.reach.method, AccessMethod::remapped);
+    direct.unexpose(read);
     const auto write = direct.expose(pages.at(), pages.bytes(), Access::write);
-    EXPECT_EQ(write.reach.way, AccessMethod::copied);
+    EXPECT_EQ(write.reach.method, AccessMethod::copied);
     std::byte byte{1};
     EXPECT_FALSE(direct.write(0, write.reach.address, &byte, 1));
-    direct.conceal(write);
+    direct.unexpose(write);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
     // No peer can read a page that is not readable.
     ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE), 0);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::mprotect(pages.at() + 3 * kPage, kPage, PROT_NONE), 0);
     const auto hidden = direct.expose(pages.at(), pages.bytes(), Access::read);
-    EXPECT_EQ(hidden.reach.way, AccessMethod::copied);
+    EXPECT_EQ(hidden.reach.method, AccessMethod::copied);
     EXPECT_FALSE(direct.read(0, hidden.reach.at(3 * kPage).address, &byte, 1));
 }
 
@@ -121,14 +121,14 @@ TEST_F(Adopted, OtherKindsOfMemoryAreCopied) {
         void* const at = ::mmap(nullptr, bytes, kind.protection, kind.flags, kind.descriptor, 0);
         if (at == MAP_FAILED) continue;  // the machine has no huge pages
         auto* const data = static_cast<std::byte*>(at);
-        EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.way, AccessMethod::copied)
+        EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.method, AccessMethod::copied)
             << tried;
         EXPECT_EQ(refusals(direct, Refusal::kind), ++tried);
         ::munmap(at, bytes);
     }
     EXPECT_GE(tried, 4U);
     const auto unmapped = direct.expose(nullptr, kBytes, Access::read);
-    EXPECT_EQ(unmapped.reach.way, AccessMethod::copied);
+    EXPECT_EQ(unmapped.reach.method, AccessMethod::copied);
 }
 
 std::byte in_bss[40 * kPage];
@@ -139,9 +139,9 @@ TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
     const std::size_t bytes = 39 * kPage;
     fill(data, bytes, 6);
     const auto exposure = direct.expose(data, bytes, Access::write);
-    EXPECT_EQ(exposure.reach.way, AccessMethod::adopted);
+    EXPECT_EQ(exposure.reach.method, AccessMethod::remapped);
     std::memset(direct.map(0, exposure.reach) + 100, 1, 10 * kPage);
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     for (std::size_t i = 0; i < 10 * kPage; ++i) ASSERT_EQ(data[100 + i], std::byte{1});
     std::thread([&] {
         std::byte on_its_stack[40 * kPage];
@@ -154,7 +154,7 @@ TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
 TEST_F(Adopted, MemoryThatGrowsDownwardsIsNotRemapped) {
     DirectMemory direct(own_peer());
     std::byte on_stack[40 * kPage];
-    EXPECT_EQ(direct.expose(on_stack, sizeof on_stack, Access::read).reach.way,
+    EXPECT_EQ(direct.expose(on_stack, sizeof on_stack, Access::read).reach.method,
               AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
 }
@@ -222,7 +222,7 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     const Pages pages(16);
     DirectMemory direct(own_peer());
     ASSERT_EQ(::mlock(pages.at() + kPage, kPage), 0);
-    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way,
+    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.method,
               AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
     ASSERT_EQ(::munlock(pages.at() + kPage, kPage), 0);
@@ -252,7 +252,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNeitherAdoptedNorMadePrivate) {
             ::syscall(SYS_io_uring_register, ring.number(), IORING_REGISTER_BUFFERS, &buffer, 1),
             0);
         EXPECT_GT(pinned_bytes(), 0U);
-        EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way,
+        EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.method,
                   AccessMethod::copied);
         EXPECT_EQ(refusals(direct, Refusal::held), 1U);
         // madvise() changes only the named pages; the ring still uses the other pages.
@@ -296,7 +296,7 @@ TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
         }
         EXPECT_EQ(dumped, 1);
         EXPECT_EQ(not_dumped, 2) << "the owner's window and the peer's";
-        direct.conceal(exposure);
+        direct.unexpose(exposure);
     });
 }
 
@@ -330,12 +330,12 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     DirectMemory direct(own_peer());
     const std::size_t bytes = pages.bytes() - start - kPage;
     const auto exposure = direct.expose(pages.at() + start, bytes, Access::write);
-    ASSERT_EQ(exposure.reach.way, AccessMethod::adopted);
+    ASSERT_EQ(exposure.reach.method, AccessMethod::remapped);
     std::byte* const seen = direct.map(0, exposure.reach);
     EXPECT_EQ(std::memcmp(seen, pages.at() + start, bytes), 0);
     std::memset(seen, 3, bytes);
     EXPECT_EQ(std::memcmp(exposure.alias, seen, bytes), 0);
-    direct.conceal(exposure);
+    direct.unexpose(exposure);
     for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(pages.at()[start + i], std::byte{3});
     EXPECT_EQ(pages.at()[start + bytes], pattern(start + bytes, 1));
     // The object is mapped three times: in the buffer, the owner's window and the peer's window.
@@ -381,7 +381,7 @@ TEST_F(Adopted, TheAllocatorMayReuseAdoptedBuffers) {
             fill(buffer.data, bytes, step);
         }
         if (buffer.bytes > 0)
-            direct.conceal(direct.expose(buffer.data, buffer.bytes, Access::write));
+            direct.unexpose(direct.expose(buffer.data, buffer.bytes, Access::write));
     }
     EXPECT_GT(direct.adoption_counters().adoptions, 30U);
     for (const Buffer& buffer : buffers) std::free(buffer.data);
@@ -400,7 +400,7 @@ TEST_F(Adopted, ClosingAllDescriptorsLosesNoData) {
             ::open("/dev/null", O_RDONLY);
             const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
             if (!direct.read(0, exposure.reach.address, pages.at(), 1)) ::_exit(1);
-            direct.conceal(exposure);
+            direct.unexpose(exposure);
         }
         if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // the library closed the program's file
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);

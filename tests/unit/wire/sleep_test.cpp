@@ -30,7 +30,7 @@ class ScriptedPort final : public FabricPort {
     [[nodiscard]] base::Result<base::RemoteRegion> expose(std::span<std::byte>) override {
         return base::RemoteRegion{};
     }
-    void conceal(const base::RemoteRegion&) noexcept override {}
+    void unexpose(const base::RemoteRegion&) noexcept override {}
     [[nodiscard]] base::Post try_put(const base::Put&) noexcept override {
         return base::Post::posted;
     }

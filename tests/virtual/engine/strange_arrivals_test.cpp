@@ -33,7 +33,7 @@ class StrangePort final : public link::FabricPort {
     base::Result<base::RemoteRegion> expose(std::span<std::byte>) override {
         return base::RemoteRegion{};
     }
-    void conceal(const base::RemoteRegion&) noexcept override {}
+    void unexpose(const base::RemoteRegion&) noexcept override {}
     base::Post try_put(const base::Put&) noexcept override { return base::Post::posted; }
     base::Post try_read(const base::Read&) noexcept override { return base::Post::posted; }
     std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {

@@ -17,7 +17,7 @@ namespace {
 /// Counts puts and signals of ranks from their steps (a StepSink).
 class CountSink {
   public:
-    CountSink(const Stages& stages, const VectorSize& size)
+    CountSink(const Stages& stages, const BufferSize& size)
         : partition_(stages.header.partition(size.elements)),
           element_bytes_(size.element_bytes),
           segments_(stages.header.segments) {}
@@ -64,7 +64,7 @@ class CountSink {
     std::uint64_t descriptors_ = 0;  ///< number of descriptors of the current rank
 };
 
-base::Result<Cost> count(const Stages& stages, const VectorSize& size,
+base::Result<Cost> count(const Stages& stages, const BufferSize& size,
                          const SimulationInputs& inputs) {
     auto outcome = simulate_folded(stages, size, inputs);
     if (!outcome) outcome = simulate_structured(stages, size, inputs);
@@ -81,7 +81,7 @@ base::Result<Cost> count(const Stages& stages, const VectorSize& size,
     return cost;
 }
 
-base::Result<Cost> count(const Programs& programs, const VectorSize& size,
+base::Result<Cost> count(const Programs& programs, const BufferSize& size,
                          const SimulationInputs& inputs,
                          const std::optional<plan::FarPuts>& far = {}) {
     Cost cost;
@@ -103,7 +103,7 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
     return cost;
 }
 
-base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
+base::Result<Cost> count_under(const Programs& programs, const BufferSize& size,
                                const CostParameters& parameters) {
     SimulationInputs inputs;
     if (parameters.machine) {
@@ -127,7 +127,7 @@ base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
 
 }  // namespace
 
-base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
+base::Result<Cost> cost_of(const Programs& programs, const BufferSize& size,
                            const CostParameters& parameters) {
     auto counted = count_under(programs, size, parameters);
     if (!counted) return counted;
@@ -140,8 +140,8 @@ base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
     return counted;
 }
 
-base::Result<plan::Predicted> simulate_call(const Programs& programs, const VectorSize& size,
-                                            const plan::Machine& machine) {
+base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const BufferSize& size,
+                                                const plan::Machine& machine) {
     const bool oversubscribed = machine.crowded();
     if (oversubscribed && programs.size > kSharingRanksMax)
         return base::fail(Status::unsupported, "{} ranks that share processors are more than {}",
@@ -179,7 +179,7 @@ base::Result<plan::Predicted> simulate_call(const Programs& programs, const Vect
         times = work.times(alone->makespan, second->makespan - alone->makespan, worked->makespan,
                            programs.banks ? programs.banks() : 0);
     }
-    return plan::Predicted{
+    return plan::PredictedCost{
         .time = times.alone, .in_stream = times.in_stream, .messages = alone->messages};
 }
 

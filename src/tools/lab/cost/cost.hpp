@@ -18,10 +18,10 @@
 
 namespace weft::lab {
 
+using plan::BufferSize;
 using plan::Program;
 using plan::Stages;
 using plan::Time;
-using plan::VectorSize;
 
 /// Programs of a call, from any source.
 struct Programs {
@@ -48,16 +48,16 @@ struct Cost {
     [[nodiscard]] double edp() const { return total_uj * time_us(); }
 };
 
-[[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
+[[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const BufferSize& size,
                                          const CostParameters& parameters);
 
 /// Largest team for which sharing of processors is simulated.
 inline constexpr Rank kSharingRanksMax = 4096;
 
 /// Simulates a call on a machine by the programs of all ranks.
-[[nodiscard]] base::Result<plan::Predicted> simulate_call(const Programs& programs,
-                                                          const VectorSize& size,
-                                                          const plan::Machine& machine);
+[[nodiscard]] base::Result<plan::PredictedCost> simulate_call(const Programs& programs,
+                                                              const BufferSize& size,
+                                                              const plan::Machine& machine);
 
 enum class Objective : std::uint8_t { time, energy, memory, edp };
 [[nodiscard]] base::Result<Objective> parse_objective(std::string_view text);
