@@ -11,9 +11,10 @@ namespace weft::collectives {
 
 namespace {
 
-class MessagesWriter {
+/// Writes the program of one rank: one lane for each message.
+class ProgramWriter {
   public:
-    explicit MessagesWriter(const MessagesRequest& request)
+    explicit ProgramWriter(const MessagesRequest& request)
         : request_(request), pieces_max_(1), builder_(plan::Program{}) {
         for (const auto list : {request.sent, request.received}) {
             for (const Message& message : list)
@@ -30,13 +31,13 @@ class MessagesWriter {
     plan::Program write() && {
         builder_ = plan::Builder(header());
         bool first = true;
-        const auto lane = [&] {
+        const auto begin_lane_unless_first = [&] {
             if (!first) builder_.begin_lane();
             first = false;
         };
         const std::size_t sent = request_.sent.size();
         for (std::size_t i = 0; i < sent; ++i) {
-            lane();
+            begin_lane_unless_first();
             const Message& message = request_.sent[i];
             if (message.peer == request_.rank)
                 copy_to_self(i);
@@ -48,7 +49,7 @@ class MessagesWriter {
         for (std::size_t i = 0; i < request_.received.size(); ++i) {
             const Message& message = request_.received[i];
             if (message.peer == request_.rank) continue;
-            lane();
+            begin_lane_unless_first();
             if (message.mapped)
                 read(message, unit_of(sent + i));
             else
@@ -74,6 +75,7 @@ class MessagesWriter {
         header.size = request_.size;
         header.root = request_.root;
         header.depth = kVCollectiveDepth;
+        // Later pieces reuse these flags: by credits, a sender is at most depth pieces ahead.
         header.segments = 2 * kVCollectiveDepth;
         header.pairwise = true;
         for (const auto list : {request_.sent, request_.received}) {
@@ -97,8 +99,8 @@ class MessagesWriter {
                       plan::input(unit_of(block), units));
     }
 
-    /// Calls body(piece_of) for all pieces of a message, in a loop if there are several.
-    /// piece_of(block) returns the part of the message's block that belongs to the current piece.
+    /// Calls body(piece_of) once, to add the steps for one piece, in a loop over the pieces if the
+    /// message has several. piece_of(block) returns the current piece of the message's block.
     template <class Body>
     void for_each_piece(const Message& message, Body body) {
         const auto count = plan::as_u32(pieces(message));
@@ -112,7 +114,7 @@ class MessagesWriter {
     }
 
     void send(const Message& message, std::uint32_t unit) {
-        const std::uint32_t number = number_of(request_.rank, message);
+        const std::uint32_t number = slot_of(request_.rank, message);
         for_each_piece(message, [&](auto piece_of) {
             if (pieces(message) > 1)
                 builder_.wait(message.peer, credit_of(message.peer, message), 0, kVCollectiveDepth);
@@ -121,7 +123,7 @@ class MessagesWriter {
     }
 
     void receive(const Message& message, std::uint32_t unit) {
-        const std::uint32_t number = number_of(message.peer, message);
+        const std::uint32_t number = slot_of(message.peer, message);
         for_each_piece(message, [&](auto piece_of) {
             builder_.wait(message.peer, number);
             builder_.copy(piece_of(plan::output(unit)), piece_of(plan::slot(number, unit)));
@@ -133,26 +135,28 @@ class MessagesWriter {
 
     void expose(const Message& message, std::uint32_t unit) {
         const auto units = plan::as_u32(pieces(message));
-        builder_.expose(message.peer, number_of(request_.rank, message), plan::input(unit, units));
+        builder_.expose(message.peer, slot_of(request_.rank, message), plan::input(unit, units));
         builder_.wait(message.peer, credit_of(message.peer, message));
     }
 
     void read(const Message& message, std::uint32_t unit) {
-        const std::uint32_t number = number_of(message.peer, message);
+        const std::uint32_t number = slot_of(message.peer, message);
         const auto units = plan::as_u32(pieces(message));
         builder_.wait(message.peer, number);
         builder_.copy(plan::output(unit, units), plan::mapped(message.peer, number, unit, units));
         builder_.signal(message.peer, credit_of(request_.rank, message));
     }
 
-    [[nodiscard]] std::uint32_t number_of(Rank sender, const Message& message) const {
+    /// Returns the slot and signal number of messages from `sender`. For each parallel index, data
+    /// has n numbers, then credits have n (n: number of ranks).
+    [[nodiscard]] std::uint32_t slot_of(Rank sender, const Message& message) const {
         const auto ranks = plan::as_u32(request_.size);
         return 2 * ranks * message.parallel + plan::as_u32(sender);
     }
-    /// Returns the signal number of a receiver's credits, and of its signal that it has read mapped
-    /// data.
+    /// Returns the number of the signals from `receiver` to the sender: a credit for each piece, or
+    /// the end of a read of mapped data.
     [[nodiscard]] std::uint32_t credit_of(Rank receiver, const Message& message) const {
-        return plan::as_u32(request_.size) + number_of(receiver, message);
+        return plan::as_u32(request_.size) + slot_of(receiver, message);
     }
 
     void reserve() {
@@ -172,11 +176,13 @@ class MessagesWriter {
 }  // namespace
 
 base::Result<plan::Program> generate_v_collective(const MessagesRequest& request) {
-    MessagesWriter writer(request);
+    ProgramWriter writer(request);
     if (!writer.fits())
         return base::fail(Status::memory,
-                          "{}: a message has too many pieces of {} elements to number them",
-                          request.collective, request.piece_elements);
+                          "{}: {} messages in pieces of {} elements have more than 2^32 pieces; "
+                          "increase WEFT_BANK_BYTES",
+                          request.collective, request.sent.size() + request.received.size(),
+                          request.piece_elements);
     return std::move(writer).write();
 }
 

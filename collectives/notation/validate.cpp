@@ -70,9 +70,7 @@ class Validator {
 
     base::Result<void> gather(const Stage& stage) {
         const Level& level = levels_.back();
-        if (level.stride != 1)
-            return fail(StagePart::stage, "c must come first on its level, S={} here",
-                        level.stride);
+        WEFT_TRY(check_first(stage));
         if (stage.grouped < stage.base)
             return fail(StagePart::grouped, "T={} is less than B={}", stage.grouped, stage.base);
         if (stage.grouped > level.active)
@@ -98,15 +96,14 @@ class Validator {
 
     base::Result<void> merge(const Stage& stage) {
         const Level& level = levels_.back();
-        if (level.stride != 1)
-            return fail(StagePart::stage, "m must come first on its level, S={} here",
-                        level.stride);
+        WEFT_TRY(check_first(stage));
         if (stage.remainders < 1)
             return fail(StagePart::remainders, "R={} is less than 1", stage.remainders);
         const std::int64_t inner = std::int64_t{stage.groups} * stage.base;
         if (inner != level.active - stage.remainders)
-            return fail(StagePart::groups, "G*B={}*{} is not n-R={}-{}", stage.groups, stage.base,
-                        level.active, stage.remainders);
+            return fail(StagePart::groups, "G*B={}*{} must be n-R={}-{}={}", stage.groups,
+                        stage.base, level.active, stage.remainders,
+                        level.active - stage.remainders);
         levels_.push_back(
             {.active = static_cast<Rank>(inner), .stride = stage.base, .opened = stage});
         return base::Done{};
@@ -118,18 +115,27 @@ class Validator {
                              level.opened.remainders == stage.remainders;
         if (!matches) return unmatched(stage, StageKind::merge);
         if (stage.groups != level.stride)
-            return fail(StagePart::groups, "G={} is not S={}", stage.groups, level.stride);
+            return fail(StagePart::groups, "G={} must be S={}", stage.groups, level.stride);
         if (std::int64_t{stage.groups} * stage.base != level.active)
-            return fail(StagePart::base, "G*B={}*{} is not n-R={}", stage.groups, stage.base,
+            return fail(StagePart::base, "G*B={}*{} must be n-R={}", stage.groups, stage.base,
                         level.active);
         close_level();
         return base::Done{};
     }
 
+    base::Result<void> check_first(const Stage& stage) const {
+        if (levels_.back().stride == 1) return base::Done{};
+        return fail(StagePart::stage,
+                    "{} must be the first stage of its level; earlier stages have the product S={}",
+                    static_cast<char>(stage.kind), levels_.back().stride);
+    }
+
     base::Result<void> check_level() const {
         const Level& level = levels_.back();
         if (level.stride == level.active) return base::Done{};
-        return fail(StagePart::stage, "the level is not complete: the factors make {}, n={}",
+        return fail(StagePart::stage,
+                    "the level is not complete: the product of its factors "
+                    "is {}, but it has n={} ranks",
                     level.stride, level.active);
     }
 
@@ -141,9 +147,10 @@ class Validator {
 
     base::Failure unmatched(const Stage& stage, StageKind opener) const {
         const Level& level = levels_.back();
-        const std::string open =
-            levels_.size() > 1 ? print(level.opened) + " is open" : std::string("none is open");
-        return fail(StagePart::stage, "{} needs its {} stage; {}", print(stage),
+        const std::string open = levels_.size() > 1
+                                     ? "the innermost open stage is " + print(level.opened)
+                                     : std::string("no stage is open");
+        return fail(StagePart::stage, "{} matches no open {} stage; {}", print(stage),
                     static_cast<char>(opener), open);
     }
 

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/// Like shmem_float_sum_reduce() and shmem_double_sum_reduce(), but the sum is exact and rounded
-/// once: it has the same bits for any number and order of PEs.
+/// Like shmem_float_sum_reduce() and shmem_double_sum_reduce(), but each element is the exact sum,
+/// rounded once to the type. The result depends only on the values, not on their order.
 int shmemx_float_exact_sum_reduce(shmem_team_t team, float* dest, const float* source,
                                   size_t nreduce);
 int shmemx_double_exact_sum_reduce(shmem_team_t team, double* dest, const double* source,

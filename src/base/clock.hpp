@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.hpp - monotonic clock, processor time, and deadlines.
+// clock.hpp - monotonic clock, CPU time, and deadlines.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,8 @@ namespace weft::base {
 /// back, and is equal for all processes of a machine.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
 
-/// Returns the processor time of the calling thread. Unlike elapsed time, it does not include the
-/// time of other processes.
-[[nodiscard]] std::chrono::nanoseconds processor_time() noexcept;
+/// Returns the CPU time of the calling thread: not the time while it is blocked or preempted.
+[[nodiscard]] std::chrono::nanoseconds thread_cpu_time() noexcept;
 
 /// Time at which a wait ends; by default never.
 struct Deadline {

@@ -6,7 +6,7 @@
 
 namespace weft::base {
 
-std::chrono::nanoseconds processor_time() noexcept {
+std::chrono::nanoseconds thread_cpu_time() noexcept {
     timespec used = {};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);

@@ -133,39 +133,39 @@ std::optional<CellPlace> BankWatch::place_of(std::uint64_t cell, base::FlagWord 
                      .epoch = call->epoch};
 }
 
-void BankWatch::check_landing(const Landing& landing) {
-    Team* team = team_at(landing.cell);
+void BankWatch::check_write(const DeliveredWrite& write) {
+    Team* team = team_at(write.cell);
     if (team == nullptr) return;  // not in a team's region, for example a mailbox
     const run::TeamSetup& setup = team->states.front()->setup;
     const base::RegionShape& shape = setup.shape;
-    const Call* call = call_of(*team, landing.flag);
+    const Call* call = call_of(*team, write.flag);
     const auto owner = std::ranges::find_if(team->states, [&](const run::TeamState* state) {
-        return job_rank_of(*state) == landing.target;
+        return job_rank_of(*state) == write.target;
     });
-    const std::uint64_t cell_index = (landing.cell - setup.region) / base::kCellStride;
+    const std::uint64_t cell_index = (write.cell - setup.region) / base::kCellStride;
     if (call == nullptr || owner == team->states.end() ||
         cell_index >= std::uint64_t{shape.cells} * shape.banks ||
         cell_index % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {
         fault(fmt::format("rank {} writes cell {} of team {} at rank {}, tick {}: no such call",
-                          landing.origin, cell_index, setup.id, landing.target,
-                          base::tick_of(landing.flag)));
+                          write.origin, cell_index, setup.id, write.target,
+                          base::tick_of(write.flag)));
         return;
     }
     Violation found{.team = setup.id,
-                    .writer = landing.origin,
-                    .owner = landing.target,
-                    .reader = landing.target,
+                    .writer = write.origin,
+                    .owner = write.target,
+                    .reader = write.target,
                     .number = static_cast<std::uint32_t>(cell_index / shape.banks),
                     .bank = static_cast<std::uint32_t>(cell_index % shape.banks),
                     .epoch = call->epoch};
     const bool in_cell =
-        landing.offset >= landing.cell && landing.offset < landing.cell + sizeof(base::Cell);
+        write.offset >= write.cell && write.offset < write.cell + sizeof(base::Cell);
     if (in_cell) {
         check(found, *(*owner)->cells, shape.banks);
-    } else if (team_at(landing.offset) == team && call->bulk_epoch >= 0) {
+    } else if (team_at(write.offset) == team && call->bulk_epoch >= 0) {
         const std::size_t number = call->program->bulk_class;
         const auto [banks, bank_bytes] = shape.bulk_class(number);
-        const std::uint64_t inside = landing.offset - setup.region - shape.start_of_class(number);
+        const std::uint64_t inside = write.offset - setup.region - shape.start_of_class(number);
         found.area = Area::bulk;
         found.bank = static_cast<std::uint32_t>(inside / bank_bytes);
         found.number = slot_at(*call->program, inside % bank_bytes);

@@ -56,7 +56,7 @@ class BankWatch {
     /// Records that a rank has issued a call and, before it, a barrier if the rule inserted one.
     void issued(std::uint32_t team, Rank team_rank, const run::Operation& op);
     /// Checks a write that is about to change a rank's segment.
-    void check_landing(const Landing& landing);
+    void check_write(const DeliveredWrite& write);
     /// Checks the cells that the rank has published since the previous call of this function.
     void check_publications(Rank job_rank);
 

@@ -103,7 +103,7 @@ base::Tick draw_first_tick(base::Random& random) {
 
 VirtualProfile draw_profile(base::Random& random) {
     VirtualProfile profile;
-    profile.lands_at_target = random.chance(1, 2);
+    profile.delivers_at_target = random.chance(1, 2);
     profile.delay_max = static_cast<std::uint32_t>(random.below(100));
     profile.straggler_percent = static_cast<std::uint32_t>(random.below(8));
     profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));

@@ -16,7 +16,7 @@ namespace weft::test {
 /// fail a test.
 class WideWindow : public run::Window {
   public:
-    explicit WideWindow(std::uint32_t banks) : Window(kWide) { reuse_ = banks / 2; }
+    explicit WideWindow(std::uint32_t banks) : Window(kWide) { half_ = banks / 2; }
 
   protected:
     static constexpr std::uint32_t kWide = 1024;  ///< calls whose completion is recorded
@@ -28,12 +28,12 @@ class LateWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
     bool needs_barrier() const override {
-        if (last_synchronizing_ >= next_ - reuse_) return false;
+        if (last_sync_issued_ >= next_ - half_) return false;
         barriers_.insert(next_);
         return true;
     }
     bool may_start(run::Epoch epoch) override {
-        if (barriers_.contains(epoch)) return first_incomplete_ > epoch - reuse_;
+        if (barriers_.contains(epoch)) return first_incomplete_ > epoch - half_;
         return WideWindow::may_start(epoch);
     }
 
@@ -48,8 +48,8 @@ class CountingWindow : public WideWindow {
     using WideWindow::WideWindow;
     bool may_start(run::Epoch epoch) override {
         const auto out_of_order = std::ranges::count(complete_, true);
-        return epoch - (first_incomplete_ + out_of_order) < reuse_ &&
-               last_synchronized_ >= epoch - reuse_;
+        return epoch - (first_incomplete_ + out_of_order) < half_ &&
+               last_sync_complete_ >= epoch - half_;
     }
 };
 
@@ -60,7 +60,9 @@ class GreedyWindow : public WideWindow {
     using WideWindow::WideWindow;
 
   protected:
-    bool is_returned(run::Epoch epoch) override { return WideWindow::is_returned(epoch - 1); }
+    bool credits_free_bank_of(run::Epoch epoch) override {
+        return WideWindow::credits_free_bank_of(epoch - 1);
+    }
 };
 
 /// Returns credits for twice the number of complete calls.

@@ -46,7 +46,7 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     for (int& node : nodes) node = one_node ? 0 : static_cast<int>(random.below(node_count));
     if (options.own_nodes) std::iota(nodes.begin(), nodes.end(), 0);
     VirtualProfile profile;
-    profile.lands_at_target = random.chance(1, 2);
+    profile.delivers_at_target = random.chance(1, 2);
     profile.refuse_half_percent = 15;
     profile.copy_percent = static_cast<std::uint32_t>(random.below(80));
     profile.delay_max = static_cast<std::uint32_t>(random.below(80));

@@ -32,7 +32,7 @@ VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, ru
       random_(base::Random(network_.seed()).stream(1)) {
     for (Rank rank = 0; rank < network_.size(); ++rank) wires_.emplace_back(network_, rank);
     if (!network_.has_threads())
-        network_.observe([this](const Landing& landing) { watch_.check_landing(landing); });
+        network_.observe([this](const DeliveredWrite& write) { watch_.check_write(write); });
     add_engines(std::move(watchdog), turn);
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// Calls visit(offset in the payload, address, bytes) for each part of bytes from .. to-1 of the
-/// payload.
+/// Calls visit(payload offset, address, bytes) for each contiguous part of the payload range
+/// [from, to).
 template <class Visit>
 void walk_payload(const base::Put& put, std::size_t from, std::size_t to, Visit visit) {
     std::size_t start = 0;
@@ -98,6 +98,7 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
         exposure.reach.object_bytes = bytes;
     }
     if (rank == options_.profile.exposes_outside) {
+        // Fault: the block starts at the segment's last byte, so it ends outside the segment.
         exposure.reach.method = base::AccessMethod::segment;
         exposure.reach.offset = options_.segment_bytes - 1;
     }
@@ -116,13 +117,15 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
             .access = base::Access::write};
 }
 
-/// Makes peers access a copy of the buffer, as link/direct does, but outside the segment.
+/// Models AccessMethod::bounced: peers access a copy of the buffer. Unlike link/direct, the copy is
+/// outside the segment, so its method is `remapped`.
 void VirtualNetwork::expose_copy(base::Exposure& exposure) {
     exposure.reach.method = base::AccessMethod::remapped;
     exposure.reach.object_bytes = exposure.bytes;
     exposure.separate_copy = exposure.access == base::Access::read;
     if (exposure.separate_copy && options_.profile.omits_copy) return;
     std::vector<std::byte> copy(exposure.data, exposure.data + exposure.bytes);
+    // The old contents may be lost; a pattern reveals reads of bytes that no rank wrote.
     if (exposure.access == base::Access::overwrite) std::ranges::fill(copy, std::byte{0xd7});
     exposure.alias = copy.data();
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(copy.data());
@@ -150,14 +153,22 @@ void VirtualNetwork::break_wire(Rank rank, base::Failure failure) {
 
 void VirtualNetwork::cancel(Rank rank) {
     const auto held = lock();
-    for (std::vector<Event>& events : events_) {
-        for (Event& event : events) {
-            if (flights_[event.flight].origin != rank || event.source == nullptr) continue;
-            event.copy.assign(event.source, event.source + event.bytes);
-            event.source = nullptr;
-            event.kind = EventKind::land;
-        }
+    // Takes the sources now, because the engine may reuse them after cancel(). The targets'
+    // progress calls still deliver the data.
+    const auto take_source = [&](Event& event) {
+        if (flights_[event.flight_index].origin != rank || event.source == nullptr) return;
+        event.copy.assign(event.source, event.source + event.bytes);
+        event.source = nullptr;
+    };
+    for (std::vector<Event>& events : events_) std::ranges::for_each(events, take_source);
+    std::vector<Event>& own = events_[rank];
+    const auto fetches = std::partition(
+        own.begin(), own.end(), [](const Event& event) { return event.kind != EventKind::fetch; });
+    for (auto fetch = fetches; fetch != own.end(); ++fetch) {
+        fetch->kind = EventKind::deliver;
+        events_[flights_[fetch->flight_index].target].push_back(std::move(*fetch));
     }
+    own.erase(fetches, own.end());
     for (Flight& flight : flights_)
         if (flight.origin == rank) flight.pending = &cancelled_;
 }
@@ -214,67 +225,68 @@ std::size_t VirtualNetwork::open_flight(Rank origin, const base::Put& put) {
         free_flights_.push_back(flights_.size());
         flights_.emplace_back();
     }
-    const std::size_t flight = free_flights_.back();
+    const std::size_t flight_index = free_flights_.back();
     free_flights_.pop_back();
-    flights_[flight] = {.origin = origin,
-                        .target = put.peer,
-                        .cell = put.cell,
-                        .flag = put.flag,
-                        .pending = put.pending};
-    return flight;
+    flights_[flight_index] = {.origin = origin,
+                              .target = put.peer,
+                              .cell = put.cell,
+                              .flag = put.flag,
+                              .pending = put.pending};
+    return flight_index;
 }
 
-/// Sends part of a remote put. `resume` is 0, or (flight + 1) << 32 plus the number of bytes sent.
+/// Sends part of a remote put. `resume`: 0, or (flight_index + 1) << 32 plus the bytes sent.
 base::Post VirtualNetwork::put_remote(Rank origin, const base::Put& put, std::uint64_t& resume) {
     constexpr unsigned kSentBits = 32;
     const std::size_t sent = resume & 0xffffffffU;
-    const std::size_t flight = resume == 0 ? open_flight(origin, put) : (resume >> kSentBits) - 1;
-    WEFT_CHECK(flights_[flight].cell == put.cell && flights_[flight].flag == put.flag, put.cell,
-               options_.seed);
+    const std::size_t flight_index =
+        resume == 0 ? open_flight(origin, put) : (resume >> kSentBits) - 1;
+    WEFT_CHECK(flights_[flight_index].cell == put.cell && flights_[flight_index].flag == put.flag,
+               put.cell, options_.seed);
     std::size_t end = put.bytes;
     if (put.bytes > sent + 1 && chance(options_.profile.refuse_half_percent))
         end = sent + 1 + draw(put.bytes - sent - 1);
-    send(flight, put, sent, end);
+    send(flight_index, put, sent, end);
     moved_ = true;
     if (end < put.bytes) {
-        resume = ((flight + 1) << kSentBits) | end;
+        resume = ((flight_index + 1) << kSentBits) | end;
         return base::Post::again;
     }
-    flights_[flight].posted = true;
-    raise_when_landed(flight);
+    flights_[flight_index].posted = true;
+    raise_if_delivered(flight_index);
     return base::Post::posted;
 }
 
-/// Sends bytes from .. to-1 of the payload in pieces of random size.
-void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t from,
+/// Sends the payload range [from, to) in pieces of random size.
+void VirtualNetwork::send(std::size_t flight_index, const base::Put& put, std::size_t from,
                           std::size_t to) {
     while (from < to) {
-        const std::uint64_t pieces = 1 + draw(options_.profile.pieces_max);
-        const std::size_t end = pieces == 1 ? to : from + 1 + draw(to - from);
+        const bool cuts = draw(options_.profile.pieces_max) != 0;
+        const std::size_t end = cuts ? from + 1 + draw(to - from) : to;
         walk_payload(put, from, end, [&](std::size_t at, const std::byte* data, std::size_t bytes) {
-            send_piece(flight, put.region, payload_offset(put) + at, data, bytes);
+            send_piece(flight_index, put.region, payload_offset(put) + at, data, bytes);
         });
         from = end;
     }
 }
 
-void VirtualNetwork::send_piece(std::size_t flight, const base::RemoteRegion* region,
+void VirtualNetwork::send_piece(std::size_t flight_index, const base::RemoteRegion* region,
                                 std::uint64_t offset, const std::byte* data, std::size_t bytes) {
     const VirtualProfile& profile = options_.profile;
-    Event event{.kind = EventKind::land,
-                .flight = flight,
+    Event event{.kind = EventKind::deliver,
+                .flight_index = flight_index,
                 .due = due(),
                 .offset = offset,
                 .region = region != nullptr ? *region : base::RemoteRegion{},
                 .source = data,
                 .bytes = bytes,
                 .copy = {}};
-    ++flights_[flight].data_left;
+    ++flights_[flight_index].data_left;
     if (chance(profile.copy_percent)) {
         event.copy.assign(data, data + bytes);
         event.source = nullptr;
     } else {
-        ++*flights_[flight].pending;
+        ++*flights_[flight_index].pending;
         if (chance(profile.fetch_percent)) event.kind = EventKind::fetch;
     }
     schedule(std::move(event));
@@ -283,7 +295,7 @@ void VirtualNetwork::send_piece(std::size_t flight, const base::RemoteRegion* re
 // --- delivery ----------------------------------------------------------------------------------
 
 void VirtualNetwork::schedule(Event event) {
-    Flight& flight = flights_[event.flight];
+    Flight& flight = flights_[event.flight_index];
     const bool at_origin = event.kind == EventKind::fetch || event.kind == EventKind::complete;
     ++flight.events;
     ++in_flight_;
@@ -298,14 +310,14 @@ void VirtualNetwork::progress(Rank rank) {
     const std::uint64_t tries = draw(std::uint64_t{options_.profile.events_max} + 1);
     for (std::uint64_t i = 0; i < tries; ++i) {
         Rank owner = rank;
-        if (!options_.profile.lands_at_target && chance(50))
+        if (!options_.profile.delivers_at_target && chance(50))
             owner = static_cast<Rank>(draw(events_.size()));
         std::vector<Event>& events = events_[owner];
         if (events.empty()) continue;
         Event& picked = events[draw(events.size())];
         if (picked.due > clock_) continue;
         // Only progress calls of the origin change its `pending` counters.
-        if (owner != rank && picked.kind != EventKind::land && picked.kind != EventKind::raise)
+        if (owner != rank && picked.kind != EventKind::deliver && picked.kind != EventKind::raise)
             continue;
         std::swap(picked, events.back());
         Event event = std::move(events.back());
@@ -317,14 +329,14 @@ void VirtualNetwork::progress(Rank rank) {
 }
 
 void VirtualNetwork::handle(Event event) {
-    const std::size_t number = event.flight;
-    Flight& flight = flights_[number];
+    const std::size_t flight_index = event.flight_index;
+    Flight& flight = flights_[flight_index];
     switch (event.kind) {
         case EventKind::fetch:
             fetch(std::move(event));
             break;
-        case EventKind::land:
-            land(event);
+        case EventKind::deliver:
+            deliver(event);
             break;
         case EventKind::complete:
             --*flight.pending;
@@ -336,7 +348,7 @@ void VirtualNetwork::handle(Event event) {
             flight.raised = true;
             break;
     }
-    if (--flight.events == 0 && flight.raised) free_flights_.push_back(number);
+    if (--flight.events == 0 && flight.raised) free_flights_.push_back(flight_index);
 }
 
 /// Copies the source of a piece and schedules its local completion, after which the source may
@@ -344,42 +356,44 @@ void VirtualNetwork::handle(Event event) {
 void VirtualNetwork::fetch(Event event) {
     event.copy.assign(event.source, event.source + event.bytes);
     event.source = nullptr;
-    schedule({.kind = EventKind::complete, .flight = event.flight, .due = due()});
-    event.kind = EventKind::land;
+    schedule({.kind = EventKind::complete, .flight_index = event.flight_index, .due = due()});
+    event.kind = EventKind::deliver;
     event.due = due();
     schedule(std::move(event));
 }
 
-void VirtualNetwork::land(const Event& event) {
-    Flight& flight = flights_[event.flight];
-    const std::uint64_t offset = event.region.key != 0 ? Landing::kOutside : event.offset;
+void VirtualNetwork::deliver(const Event& event) {
+    Flight& flight = flights_[event.flight_index];
+    const std::uint64_t offset = event.region.key != 0 ? DeliveredWrite::kOutside : event.offset;
     if (observer_)
         observer_({flight.origin, flight.target, offset, event.bytes, flight.cell, flight.flag});
     const bool copied = event.source == nullptr;
     if (std::byte* const target = target_of(event))
         std::memcpy(target, copied ? event.copy.data() : event.source, event.bytes);
-    if (!copied) schedule({.kind = EventKind::complete, .flight = event.flight, .due = due()});
+    if (!copied)
+        schedule({.kind = EventKind::complete, .flight_index = event.flight_index, .due = due()});
     --flight.data_left;
-    raise_when_landed(event.flight);
+    raise_if_delivered(event.flight_index);
 }
 
 /// Returns the target address of a piece. Returns nullptr, and fails the target's wire, if the
 /// memory is not registered.
 std::byte* VirtualNetwork::target_of(const Event& event) {
-    const Rank target = flights_[event.flight].target;
+    const Rank target = flights_[event.flight_index].target;
     if (event.region.key == 0) return segment(target) + event.offset;
     if (registered_.contains(event.region.key))
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(event.region.base)) +
                event.offset;
     failures_[target] =
-        base::fail(Status::peer, "a put arrived for memory that is no longer registered");
+        base::fail(Status::peer, "put from rank {}: no region with key {} is registered at rank {}",
+                   flights_[event.flight_index].origin, event.region.key, target);
     return nullptr;
 }
 
-void VirtualNetwork::raise_when_landed(std::size_t number) {
-    const Flight& flight = flights_[number];
+void VirtualNetwork::raise_if_delivered(std::size_t flight_index) {
+    const Flight& flight = flights_[flight_index];
     if (flight.posted && flight.data_left == 0)
-        schedule({.kind = EventKind::raise, .flight = number, .due = due()});
+        schedule({.kind = EventKind::raise, .flight_index = flight_index, .due = due()});
 }
 
 void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {

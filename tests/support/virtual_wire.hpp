@@ -2,14 +2,14 @@
 // virtual_wire.hpp - a network of N ranks in one process with adversarial delivery.
 //
 // Idea     The network owns every rank's segment. Ranks of one virtual node access each other's
-//          memory. A put to a remote rank is cut into pieces that land (are written into the
-//          target's memory) late and in any order; the put's flag is raised some time after all
-//          pieces have landed. Puts are refused, some after part of their data is sent. Sources are
-//          read late. Local completions come late and in any order, and some progress calls do
-//          nothing. One seed determines every choice.
+//          memory. A put to a remote rank is cut into pieces that are delivered late and in any
+//          order; the put's flag is raised some time after all pieces are delivered. Puts are
+//          refused, some after part of their data is sent. Sources are read late. Local completions
+//          come late and in any order, and some progress calls do nothing. One seed determines
+//          every choice.
 // Why      An engine that works with this delivery does not rely on favorable timing of a fabric.
-// Holds    The network promises only this: a flag is raised after the data of its put has landed; a
-//          source is not read after its local completion; all pieces and flags land in the end if
+// Holds    The network promises only this: a flag is raised after the data of its put is delivered;
+//          a source is not read after its local completion; all pieces and flags are delivered if
 //          all ranks make progress calls.
 // Next     bank_watch.hpp for the observer that finds overwritten slots;
 //          virtual_job.hpp runs engines.
@@ -44,14 +44,14 @@ struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused after part of their data is sent
     std::uint32_t copy_percent = 25;        ///< pieces copied when posted, not counted in `pending`
-    std::uint32_t fetch_percent = 40;  ///< of the other pieces: copied some time before they land
-    std::uint32_t idle_percent = 20;   ///< progress calls that do nothing
-    std::uint32_t delay_max = 60;      ///< limit of the delay, except for stragglers
+    std::uint32_t fetch_percent = 40;     ///< of the other pieces: copied some time before delivery
+    std::uint32_t idle_percent = 20;      ///< progress calls that do nothing
+    std::uint32_t delay_max = 60;         ///< limit of the delay, except for stragglers
     std::uint32_t straggler_percent = 4;  ///< pieces, flags and completions that are stragglers
     std::uint32_t straggler_delay_max = 3000;
     std::uint32_t pieces_max = 4;        ///< 1: puts are not cut; larger values: cut more often
     std::uint32_t events_max = 12;       ///< maximum number of events in one progress call
-    bool lands_at_target = true;         ///< data lands only in progress calls of its target
+    bool delivers_at_target = true;      ///< data is delivered only in progress calls of its target
     bool threads = false;                ///< each rank runs in its own thread
     std::uint32_t bounced_percent = 30;  ///< exposed buffers of which peers access a copy
     std::uint32_t copied_percent = 50;   ///< of the other exposed buffers: kernel copies only
@@ -80,7 +80,7 @@ struct VirtualOptions {
 };
 
 /// A write into the memory of a put's target: a piece of the put's data, or its flag.
-struct Landing {
+struct DeliveredWrite {
     Rank origin = 0;
     Rank target = 0;
     std::uint64_t offset = 0;  ///< in the target's segment, or kOutside
@@ -107,9 +107,11 @@ class VirtualNetwork {
     [[nodiscard]] bool is_near(Rank a, Rank b) const {
         return options_.node_of_rank[a] == options_.node_of_rank[b];
     }
-    /// Sets a function that is called before each landing. With threads, the network's
+    /// Sets a function that is called before each delivered write. With threads, the network's
     /// lock is held.
-    void observe(std::function<void(const Landing&)> observer) { observer_ = std::move(observer); }
+    void observe(std::function<void(const DeliveredWrite&)> observer) {
+        observer_ = std::move(observer);
+    }
     /// Sets a function that each rank's wire calls at the start of try_put(), progress(), settle()
     /// and relax(). The function may let other ranks run.
     void on_call(std::function<void(Rank)> pause) { pause_ = std::move(pause); }
@@ -155,17 +157,17 @@ class VirtualNetwork {
         std::uint64_t cell = 0;
         base::FlagWord flag = 0;
         std::uint32_t* pending = nullptr;
-        std::size_t data_left = 0;  ///< pieces that have not landed
+        std::size_t data_left = 0;  ///< pieces not delivered
         std::size_t events = 0;     ///< scheduled events of this put
         bool posted = false;        ///< all data is sent; false: the caller must repeat the put
         bool raised = false;        ///< the flag is raised
     };
-    /// Next event of a piece (fetch: copy its source; land: write it into the target's memory;
+    /// Next event of a piece (fetch: copy its source; deliver: write it into the target's memory;
     /// complete: count its local completion) or of a put (raise: raise its flag).
-    enum class EventKind : std::uint8_t { fetch, land, raise, complete };
+    enum class EventKind : std::uint8_t { fetch, deliver, raise, complete };
     struct Event {
-        EventKind kind = EventKind::land;
-        std::size_t flight = 0;             ///< index in flights_
+        EventKind kind = EventKind::deliver;
+        std::size_t flight_index = 0;       ///< in flights_
         std::uint64_t due = 0;              ///< earliest time on clock_
         std::uint64_t offset = 0;           ///< offset of the piece in its region
         base::RemoteRegion region;          ///< target region; key 0: the target's segment
@@ -181,15 +183,15 @@ class VirtualNetwork {
     [[nodiscard]] std::uint64_t due();
     base::Post put_local(Rank origin, const base::Put& put);
     base::Post put_remote(Rank origin, const base::Put& put, std::uint64_t& resume);
-    void send(std::size_t flight, const base::Put& put, std::size_t from, std::size_t to);
-    void send_piece(std::size_t flight, const base::RemoteRegion* region, std::uint64_t offset,
-                    const std::byte* data, std::size_t bytes);
+    void send(std::size_t flight_index, const base::Put& put, std::size_t from, std::size_t to);
+    void send_piece(std::size_t flight_index, const base::RemoteRegion* region,
+                    std::uint64_t offset, const std::byte* data, std::size_t bytes);
     [[nodiscard]] std::byte* target_of(const Event& event);
     void schedule(Event event);
     void handle(Event event);
     void fetch(Event event);
-    void land(const Event& event);
-    void raise_when_landed(std::size_t flight);
+    void deliver(const Event& event);
+    void raise_if_delivered(std::size_t flight_index);
     void store_flag(Rank target, std::uint64_t cell, base::FlagWord flag);
     std::size_t open_flight(Rank origin, const base::Put& put);
 
@@ -204,7 +206,7 @@ class VirtualNetwork {
     std::vector<std::size_t> free_flights_;
     std::vector<std::vector<Event>> events_;  ///< by the rank whose progress calls handle them
     std::vector<std::optional<base::Failure>> failures_;
-    std::function<void(const Landing&)> observer_;
+    std::function<void(const DeliveredWrite&)> observer_;
     std::function<void(Rank)> pause_;
     std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
     std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< for peers, by key

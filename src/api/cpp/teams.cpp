@@ -218,7 +218,7 @@ std::vector<PredictedAlgorithm> Team::candidates_of(std::string_view collective,
                     .count = count,
                     .type = type,
                     .root = 0};
-    const plan::Choice choice = succeed(team_of(link_).plans().rank(call));
+    const plan::Choice choice = succeed(team_of(link_).plans().rank_algorithms(call));
     std::vector<PredictedAlgorithm> candidates;
     for (const plan::RankedCandidate& candidate : choice.candidates)
         if (candidate.fulfils)

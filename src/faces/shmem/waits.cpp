@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waits.cpp - waits for and tests of words that other PEs change.
 //
-// Idea     A wait for one word of any type waits in weft for a change of the 8-byte word around it,
-//          and repeats this until the comparison is true.
-// Holds    A word is read with acquire. This pairs with the release of a signal or atomic
-//          operation, which a local peer executes, or this PE for a remote peer.
+// Idea     Words of 4 and 8 bytes use weft's waits. A wait for a 2-byte word waits in weft for a
+//          change of the 8-byte word around it, and repeats this until the comparison is true.
+// Holds    A word is read with acquire. The matching release is made by the local peer that updates
+//          the word, or by this PE when it applies a remote peer's update.
+#include <string>
 #include <type_traits>
 
 #include "faces/shmem/job.hpp"
@@ -40,6 +41,7 @@ T load(const volatile T* word) {
 /// Words that a call waits for, and their comparison.
 template <class T>
 struct Condition {
+    const char* argument = nullptr;  ///< name of the words in messages
     const volatile T* words = nullptr;
     std::size_t count = 0;
     const int* excluded = nullptr;  ///< for each word: not 0 if excluded; nullptr: all words count
@@ -50,9 +52,8 @@ struct Condition {
     [[nodiscard]] bool includes(std::size_t i) const {
         return excluded == nullptr || excluded[i] == 0;
     }
-    [[nodiscard]] bool met(std::size_t i) const {
-        return holds(load(words + i), cmp, values[one_value ? 0 : i]);
-    }
+    [[nodiscard]] const T& value(std::size_t i) const { return values[one_value ? 0 : i]; }
+    [[nodiscard]] bool met(std::size_t i) const { return holds(load(words + i), cmp, value(i)); }
 };
 
 /// Ends the job if the words are not symmetric memory, or `cmp` is not a comparison.
@@ -60,9 +61,11 @@ template <class T>
 void check_wait(const char* routine, const Condition<T>& condition) {
     require_job(routine);
     if (condition.cmp < SHMEM_CMP_EQ || condition.cmp > SHMEM_CMP_LE)
-        refuse(routine, "cmp: expected one of SHMEM_CMP_EQ to SHMEM_CMP_LE");
+        refuse(routine, ("cmp: " + std::to_string(condition.cmp) +
+                         " is no comparison; expected SHMEM_CMP_EQ (0) to SHMEM_CMP_LE (5)")
+                            .c_str());
     const std::size_t bytes = bytes_of(routine, condition.count, sizeof(T));
-    if (bytes != 0) require_symmetric(routine, "the words", condition.words, bytes);
+    if (bytes != 0) require_symmetric(routine, condition.argument, condition.words, bytes);
 }
 
 /// Pauses between polls, so that the writer of the word is delayed less.
@@ -74,25 +77,35 @@ void pause_briefly() {
 #endif
 }
 
-/// Waits until *word differs from `seen`, or may have changed.
-void await_change(const std::uint64_t* word, std::uint64_t seen) {
-    check("wait_until", weft_wait_until(job.world, word, WEFT_NE, seen));
-}
-
 template <class T>
-void wait_for(const Condition<T>& condition, std::size_t i) {
-    const auto at = reinterpret_cast<std::uintptr_t>(condition.words + i);
-    auto* const whole = reinterpret_cast<std::uint64_t*>(at / 8 * 8);
-    // Polls here first: weft drives communication between its polls, so it sees local stores later.
+constexpr weft_type kWordType = sizeof(T) == 8 ? (std::is_signed_v<T> ? WEFT_INT64 : WEFT_UINT64)
+                                               : (std::is_signed_v<T> ? WEFT_INT32 : WEFT_UINT32);
+
+/// Waits until word `i` meets its condition. Returns the value that met it.
+template <class T>
+T wait_for(const char* routine, const Condition<T>& condition, std::size_t i) {
+    const volatile T* const word = condition.words + i;
+    // First polls without weft: a poll in weft also drives communication, so it would notice a
+    // store of a local peer later.
     for (int poll = 0; poll < job.polls; ++poll) {
-        if (condition.met(i)) return;
+        const T have = load(word);
+        if (holds(have, condition.cmp, condition.value(i))) return have;
         pause_briefly();
     }
+    if constexpr (sizeof(T) >= 4) {
+        T seen{};
+        check(routine, weft_wait_word(job.world, const_cast<const T*>(word), kWordType<T>,
+                                      condition.cmp, &condition.value(i), WEFT_FOREVER, &seen));
+        return seen;
+    }
+    auto* const whole =
+        reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(word) / 8 * 8);
     for (;;) {
         // Read before the condition, so that a change in between ends the wait at once.
-        const std::uint64_t seen = load<std::uint64_t>(whole);
-        if (condition.met(i)) return;
-        await_change(whole, seen);
+        const std::uint64_t before = load<std::uint64_t>(whole);
+        const T have = load(word);
+        if (holds(have, condition.cmp, condition.value(i))) return have;
+        check(routine, weft_wait_until(job.world, whole, WEFT_NE, before));
     }
 }
 
@@ -100,18 +113,19 @@ template <class T>
 void wait_all(const char* routine, const Condition<T>& condition) {
     check_wait(routine, condition);
     for (std::size_t i = 0; i < condition.count; ++i)
-        if (condition.includes(i)) wait_for(condition, i);
+        if (condition.includes(i)) wait_for(routine, condition, i);
 }
 
 template <class T>
-bool test_all(const Condition<T>& condition) {
+bool all_met(const Condition<T>& condition) {
     for (std::size_t i = 0; i < condition.count; ++i)
         if (condition.includes(i) && !condition.met(i)) return false;
     return true;
 }
 
 /// Stores the indices of up to `limit` words that meet their condition, and returns their number.
-/// Starts where this thread's last search ended, so that no word is passed over forever.
+/// Starts after the last word that this thread found, in any array of this type, so that later
+/// words of an array get their turn.
 template <class T>
 std::size_t find(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
     static thread_local std::size_t next = 0;
@@ -133,34 +147,33 @@ bool includes_any(const Condition<T>& condition) {
 
 enum class WaitForm : bool { wait, test };
 
-/// Waits until a word may have changed. weft has no waits for words of 2 bytes.
+/// Waits until a word meets its condition. Only drives communication once for 2-byte words, for
+/// which weft cannot wait.
 template <class T>
-void await_any(const Condition<T>& condition) {
+void await_any(const char* routine, const Condition<T>& condition) {
     if (sizeof(T) < 4) return drive_and_yield();
-    constexpr bool kSigned = std::is_signed_v<T>;
     weft_words words{};
     words.words = const_cast<const T*>(condition.words);
     words.count = condition.count;
-    words.type = sizeof(T) == 8 ? (kSigned ? WEFT_INT64 : WEFT_UINT64)
-                                : (kSigned ? WEFT_INT32 : WEFT_UINT32);
+    words.type = kWordType<T>;
     words.cmp = condition.cmp;
     words.values = condition.values;
     words.each = condition.one_value ? 0 : 1;
     words.skip = condition.excluded;
     std::size_t index = 0;
-    check("wait_until_any", weft_wait_any(job.world, &words, WEFT_FOREVER, &index));
+    check(routine, weft_wait_any(job.world, &words, WEFT_FOREVER, &index));
 }
 
 /// Waits for or tests the words. Stores the indices of up to `limit` words that meet their
 /// condition, and returns their number.
 template <class T>
-std::size_t some(const char* routine, const Condition<T>& condition, std::size_t* indices,
-                 WaitForm form, std::size_t limit) {
+std::size_t wait_or_test_some(const char* routine, const Condition<T>& condition,
+                              std::size_t* indices, WaitForm form, std::size_t limit) {
     check_wait(routine, condition);
     if (!includes_any(condition)) return 0;
     if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     do {
-        form == WaitForm::wait ? await_any(condition) : drive_and_yield();
+        form == WaitForm::wait ? await_any(routine, condition) : drive_and_yield();
         if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     } while (form == WaitForm::wait);
     return 0;
@@ -168,17 +181,17 @@ std::size_t some(const char* routine, const Condition<T>& condition, std::size_t
 
 /// Returns the index of a word that meets its condition; SIZE_MAX: none.
 template <class T>
-std::size_t any(const char* routine, const Condition<T>& condition, WaitForm form) {
+std::size_t wait_or_test_any(const char* routine, const Condition<T>& condition, WaitForm form) {
     std::size_t index = 0;
-    return some(routine, condition, &index, form, 1) == 0 ? SIZE_MAX : index;
+    return wait_or_test_some(routine, condition, &index, form, 1) == 0 ? SIZE_MAX : index;
 }
 
 template <class T>
-int test(const char* routine, const Condition<T>& condition) {
+int test_all(const char* routine, const Condition<T>& condition) {
     check_wait(routine, condition);
-    if (test_all(condition)) return 1;
-    drive_and_yield();  // the writing PE may need this core
-    return test_all(condition) ? 1 : 0;
+    if (all_met(condition)) return 1;
+    drive_and_yield();  // the writing PE may need this processor
+    return all_met(condition) ? 1 : 0;
 }
 
 }  // namespace
@@ -188,60 +201,63 @@ int test(const char* routine, const Condition<T>& condition) {
 namespace shmem = weft::shmem;
 using shmem::WaitForm;
 
-// Defines the routines for several words: `WITH` is empty, or _vector for a value for each word.
-#define SEVERAL(N, T, WITH, VALUE, CONDITION)                                                     \
-    SHMEM_ROUTINE(void, N##_wait_until_all##WITH,                                                 \
-                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
-        shmem::wait_all<T>(#N "_wait_until_all" #WITH, CONDITION);                                \
-    }                                                                                             \
-    SHMEM_ROUTINE(size_t, N##_wait_until_any##WITH,                                               \
-                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
-        return shmem::any<T>(#N "_wait_until_any" #WITH, CONDITION, WaitForm::wait);              \
-    }                                                                                             \
-    SHMEM_ROUTINE(size_t, N##_wait_until_some##WITH,                                              \
-                  (volatile T * ivars, size_t nelems, size_t * indices, const int* status,        \
-                   int cmp, VALUE)) {                                                             \
-        return shmem::some<T>(#N "_wait_until_some" #WITH, CONDITION, indices, WaitForm::wait,    \
-                              nelems);                                                            \
-    }                                                                                             \
-    SHMEM_ROUTINE(int, N##_test_all##WITH,                                                        \
-                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
-        return shmem::test<T>(#N "_test_all" #WITH, CONDITION);                                   \
-    }                                                                                             \
-    SHMEM_ROUTINE(size_t, N##_test_any##WITH,                                                     \
-                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
-        return shmem::any<T>(#N "_test_any" #WITH, CONDITION, WaitForm::test);                    \
-    }                                                                                             \
-    SHMEM_ROUTINE(size_t, N##_test_some##WITH,                                                    \
-                  (volatile T * ivars, size_t nelems, size_t * indices, const int* status,        \
-                   int cmp, VALUE)) {                                                             \
-        return shmem::some<T>(#N "_test_some" #WITH, CONDITION, indices, WaitForm::test, nelems); \
+// SUFFIX: empty for one comparison value, _vector for a value for each word.
+#define DEFINE_ARRAY_ROUTINES(N, T, SUFFIX, VALUE, CONDITION)                                 \
+    SHMEM_ROUTINE(void, N##_wait_until_all##SUFFIX,                                           \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {   \
+        shmem::wait_all<T>(#N "_wait_until_all" #SUFFIX, CONDITION);                          \
+    }                                                                                         \
+    SHMEM_ROUTINE(size_t, N##_wait_until_any##SUFFIX,                                         \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {   \
+        return shmem::wait_or_test_any<T>(#N "_wait_until_any" #SUFFIX, CONDITION,            \
+                                          WaitForm::wait);                                    \
+    }                                                                                         \
+    SHMEM_ROUTINE(size_t, N##_wait_until_some##SUFFIX,                                        \
+                  (volatile T * ivars, size_t nelems, size_t * indices, const int* status,    \
+                   int cmp, VALUE)) {                                                         \
+        return shmem::wait_or_test_some<T>(#N "_wait_until_some" #SUFFIX, CONDITION, indices, \
+                                           WaitForm::wait, nelems);                           \
+    }                                                                                         \
+    SHMEM_ROUTINE(int, N##_test_all##SUFFIX,                                                  \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {   \
+        return shmem::test_all<T>(#N "_test_all" #SUFFIX, CONDITION);                         \
+    }                                                                                         \
+    SHMEM_ROUTINE(size_t, N##_test_any##SUFFIX,                                               \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {   \
+        return shmem::wait_or_test_any<T>(#N "_test_any" #SUFFIX, CONDITION, WaitForm::test); \
+    }                                                                                         \
+    SHMEM_ROUTINE(size_t, N##_test_some##SUFFIX,                                              \
+                  (volatile T * ivars, size_t nelems, size_t * indices, const int* status,    \
+                   int cmp, VALUE)) {                                                         \
+        return shmem::wait_or_test_some<T>(#N "_test_some" #SUFFIX, CONDITION, indices,       \
+                                           WaitForm::test, nelems);                           \
     }
 
-#define WAITING(N, T)                                                                    \
-    SHMEM_ROUTINE(void, N##_wait_until, (volatile T * ivar, int cmp, T cmp_value)) {     \
-        shmem::wait_all<T>(#N "_wait_until", {ivar, 1, nullptr, cmp, &cmp_value, true}); \
-    }                                                                                    \
-    SHMEM_ROUTINE(int, N##_test, (volatile T * ivar, int cmp, T cmp_value)) {            \
-        return shmem::test<T>(#N "_test", {ivar, 1, nullptr, cmp, &cmp_value, true});    \
-    }                                                                                    \
-    SEVERAL(N, T, , T cmp_value,                                                         \
-            (shmem::Condition<T>{ivars, nelems, status, cmp, &cmp_value, true}))         \
-    SEVERAL(N, T, _vector, const T* cmp_values,                                          \
-            (shmem::Condition<T>{ivars, nelems, status, cmp, cmp_values, false}))
-WEFT_SHMEM_SYNC(WAITING)
+#define DEFINE_WAIT_ROUTINES(N, T)                                                                \
+    SHMEM_ROUTINE(void, N##_wait_until, (volatile T * ivar, int cmp, T cmp_value)) {              \
+        shmem::wait_all<T>(#N "_wait_until", {"ivar", ivar, 1, nullptr, cmp, &cmp_value});        \
+    }                                                                                             \
+    SHMEM_ROUTINE(int, N##_test, (volatile T * ivar, int cmp, T cmp_value)) {                     \
+        return shmem::test_all<T>(#N "_test", {"ivar", ivar, 1, nullptr, cmp, &cmp_value});       \
+    }                                                                                             \
+    DEFINE_ARRAY_ROUTINES(N, T, , T cmp_value,                                                    \
+                          (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, &cmp_value})) \
+    DEFINE_ARRAY_ROUTINES(                                                                        \
+        N, T, _vector, const T* cmp_values,                                                       \
+        (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, cmp_values, false}))
+WEFT_SHMEM_SYNC(DEFINE_WAIT_ROUTINES)
 
-#define WAITING_OLD(N, T)                                             \
-    SHMEM_ROUTINE(void, N##_wait, (volatile T * ivar, T cmp_value)) { \
-        pshmem_##N##_wait_until(ivar, SHMEM_CMP_NE, cmp_value);       \
+#define DEFINE_DEPRECATED_WAITS(N, T)                                                         \
+    SHMEM_ROUTINE(void, N##_wait, (volatile T * ivar, T cmp_value)) {                         \
+        shmem::wait_all<T>(#N "_wait", {"ivar", ivar, 1, nullptr, SHMEM_CMP_NE, &cmp_value}); \
     }
-WEFT_SHMEM_SYNC_OLD(WAITING_OLD)
+WEFT_SHMEM_SYNC_OLD(DEFINE_DEPRECATED_WAITS)
 
 SHMEM_ROUTINE(void, wait, (volatile long* ivar, long cmp_value)) {
-    pshmem_long_wait_until(ivar, SHMEM_CMP_NE, cmp_value);
+    shmem::wait_all<long>("wait", {"ivar", ivar, 1, nullptr, SHMEM_CMP_NE, &cmp_value});
 }
 SHMEM_ROUTINE(void, wait_until, (volatile long* ivar, int cmp, long cmp_value)) {
-    pshmem_long_wait_until(ivar, cmp, cmp_value);
+    shmem::wait_all<long>("wait_until", {"ivar", ivar, 1, nullptr, cmp, &cmp_value});
 }
 
 SHMEM_ROUTINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
@@ -252,6 +268,7 @@ SHMEM_ROUTINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
 }
 
 SHMEM_ROUTINE(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value)) {
-    pshmem_uint64_wait_until(sig_addr, cmp, cmp_value);
-    return shmem::load(sig_addr);
+    const shmem::Condition<uint64_t> condition{"sig_addr", sig_addr, 1, nullptr, cmp, &cmp_value};
+    shmem::check_wait("signal_wait_until", condition);
+    return shmem::wait_for("signal_wait_until", condition, 0);
 }

@@ -158,9 +158,9 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
             return Refusal::kind;
         if (has_own_policy(at)) return Refusal::placed;
     }
-    const auto begin = base::processor_time();
+    const auto begin = base::thread_cpu_time();
     const bool usual = has_only_usual_properties(pages.begin, pages.end);
-    properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
+    properties_ns_ = static_cast<std::uint64_t>((base::thread_cpu_time() - begin).count());
     if (!usual) return Refusal::property;
     if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;  // also if unknown
     if (is_on_other_memory_node(pages.begin, pages.end)) return Refusal::placed;

@@ -100,11 +100,11 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
 /// Has the kernel make one large page of the object, which requires that one page of it exists. If
 /// that fails, the pages stay small.
 void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
-    const auto begin = base::processor_time();
+    const auto begin = base::thread_cpu_time();
     const bool made =
         fill({pages.end - kPageBytes, pages.end}) &&
         advise(address_of(window_.start()) + offset_of(pages.begin), pages.bytes(), kCollapse);
-    large.tried(made, base::processor_time() - begin);
+    large.tried(made, base::thread_cpu_time() - begin);
 }
 
 /// Copies pages to the object with pwrite(), so that the kernel need not clear them first.

@@ -10,10 +10,10 @@ namespace weft::plan {
 
 std::uint32_t window_for(const Program& program) {
     const std::uint64_t cells = base::cells_for(static_cast<std::uint32_t>(program.size));
-    const std::uint64_t copies =
+    const std::uint64_t windows_that_fit =
         cells / std::max<std::uint64_t>(1, std::uint64_t{program.slots} * program.depth);
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(copies, 1, std::min(program.segments, kWindowMax)));
+        std::clamp<std::uint64_t>(windows_that_fit, 1, std::min(program.segments, kWindowMax)));
 }
 
 void repeat_lanes(Program& program, std::uint32_t window) {
@@ -30,6 +30,7 @@ void interleave(Program& program) {
     if (window == 1) return;
     program.depth = std::min(program.depth * window, program.segments);
     for (Step& step : program.steps) {
+        // A loop with its own number of iterations cannot be divided among the lanes.
         WEFT_CHECK(step.kind != StepKind::loop || step.operands == 0, step.operands);
         step.lag = static_cast<std::uint16_t>(step.lag * window);
     }

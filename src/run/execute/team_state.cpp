@@ -62,8 +62,8 @@ void TeamState::share_credits() {
         for (std::byte* region : regions())
             words.push_back(
                 &word_of(*reinterpret_cast<base::CreditLine*>(region + setup.shape.credits())));
-        window->share(std::make_unique<Credits>(std::move(words), setup.rank, setup.first_tick,
-                                                window->first(), std::move(hash_of)));
+        window->use_credits(std::make_unique<Credits>(
+            std::move(words), setup.rank, setup.first_tick, window->next(), std::move(hash_of)));
     };
     const auto hash_of = [this](Epoch epoch) {
         const PastCall call = recall(epoch);

@@ -62,10 +62,10 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
     if (credits == nullptr) return;
     // If the peer's last completed call differs from this rank's call of that number, describe that
     // call, so that the inquiry detects the disagreement.
-    if (credits->disputed() >= 0) epoch = credits->disputed();
+    if (credits->mismatched_call() >= 0) epoch = credits->mismatched_call();
     const PastCall call = team.recall(epoch);
     if (call.program == nullptr) return;
-    const Rank peer = credits->lacking();
+    const Rank peer = credits->lagging_rank();
     const Rank named = team.setup.job_ranks[peer];
     lines.push_back(
         {.team = &team,

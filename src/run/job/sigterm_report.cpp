@@ -272,11 +272,11 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
         std::chrono::nanoseconds pause = kPauseMin;
         while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
             if (stop.stop_requested()) return;
-            const std::chrono::nanoseconds begun = base::processor_time();
+            const std::chrono::nanoseconds begun = base::thread_cpu_time();
             missing_ = node_.missing();
             report_.set_detail(missing_);
-            pause =
-                std::clamp(kPausePerCheck * (base::processor_time() - begun), kPauseMin, kPauseMax);
+            pause = std::clamp(kPausePerCheck * (base::thread_cpu_time() - begun), kPauseMin,
+                               kPauseMax);
         }
     } catch (const std::exception&) {  // no memory: no more checks
     }

@@ -50,7 +50,7 @@ base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
     return &**forced;
 }
 
-base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
+base::Result<const Plan*> PlanCache::find_or_make(const Call& call, Purpose purpose) {
     const auto algorithm = WEFT_TRY(choose(call));
     const std::uint64_t key = plan_key(call);
     for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
@@ -61,7 +61,8 @@ base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
     return keep(key, make_plan(context_, kernels_, call, *algorithm, purpose), algorithm->reason);
 }
 
-base::Result<const Plan*> PlanCache::find(const Call& call, const Neighborhood& neighborhood) {
+base::Result<const Plan*> PlanCache::find_or_make(const Call& call,
+                                                  const Neighborhood& neighborhood) {
     const std::uint64_t key = plan_key(call);
     for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
         const Plan& plan = *at->second;
@@ -109,7 +110,7 @@ void PlanCache::retire(Epoch before) {
         return true;
     });
     // If most plans are in use, doubling the limit avoids a retire() in every call.
-    bytes_most_ = std::max(kBytes, 2 * bytes_);
+    bytes_max_ = std::max(kPlanBytesMin, 2 * bytes_);
 }
 
 }  // namespace weft::run

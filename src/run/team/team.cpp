@@ -90,8 +90,8 @@ const Plan* Team::look_up(const Call& call, Purpose purpose, const Neighborhood*
         return nullptr;
     }
     if (plans_.is_full()) drop_old_plans();
-    const auto plan = neighborhood != nullptr ? plans_.find(call, *neighborhood)
-                                              : plans_.find(as_seen(call, rank()), purpose);
+    const auto plan = neighborhood != nullptr ? plans_.find_or_make(call, *neighborhood)
+                                              : plans_.find_or_make(as_seen(call, rank()), purpose);
     if (!plan) {
         failure_ = plan.failure();
         return nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each valid text is printed as it was parsed, and refusals name the character and the rule.
-// Method: the published schedules, a table of malformed schedules, and random texts.
+// Goal: printing a parsed text reproduces it, and errors name the position and the broken rule.
+// Method: schedules of Ruefenacht et al. (docs/papers/ruefenacht.md) and nested ones, tables of
+// malformed and invalid schedules, and random texts.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -11,13 +12,7 @@
 namespace weft::collectives {
 namespace {
 
-struct Refused {
-    const char* text;
-    Rank size;  ///< of the team for which validate() is called; 0: not called
-    const char* message;
-};
-
-TEST(Notation, PublishedSchedulesAreValidAndParsedBack) {
+TEST(Notation, SchedulesOfThePaperAndNestedOnesAreValidAndRoundTrip) {
     const std::pair<const char*, Rank> cases[] = {
         {"a8,a4", 32},
         {"a3,a2", 6},
@@ -42,7 +37,7 @@ TEST(Notation, PublishedSchedulesAreValidAndParsedBack) {
     }
 }
 
-TEST(Notation, TheShapeHasSizeAndStrideOfEachStage) {
+TEST(Notation, ShapeHasActiveRanksAndStrideOfEachStage) {
     const auto shape = validate(*parse_schedule("c4m2,m1g2a2,n1g2a2,e4m2"), 7);
     ASSERT_TRUE(shape.ok()) << shape.failure().text;
     ASSERT_EQ(shape->stages.size(), 4U);
@@ -54,30 +49,35 @@ TEST(Notation, TheShapeHasSizeAndStrideOfEachStage) {
 }
 
 TEST(Notation, SyntaxErrorsNameTheCharacter) {
-    const Refused cases[] = {
-        {"", 0, "character 1: expected a stage"},
-        {"b8", 0, "character 1: expected a stage"},
-        {"a", 0, "character 2: expected a number (B), found the end"},
-        {"a8,", 0, "character 4: expected a stage"},
-        {"a8 ,a4", 0, "character 3: expected ',' or the end"},
-        {"a08", 0, "character 2: B=08 has a leading zero"},
-        {"a3000000000", 0, "character 2: B=3000000000 is more than"},
-        {"c4,a2", 0, "character 3: expected 'm' and then B, found ','"},
-        {"m1a2g3", 0, "character 3: expected 'g' and then G, found 'a'"},
-        {"m1g2", 0, "character 5: expected 'a' and then B, found the end"},
-        {"a-2", 0, "character 2: expected a number (B), found '-'"},
+    const std::pair<const char*, const char*> cases[] = {
+        {"", "character 1: expected a stage"},
+        {"b8", "character 1: expected a stage"},
+        {"a", "character 2: expected a number (B), found the end"},
+        {"a8,", "character 4: expected a stage"},
+        {"a8 ,a4", "character 3: expected ',' or the end"},
+        {"a08", "character 2: B=08 has a leading zero"},
+        {"a3000000000", "character 2: B=3000000000 is more than"},
+        {"c4,a2", "character 3: expected 'm' and then B, found ','"},
+        {"m1a2g3", "character 3: expected 'g' and then G, found 'a'"},
+        {"m1g2", "character 5: expected 'a' and then B, found the end"},
+        {"a-2", "character 2: expected a number (B), found '-'"},
     };
-    for (const Refused& refused : cases) {
-        const auto schedule = parse_schedule(refused.text);
-        ASSERT_FALSE(schedule.ok()) << refused.text;
+    for (const auto& [text, message] : cases) {
+        const auto schedule = parse_schedule(text);
+        ASSERT_FALSE(schedule.ok()) << text;
         EXPECT_EQ(schedule.failure().status, Status::argument);
-        EXPECT_EQ(schedule.failure().text.rfind(refused.message, 0), 0U)
-            << refused.text << " gave: " << schedule.failure().text;
+        EXPECT_EQ(schedule.failure().text.rfind(message, 0), 0U)
+            << text << " gave: " << schedule.failure().text;
     }
 }
 
 TEST(Notation, BrokenRulesNameTheCharacterAndTheRule) {
-    const Refused cases[] = {
+    struct Invalid {
+        const char* text;
+        Rank size;
+        const char* message;
+    };
+    const Invalid cases[] = {
         {"a1,a6", 6, "character 2: B=1 is less than 2"},
         {"a0", 6, "character 2: B=0 is less than 2"},
         {"c5m2,a2,a2,e5m2", 7, "character 4: T=5 is not divisible by B=2"},
@@ -86,32 +86,43 @@ TEST(Notation, BrokenRulesNameTheCharacterAndTheRule) {
         {"c4m1,a6,e4m1", 6, "character 4: B=1 is less than 2"},
         {"a2,a4", 6, "character 5: n=6 is not divisible by S*B=2*4"},
         {"a4", 6, "character 2: n=6 is not divisible by S*B=1*4"},
-        {"a2", 6, "character 3: the level is not complete: the factors make 2, n=6"},
-        {"a2,c2m2,a2,e2m2", 6, "character 4: c must come first on its level, S=2 here"},
-        {"a2,m2g1a2,n2g2a1", 6, "character 4: m must come first on its level, S=2 here"},
+        {"a2", 6,
+         "character 3: the level is not complete: the product of its factors is 2, but it has n=6 "
+         "ranks"},
+        {"a2,c2m2,a2,e2m2", 6,
+         "character 4: c must be the first stage of its level; earlier stages have the product "
+         "S=2"},
+        {"a2,m2g1a2,n2g2a1", 6,
+         "character 4: m must be the first stage of its level; earlier stages have the product "
+         "S=2"},
         {"m0g2a3,n0g3a2", 6, "character 2: R=0 is less than 1"},
-        {"m1g2a4,n1g3a2", 7, "character 4: G*B=2*4 is not n-R=7-1"},
-        {"m1g2a3,n1g2a3", 7, "character 11: G=2 is not S=3"},
-        {"m1g2a3,n1g3a3", 7, "character 13: G*B=3*3 is not n-R=6"},
-        {"m1g2a3,n2g3a2", 7, "character 8: n2g3a2 needs its m stage; m1g2a3 is open"},
+        {"m1g2a4,n1g3a2", 7, "character 4: G*B=2*4 must be n-R=7-1=6"},
+        {"m1g2a3,n1g2a3", 7, "character 11: G=2 must be S=3"},
+        {"m1g2a3,n1g3a3", 7, "character 13: G*B=3*3 must be n-R=6"},
+        {"m1g2a3,n2g3a2", 7,
+         "character 8: n2g3a2 matches no open m stage; the innermost open stage is m1g2a3"},
         {"m1g2a3,a2", 7, "character 10: the level that m1g2a3 opened is not closed"},
         {"c4m2,a2,a2", 6, "character 11: the level that c4m2 opened is not closed"},
-        {"c4m2,a2,e4m2", 6, "character 9: the level is not complete: the factors make 2, n=4"},
-        {"a6,e4m2", 6, "character 4: e4m2 needs its c stage; none is open"},
-        {"c4m2,a4,e2m2", 6, "character 9: e2m2 needs its c stage; c4m2 is open"},
-        {"c4m2,a4,n1g2a2", 6, "character 9: n1g2a2 needs its m stage; c4m2 is open"},
-        {"n1g3a2", 7, "character 1: n1g3a2 needs its m stage; none is open"},
+        {"c4m2,a2,e4m2", 6,
+         "character 9: the level is not complete: the product of its factors is 2, but it has n=4 "
+         "ranks"},
+        {"a6,e4m2", 6, "character 4: e4m2 matches no open c stage; no stage is open"},
+        {"c4m2,a4,e2m2", 6,
+         "character 9: e2m2 matches no open c stage; the innermost open stage is c4m2"},
+        {"c4m2,a4,n1g2a2", 6,
+         "character 9: n1g2a2 matches no open m stage; the innermost open stage is c4m2"},
+        {"n1g3a2", 7, "character 1: n1g3a2 matches no open m stage; no stage is open"},
         {"a6,a2", 6, "character 5: n=6 is not divisible by S*B=6*2"},
         {"a2", 1, "character 2: n=1 is not divisible by S*B=1*2"},
         {"a65536,a65536", 65536, "character 9: n=65536 is not divisible by S*B=65536*65536"},
     };
-    for (const Refused& refused : cases) {
-        const auto schedule = parse_schedule(refused.text);
-        ASSERT_TRUE(schedule.ok()) << refused.text << ": " << schedule.failure().text;
-        const auto shape = validate(*schedule, refused.size);
-        ASSERT_FALSE(shape.ok()) << refused.text;
+    for (const auto& [text, size, message] : cases) {
+        const auto schedule = parse_schedule(text);
+        ASSERT_TRUE(schedule.ok()) << text << ": " << schedule.failure().text;
+        const auto shape = validate(*schedule, size);
+        ASSERT_FALSE(shape.ok()) << text;
         EXPECT_EQ(shape.failure().status, Status::argument);
-        EXPECT_EQ(shape.failure().text, refused.message) << refused.text;
+        EXPECT_EQ(shape.failure().text, message) << text;
     }
     EXPECT_FALSE(validate({}, 2).ok());
     EXPECT_TRUE(validate({}, 1).ok());
@@ -126,7 +137,7 @@ TEST(Notation, PositionsAreRelativeToTheWholeSpec) {
     EXPECT_EQ(shape.failure().text, "character 27: n=8 is not divisible by S*B=2*5");
 }
 
-TEST(Spec, NamesParametersAndNestedSpecsAreParsedBack) {
+TEST(Spec, NamesParametersAndNestedSpecsRoundTrip) {
     for (const char* text :
          {"binomial", "dissemination:k=3", "binomial:segments=4,k=2", "a8,a4",
           "hierarchical:node=(a4),net=(m1g2a3,n1g3a2)", "reduce-broadcast:tree=(kary:k=2)",
@@ -217,7 +228,7 @@ std::string random_spec(std::mt19937& random, int depth) {
     return text;
 }
 
-TEST(Spec, RandomValidTextsAreParsedBack) {
+TEST(Spec, RandomValidTextsRoundTrip) {
     std::mt19937 random(20240611);
     for (int i = 0; i < 20000; ++i) {
         const std::string text = random_spec(random, 0);
@@ -227,7 +238,7 @@ TEST(Spec, RandomValidTextsAreParsedBack) {
     }
 }
 
-TEST(Spec, DamagedTextsAreRefusedOrParsedBack) {
+TEST(Spec, DamagedTextsAreRefusedOrRoundTrip) {
     std::mt19937 random(77);
     const std::string alphabet = "acemng0123456789,:=()xk.-+_ ;";
     int refused = 0;

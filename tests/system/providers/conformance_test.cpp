@@ -126,7 +126,7 @@ class RandomTraffic {
             [&] {
                 step();
                 return remaining_ == 0 && answers_.empty() && busy_ == 0 &&
-                       me_.shared.stage.load(std::memory_order_acquire) == total;
+                       me_.shared.test_word.load(std::memory_order_acquire) == total;
             },
             "all random puts");
         me_.until([&] { return me_.port->in_flight() == 0; }, "nothing in flight");
@@ -197,7 +197,7 @@ class RandomTraffic {
                    "{} bytes from rank {}: no flag, use {}", bytes, sender, use);
         }
         answers_.push_back({sender, kAnswer | encode(me_.rank, 0, slot)});
-        me_.shared.stage.fetch_add(1, std::memory_order_acq_rel);
+        me_.shared.test_word.fetch_add(1, std::memory_order_acq_rel);
     }
 
     void step() {
@@ -297,7 +297,7 @@ TEST_P(Conformance, FourRanksMayPutToEachOtherConcurrently) {
 
 TEST_P(Conformance, UnsignaledSmallPutsAllArrive) {
     expect_job(GetParam(), 2, [](Member& me) {
-        me.open(open_with(unsignaled), kTight, kMemoryBytes);
+        me.open(open_with(make_unsignaled), kTight, kMemoryBytes);
         exchange_sizes(me);
         RandomTraffic(me, 3000, 4).run();
     });
@@ -305,7 +305,7 @@ TEST_P(Conformance, UnsignaledSmallPutsAllArrive) {
 
 TEST_P(Conformance, StagedSourcesArriveComplete) {
     expect_job(GetParam(), 2, [](Member& me) {
-        me.open(open_with(staged), kTight, kMemoryBytes);
+        me.open(open_with(require_local_registration), kTight, kMemoryBytes);
         exchange_sizes(me);
         RandomTraffic(me, 3000, 3).run();
     });
@@ -333,7 +333,7 @@ void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
         const std::uint32_t at = number % kRing;
         me.until(
             [&] {
-                return number - me.shared.stage.load(std::memory_order_acquire) < kRing &&
+                return number - me.shared.test_word.load(std::memory_order_acquire) < kRing &&
                        pending[at] == 0;
             },
             "the reader");
@@ -373,7 +373,7 @@ void read_flags(Member& me) {
                  ++seen) {
                 const auto data = me.memory.subspan(seen % kRing * kRingBytes, ring_bytes(seen));
                 expect(filled(data, seen), "flag {} came before its {} bytes", seen, data.size());
-                me.shared.stage.store(seen + 1, std::memory_order_release);
+                me.shared.test_word.store(seen + 1, std::memory_order_release);
             }
             return seen == kFlags;
         },

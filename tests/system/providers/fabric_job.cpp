@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "link/fabric/port.hpp"
@@ -42,11 +44,18 @@ void write_report(SharedState& shared, Rank rank, std::string_view text) {
     try {
         body(member);
         member.port.reset();
-        shared.ended[rank] = true;
+        shared.succeeded[rank] = true;
     } catch (const std::exception& problem) {
         write_report(shared, rank, problem.what());
     }
     ::_exit(0);
+}
+
+/// Throws if fork() fails: reap(-1) would wait for, and kill, other processes.
+pid_t fork_child() {
+    const pid_t child = ::fork();
+    if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    return child;
 }
 
 /// Waits for a child until the deadline, then kills it. Returns how it ended; empty if by exit.
@@ -182,11 +191,12 @@ void Member::warm_all() {
 
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die) {
+    if (size > kRanksMax) throw std::invalid_argument(fmt::format("{} ranks, at most 4", size));
     const SharedObject<SharedState> mapping;
     SharedState& shared = *mapping;
     std::vector<pid_t> children;
     for (Rank rank = 0; rank < size; ++rank) {
-        const pid_t child = ::fork();
+        const pid_t child = fork_child();
         if (child == 0) run_rank(rank, size, provider, shared, body);
         children.push_back(child);
     }
@@ -195,7 +205,7 @@ std::string run_job(const std::string& provider, Rank size,
     for (Rank rank = 0; rank < size; ++rank) {
         const std::string how_ended = reap(children[static_cast<std::size_t>(rank)], deadline);
         if (rank == may_die) continue;
-        if (how_ended.empty() && shared.ended[rank]) continue;
+        if (how_ended.empty() && shared.succeeded[rank]) continue;
         problems += fmt::format("rank {}: {}{}\n", rank, shared.report[rank], how_ended);
     }
     for (int kind = 0; kind < 4; ++kind) accepted_puts[provider][kind] += shared.puts[kind].load();
@@ -204,7 +214,7 @@ std::string run_job(const std::string& provider, Rank size,
 
 std::string in_child(const std::function<std::string()>& body) {
     const SharedObject<std::array<char, 4096>> outcome;
-    const pid_t child = ::fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         std::string text;

@@ -2,8 +2,8 @@
 // fabric_job.hpp - ranks for tests of providers: forked processes with a port each.
 //
 // Idea     The parent forks the ranks. They exchange addresses and synchronize through one shared
-//          mapping, so no launcher is needed. A rank throws if an expectation fails, and the
-//          parent prints the text. Each wait has a deadline, and the parent kills late ranks.
+//          mapping, so no launcher is needed. A rank throws if an expectation fails; run_job()
+//          returns the texts. Each wait has a deadline, and the parent kills late ranks.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,33 +30,33 @@ inline constexpr auto kWaitLimit = std::chrono::seconds(10);
 /// Memory that the ranks share outside the fabric.
 struct SharedState {
     std::atomic<std::uint32_t> arrived[kRanksMax];  ///< calls of synchronize() by each rank
-    std::atomic<std::uint32_t> stage;               ///< used by the tests
+    std::atomic<std::uint32_t> test_word;           ///< 0 at first; each test gives it a meaning
     std::atomic<std::uint64_t> puts[4];             ///< number of accepted puts, by link::PutKind
     std::uint32_t card_bytes[kRanksMax];
     std::byte card[kRanksMax][1024];  ///< addresses of the ports
     char report[kRanksMax][1024];     ///< failures
-    bool ended[kRanksMax];            ///< true: ended without failure
+    bool succeeded[kRanksMax];        ///< the body returned, and the port is closed
 };
 
 using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
     const link::FabricMemory&, const link::FabricOptions&)>;
 
-/// Returns a function that opens ports on an offer after `change` has changed it.
+/// Returns an opener that discovers an offer, applies `change` to it, and opens a port on it.
 PortOpener open_with(const std::function<void(link::Found&)>& change);
-/// Makes the port copy sources outside the registered memory, as FI_MR_LOCAL requires.
-inline void staged(link::Found& found) {
+/// Sets FI_MR_LOCAL in the grant, so the port copies unregistered sources to registered memory.
+inline void require_local_registration(link::Found& found) {
     found.grant.local_registration = true;
 }
 /// Makes the port request no completion for most small puts.
-inline void unsignaled(link::Found& found) {
+inline void make_unsignaled(link::Found& found) {
     found.profile.unsignaled_small_puts = true;
 }
 
 /// A rank of the job.
 class Member {
   public:
-    Member(Rank own, Rank ranks, std::string named, SharedState& state)
-        : rank(own), size(ranks), provider(std::move(named)), shared(state) {}
+    Member(Rank member_rank, Rank ranks, std::string provider_name, SharedState& state)
+        : rank(member_rank), size(ranks), provider(std::move(provider_name)), shared(state) {}
 
     const Rank rank;
     const Rank size;
@@ -76,12 +76,13 @@ class Member {
     void drive();
     /// Polls until the condition holds. Throws after kWaitLimit.
     void until(const std::function<bool()>& condition, std::string_view what);
-    /// Waits until all ranks have called synchronize(); polls the fabric, but does not rely on it.
+    /// Waits, over shared memory, until all ranks have called synchronize(). Polls the port
+    /// meanwhile.
     void synchronize();
     /// Tries until the put is accepted. The bytes must stay valid until `pending` is 0 again.
     void put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
              std::uint32_t immediate, std::uint32_t& pending);
-    /// Connects to all peers.
+    /// Connects to all peers, then synchronizes. All ranks must call it.
     void warm_all();
 
   private:
@@ -103,8 +104,8 @@ std::string run_job(const std::string& provider, Rank size,
 /// Returns the number of puts of all jobs by kind, in a line for each provider.
 std::string puts_made();
 
-/// Runs a function in a forked process and returns its text, or the text of its exception.
-/// libfabric must not start in the process that forks.
+/// Runs a function in a forked process. Returns its text or its exception's, cut to 4095 bytes, and
+/// how the process ended if it was killed. libfabric must not start in the process that forks.
 std::string in_child(const std::function<std::string()>& body);
 
 /// Returns the providers with a profile, or only WEFT_PROVIDER if that is set.

@@ -53,12 +53,12 @@ void send_storm(Member& me, const Send& send, std::uint32_t more) {
     const std::uint32_t fitted = fill_up(me, send);
     expect(fitted < kPutsMax, "{} puts were accepted and none refused", fitted);
     // Stage 1: the target polls rarely. `more` puts follow.
-    me.shared.stage.store(1, std::memory_order_release);
+    me.shared.test_word.store(1, std::memory_order_release);
     const std::uint32_t total = fitted + more;
     for (std::uint32_t next = fitted; next < total; ++next) {
         me.until([&] { return send(next) == base::Post::posted; }, "a put to be accepted");
     }
-    me.shared.stage.store(total, std::memory_order_release);
+    me.shared.test_word.store(total, std::memory_order_release);
     me.until([&] { return me.port->in_flight() == 0; }, "local completions");
 }
 
@@ -74,14 +74,14 @@ void receive_storm(Member& me, const std::function<void(std::uint32_t)>& check) 
         check(immediate);
     };
     const auto deadline = Clock::now() + kWaitLimit;
-    while (me.shared.stage.load(std::memory_order_acquire) == 0) {
+    while (me.shared.test_word.load(std::memory_order_acquire) == 0) {
         expect(Clock::now() < deadline, "the port of rank 0 has refused no put");
         ::sched_yield();
     }
     me.until(
         [&] {
             spin(std::chrono::microseconds(100));
-            const std::uint32_t total = me.shared.stage.load(std::memory_order_acquire);
+            const std::uint32_t total = me.shared.test_word.load(std::memory_order_acquire);
             return total > 1 && arrivals == total;
         },
         "all puts");
@@ -119,7 +119,7 @@ TEST_P(Storm, TinyPutsToASlowTargetAreRefusedInTimeAndAllArrive) {
     storm(GetParam(), 8, link::load_port);
 }
 TEST_P(Storm, UnsignaledTinyPutsAreRefusedInTimeAndAllArrive) {
-    storm(GetParam(), 8, open_with(unsignaled));
+    storm(GetParam(), 8, open_with(make_unsignaled));
 }
 TEST_P(Storm, LargePutsToASlowTargetAreRefusedInTimeAndAllArrive) {
     storm(GetParam(), kLargeBytes, link::load_port);
@@ -128,7 +128,7 @@ TEST_P(Storm, LargePutsToASlowTargetAreRefusedInTimeAndAllArrive) {
 TEST_P(Storm, StagedSourcesMayBeOverwrittenWhileTheTargetIsIdle) {
     constexpr std::uint32_t kSlots = 2000;
     expect_job(GetParam(), 2, [](Member& me) {
-        me.open(open_with(staged), {}, kSlots * kLargeBytes);
+        me.open(open_with(require_local_registration), {}, kSlots * kLargeBytes);
         me.warm_all();
         if (me.rank == 0) {
             std::vector<std::byte> source(kLargeBytes);

@@ -57,12 +57,12 @@ class AlgorithmMatrix {
                 if (oracle::has_operation(samples.type, static_cast<Op>(op)))
                     reduce_all(samples, static_cast<Op>(op), all_counts);
             for (const Collective collective : {Collective::allgather, Collective::broadcast})
-                caller_.make({.collective = collective,
-                              .samples = &samples,
-                              .count = 5,
-                              .root = world_.size() - 1,
-                              .arrangement = {.shift = 1}},
-                             "");
+                caller_.run_and_check({.collective = collective,
+                                       .samples = &samples,
+                                       .count = 5,
+                                       .root = world_.size() - 1,
+                                       .arrangement = {.shift = 1}},
+                                      "");
         }
         reduce_all(oracle::triple_samples(), Op::user, all_counts);
     }
@@ -135,7 +135,7 @@ class AlgorithmMatrix {
         ++caller_.covered[std::string(traits.name)][parsed->name];
         world_.set_algorithm(traits.name, spec);
         call(traits, spec, ordered);
-        if (traits.reduces() && !ordered) caller_.make_refused(traits.collective, spec);
+        if (traits.reduces() && !ordered) caller_.expect_refusal(traits.collective, spec);
     }
 
     /// Makes calls with all roots (default algorithm) or a quarter of the roots (other algorithms).
@@ -170,18 +170,19 @@ class AlgorithmMatrix {
             // Calls with pairwise counts use one shape at a time, like those without `every_shape`.
             const bool all_shapes = every_shape_ && !traits.has_pairwise_counts();
             const bool has_two_buffers = traits.collective != Collective::broadcast;
-            if ((all_shapes && has_two_buffers) || shape_ % 3 == 0) caller_.make(matrix_call, spec);
+            if ((all_shapes && has_two_buffers) || shape_ % 3 == 0)
+                caller_.run_and_check(matrix_call, spec);
             matrix_call.samples = &oracle::samples_of(Type::int32);
             matrix_call.op = Op::max;
             matrix_call.arrangement.in_place = true;
             matrix_call.arrangement.shift = 1;
-            if (all_shapes || shape_ % 3 == 1) caller_.make(matrix_call, spec);
+            if (all_shapes || shape_ % 3 == 1) caller_.run_and_check(matrix_call, spec);
             if (!ordered || (!traits.has_pairwise_counts() && !traits.reduces())) continue;
             matrix_call.samples = &oracle::affine_samples();
             matrix_call.op = Op::user;
             matrix_call.count = count % 1000;
             matrix_call.arrangement.in_place = turn_ % 2 == 0;
-            if (all_shapes || shape_ % 3 == 2) caller_.make(matrix_call, spec);
+            if (all_shapes || shape_ % 3 == 2) caller_.run_and_check(matrix_call, spec);
         }
     }
 
@@ -206,14 +207,15 @@ class AlgorithmMatrix {
             for (const Traits& traits : collectives::kCollectives) {
                 if (!traits.reduces() || traits.has_counts()) continue;
                 ++turn_;
-                caller_.make({.collective = traits.collective,
-                              .samples = &samples,
-                              .op = op,
-                              .count = kCounts[i],
-                              .root = traits.rooted() ? turn_ % world_.size() : -1,
-                              .arrangement = {.in_place = turn_ % 2 == 1,
-                                              .shift = static_cast<std::size_t>(turn_ % 3)}},
-                             "");
+                caller_.run_and_check(
+                    {.collective = traits.collective,
+                     .samples = &samples,
+                     .op = op,
+                     .count = kCounts[i],
+                     .root = traits.rooted() ? turn_ % world_.size() : -1,
+                     .arrangement = {.in_place = turn_ % 2 == 1,
+                                     .shift = static_cast<std::size_t>(turn_ % 3)}},
+                    "");
             }
         }
     }

@@ -125,11 +125,11 @@ class CollectiveMatrix {
     }
 
     void call(const std::string& schedule, const Shape& shape) {
-        caller_.make({.samples = &shape.samples,
-                      .op = shape.op,
-                      .count = shape.count,
-                      .arrangement = {.in_place = shape.in_place, .shift = shape.shift}},
-                     schedule);
+        caller_.run_and_check({.samples = &shape.samples,
+                               .op = shape.op,
+                               .count = shape.count,
+                               .arrangement = {.in_place = shape.in_place, .shift = shape.shift}},
+                              schedule);
     }
     static const oracle::Samples& samples_of(Type type) { return oracle::samples_of(type); }
 
@@ -183,7 +183,7 @@ class CollectiveMatrix {
     void same_bits(const std::string& schedule, std::size_t count) {
         std::vector<T> values;
         const std::uint64_t seed =
-            caller_.next_batch() * 77 + static_cast<std::uint64_t>(world_.rank()) * 1013;
+            caller_.advance_batch() * 77 + static_cast<std::uint64_t>(world_.rank()) * 1013;
         for (std::size_t i = 0; i < count; ++i) {
             const auto bits = static_cast<double>(base::mix(seed + i * 7) >> 11);
             values.push_back(T(static_cast<float>(bits * 0x1p-53 * 300)));
@@ -279,7 +279,7 @@ class CollectiveMatrix {
                          .size = world_.size(),
                          .count = [](Rank, std::uint32_t) { return std::uint64_t{3}; }},
                         world_.rank(), {.in_place = true});
-            trial.prepare(caller_.next_batch());
+            trial.prepare(caller_.advance_batch());
             const Call call = trial.call();
             world_.allreduce(call.in, call.out, call.count,
                              UserOp(samples.combine, nullptr, samples.bytes, !ordered));

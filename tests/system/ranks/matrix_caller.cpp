@@ -73,29 +73,32 @@ void MatrixCaller::count_shape(const MatrixCall& matrix_call) {
     ++calls[name_of(*matrix_call.samples)];
     ++calls[matrix_call.arrangement.in_place ? "in_place" : "separate"];
     if (matrix_call.arrangement.shift % matrix_call.samples->bytes != 0) ++calls["unaligned"];
+    if (collectives::traits_of(matrix_call.collective).has_counts()) return;
     const std::uint64_t bytes = matrix_call.count * matrix_call.samples->bytes;
     bytes_min = std::min(bytes_min, bytes);
     bytes_max = std::max(bytes_max, bytes);
 }
 
-void MatrixCaller::make(const MatrixCall& matrix_call, std::string_view spec) {
+void MatrixCaller::run_and_check(const MatrixCall& matrix_call, std::string_view spec) {
     count_shape(matrix_call);
     Trial trial(facts_of(matrix_call), world_.rank(), matrix_call.arrangement);
-    trial.prepare(next_batch());
+    trial.prepare(advance_batch());
     run(trial, matrix_call);
     const std::string complaint = trial.check();
     const collectives::CollectiveTraits& traits = collectives::traits_of(matrix_call.collective);
+    const std::string counts = traits.has_counts() ? fmt::format("pattern {}", matrix_call.pattern)
+                                                   : std::to_string(matrix_call.count);
     check(complaint.empty(),
-          fmt::format("{} {} of {} {} (pattern {}), operation {}, root {}: {}", traits.name, spec,
-                      matrix_call.count, name_of(*matrix_call.samples), matrix_call.pattern,
-                      base::name_of(matrix_call.op), matrix_call.root, complaint));
+          fmt::format("{} {} of {} {}, operation {}, root {}: {}", traits.name, spec, counts,
+                      name_of(*matrix_call.samples), base::name_of(matrix_call.op),
+                      matrix_call.root, complaint));
     if (matrix_call.collective == Collective::allreduce &&
         may_have_padding(matrix_call.samples->type) && world_.size() > 1)
         check(same_on_all_ranks(trial.output()),
               fmt::format("bytes of {} differ between ranks", name_of(*matrix_call.samples)));
 }
 
-void MatrixCaller::make_refused(Collective collective, std::string_view spec) {
+void MatrixCaller::expect_refusal(Collective collective, std::string_view spec) {
     Trial trial(facts_of({.collective = collective,
                           .samples = &oracle::affine_samples(),
                           .op = Op::user,
@@ -107,8 +110,8 @@ void MatrixCaller::make_refused(Collective collective, std::string_view spec) {
     bool refused = false;
     try {
         world_.run(call);
-    } catch (const Error&) {
-        refused = true;
+    } catch (const Error& error) {
+        refused = error.status() == Status::argument;
     }
     const std::string name(collectives::traits_of(collective).name);
     ++covered["refusals"][name];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // matrix_caller.hpp - makes collective calls, checks their results, and counts the calls.
 //
-// Idea     A MatrixCall describes a call. A Trial has its arguments and checks its result by the
-//          oracle. Blocking, started and persistent calls alternate.
+// Idea     A MatrixCall is an entry of the test matrix: collective, type, operation, size and
+//          placement of the buffers. A Trial allocates the call's arguments and compares its result
+//          with the oracle. Blocking, started and persistent calls alternate.
 // Holds    All ranks make the same calls in the same order.
 // Next     tests/support/trial.hpp has Trial; collective_matrix.cpp selects the calls.
 #pragma once
@@ -18,16 +19,15 @@
 
 namespace weft::test {
 
-/// Number of calls by group (such as a collective) and name (such as an algorithm).
-using Covered = std::map<std::string, std::map<std::string, int>>;
+/// Counters by group and name, such as [collective][algorithm].
+using CoverageCounts = std::map<std::string, std::map<std::string, int>>;
 
-/// A call to make.
 struct MatrixCall {
     Collective collective = Collective::allreduce;
     const oracle::Samples* samples = &oracle::samples_of(Type::float64);
     Op op = Op::sum;
-    std::uint64_t count = 0;  ///< number of elements, for calls with one count
-    int pattern = 0;          ///< count pattern, for calls with counts
+    std::uint64_t count = 0;  ///< elements of each block; unused if there is an array of counts
+    int pattern = 0;          ///< pattern (trial.hpp) of the array of counts
     Rank root = -1;
     Arrangement arrangement = {};
 };
@@ -36,21 +36,22 @@ class MatrixCaller {
   public:
     explicit MatrixCaller(Team world);
 
-    /// Makes a call. `spec` is its algorithm, which is printed with a wrong result.
-    void make(const MatrixCall& matrix_call, std::string_view spec);
-    /// Makes a call with an operation that does not commute, which must be refused.
-    void make_refused(Collective collective, std::string_view spec);
-    /// Counts a check. If it failed, prints `what`.
+    /// Makes a call and checks its result. Messages name its algorithm `spec`.
+    void run_and_check(const MatrixCall& matrix_call, std::string_view spec);
+    /// Checks that the algorithm refuses an operation that does not commute.
+    void expect_refusal(Collective collective, std::string_view spec);
+    /// Counts a check. Prints `what` for the first five failures of each rank.
     void check(bool right, const std::string& what);
 
     [[nodiscard]] Team& world() { return world_; }
-    /// Returns the number of a new call, which selects its values.
-    [[nodiscard]] std::uint64_t next_batch() { return ++batch_; }
+    /// Advances to the next batch of input values, and returns its number.
+    [[nodiscard]] std::uint64_t advance_batch() { return ++batch_; }
     [[nodiscard]] const UserOp& affine() const { return affine_; }
-    /// Returns true if all ranks have the same bytes.
+    /// Returns true if a hash of the bytes is equal on all ranks. Collective.
     [[nodiscard]] bool same_on_all_ranks(std::span<const std::byte> bytes);
 
-    Covered covered;
+    CoverageCounts covered;
+    /// Smallest and largest block, in bytes, of calls with one count.
     std::uint64_t bytes_min = UINT64_MAX;
     std::uint64_t bytes_max = 0;
     int checked = 0;  ///< number of checks
@@ -59,7 +60,7 @@ class MatrixCaller {
   private:
     /// Makes the trial's call in blocking, started or persistent form.
     void run(Trial& trial, const MatrixCall& matrix_call);
-    /// Counts the call by type, placement and size.
+    /// Counts the call by type, use in place and alignment, and updates bytes_min and bytes_max.
     void count_shape(const MatrixCall& matrix_call);
     [[nodiscard]] oracle::CallFacts facts_of(const MatrixCall& matrix_call) const;
     /// Adds the user operation if the samples need one.
@@ -68,7 +69,7 @@ class MatrixCaller {
     Team world_;
     UserOp affine_;            ///< does not commute
     UserOp triple_;            ///< commutes
-    std::uint64_t batch_ = 0;  ///< number of calls; selects form and values
+    std::uint64_t batch_ = 0;  ///< last batch; selects the form of the call and its input values
 };
 
 }  // namespace weft::test

@@ -25,9 +25,9 @@ namespace weft::test {
 namespace {
 
 constexpr std::size_t kBlocks = 100;
-constexpr int kShortCalls = 1000;         ///< short calls of a block
-constexpr int kLongCalls = 50;            ///< long calls of a block
-constexpr std::size_t kLongCount = 8192;  ///< doubles of a long call
+constexpr int kShortCalls = 1000;         ///< number of short calls in each block
+constexpr int kLongCalls = 50;            ///< number of long calls in each block
+constexpr std::size_t kLongCount = 8192;  ///< number of doubles in each long call
 
 /// Returns the counts that are not 0, by number of the system call.
 lab::Json by_number(const std::vector<std::int64_t>& counts) {
@@ -56,7 +56,7 @@ class Measurement {
     /// Returns the counts for one allocation and one system call.
     lab::Json control() {
         const std::uint64_t allocations_before = allocations();
-        const std::uint64_t calls_before = system_calls_.counts()[SYS_getppid];
+        const std::uint64_t system_calls_before = system_calls_.counts()[SYS_getppid];
         system_calls_.start();
         void* const memory = ::operator new(8);
         const pid_t parent = ::getppid();
@@ -64,50 +64,55 @@ class Measurement {
         const std::uint64_t counted = allocations() - allocations_before;
         ::operator delete(memory);
         return {{"allocations", counted},
-                {"system_calls", system_calls_.counts()[SYS_getppid] - calls_before},
-                {"answer_is_right", parent == ::getppid()}};
+                {"system_calls", system_calls_.counts()[SYS_getppid] - system_calls_before},
+                // The counter must return the result of the call that it intercepts.
+                {"getppid_result_is_right", parent == ::getppid()}};
     }
 
-    /// Makes blocks of calls after a warm-up. Returns their counts over all ranks.
+    /// Makes kBlocks blocks of `calls` calls after a warm-up. Returns the numbers of allocations
+    /// and system calls, summed over all ranks.
     template <class Call>
     lab::Json measure(int calls, Call call) {
         for (int i = 0; i < 2 * calls; ++i) call();
         const SystemCallCounter::Counts before = system_calls_.counts();
-        std::vector<std::int64_t> calls_made(kBlocks);
-        std::vector<std::int64_t> allocated(kBlocks);
+        std::vector<std::int64_t> system_calls_by_block(kBlocks);
+        std::vector<std::int64_t> allocations_by_block(kBlocks);
         for (std::size_t block = 0; block < kBlocks; ++block) {
-            const std::uint64_t calls_before = system_calls_.total();
+            const std::uint64_t system_calls_before = system_calls_.total();
             const std::uint64_t allocations_before = allocations();
             system_calls_.start();
             for (int i = 0; i < calls; ++i) call();
             system_calls_.stop();
-            allocated[block] = static_cast<std::int64_t>(allocations() - allocations_before);
-            calls_made[block] = static_cast<std::int64_t>(system_calls_.total() - calls_before);
+            allocations_by_block[block] =
+                static_cast<std::int64_t>(allocations() - allocations_before);
+            system_calls_by_block[block] =
+                static_cast<std::int64_t>(system_calls_.total() - system_calls_before);
         }
-        std::vector<std::int64_t> numbers(before.size());
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            numbers[i] = static_cast<std::int64_t>(system_calls_.counts()[i] - before[i]);
-        return summary(calls, calls_made, allocated, numbers);
+        std::vector<std::int64_t> counts_by_number(before.size());
+        for (std::size_t i = 0; i < counts_by_number.size(); ++i)
+            counts_by_number[i] = static_cast<std::int64_t>(system_calls_.counts()[i] - before[i]);
+        return summary(calls, system_calls_by_block, allocations_by_block, counts_by_number);
     }
 
   private:
-    /// Sums the counts of each block, and of each system call, over the ranks.
-    lab::Json summary(int calls, std::vector<std::int64_t> calls_made,
-                      std::vector<std::int64_t> allocated, std::vector<std::int64_t> numbers) {
-        world_.allreduce<std::int64_t>(calls_made, Op::sum);
-        world_.allreduce<std::int64_t>(allocated, Op::sum);
-        world_.allreduce<std::int64_t>(numbers, Op::sum);
+    /// Sums the counts over all ranks and returns them as JSON.
+    lab::Json summary(int calls, std::vector<std::int64_t> system_calls_by_block,
+                      std::vector<std::int64_t> allocations_by_block,
+                      std::vector<std::int64_t> counts_by_number) {
+        world_.allreduce<std::int64_t>(system_calls_by_block, Op::sum);
+        world_.allreduce<std::int64_t>(allocations_by_block, Op::sum);
+        world_.allreduce<std::int64_t>(counts_by_number, Op::sum);
         std::int64_t clean = 0;
-        std::int64_t allocations_of_all = 0;
+        std::int64_t allocations_in_all = 0;
         for (std::size_t block = 0; block < kBlocks; ++block) {
-            clean += calls_made[block] == 0 ? 1 : 0;
-            allocations_of_all += allocated[block];
+            clean += system_calls_by_block[block] == 0 ? 1 : 0;
+            allocations_in_all += allocations_by_block[block];
         }
         return {{"blocks", kBlocks},
                 {"calls_per_block", calls},
                 {"blocks_without_system_calls", clean},
-                {"allocations", allocations_of_all},
-                {"system_calls", by_number(numbers)}};
+                {"allocations", allocations_in_all},
+                {"system_calls", by_number(counts_by_number)}};
     }
 
     Team world_;
@@ -158,6 +163,6 @@ int main() {
         return weft::test::run();
     } catch (const weft::Error& error) {
         fmt::print(stderr, "{}\n", error.what());
-        return 3;
+        return 3;  // weft reported an error; 1: wrong results
     }
 }

@@ -13,9 +13,11 @@ namespace {
 /// The parameter is an option of `weft run`.
 class FewFilesHangJob : public testing::TestWithParam<const char*> {};
 
-TEST_P(FewFilesHangJob, EveryLimitEitherRunsOrIsRefused) {
-    constexpr int kTooFew = 14;  // always refused
-    constexpr int kEnough = 44;  // never refused
+TEST_P(FewFilesHangJob, JobRunsOrIsRefusedUnderEveryLimit) {
+    constexpr int kTooFew =
+        14;  // less than the 26 files that check_free_files() requires for 2 ranks
+    constexpr int kEnough =
+        44;  // the 30 files that it requires with --label, and 14 inherited ones
     constexpr int kRefused = 3;  // exit status
     for (int limit = kTooFew; limit <= kEnough; ++limit) {
         SCOPED_TRACE(limit);

@@ -116,17 +116,17 @@ TEST(PlansWithCounts, PlansAreFoundByTheirCounts) {
     PlanCache cache = cache_of(1, 3);
     Words counts{4, 5, 6};
     const Call call{.collective = Collective::allgatherv, .out_blocks = {.counts = counts}};
-    const auto first = cache.find(call);
+    const auto first = cache.find_or_make(call);
     ASSERT_TRUE(first.ok()) << first.failure().text;
     EXPECT_EQ((*first)->input.bytes, 40U);
     EXPECT_EQ((*first)->output.bytes, 120U);
     counts[2] = 7;
-    const auto second = cache.find(call);
+    const auto second = cache.find_or_make(call);
     ASSERT_TRUE(second.ok());
     EXPECT_NE(*first, *second);
     EXPECT_NE((*first)->program.call_hash, (*second)->program.call_hash);
     counts[2] = 6;
-    EXPECT_EQ(*cache.find(call), *first);
+    EXPECT_EQ(*cache.find_or_make(call), *first);
 }
 
 TEST(PlansWithCounts, UnusedPlansAreEvicted) {
@@ -136,17 +136,17 @@ TEST(PlansWithCounts, UnusedPlansAreEvicted) {
     for (Epoch epoch = 0; !cache.is_full(); ++epoch) {
         ASSERT_LT(epoch, 5000);
         counts[1] = static_cast<std::size_t>(epoch);
-        const auto plan = cache.find(call);
+        const auto plan = cache.find_or_make(call);
         ASSERT_TRUE(plan.ok()) << plan.failure().text;
         (*plan)->used = epoch;
     }
     counts[1] = 40;
-    const Plan* const kept = *cache.find(call);
+    const Plan* const kept = *cache.find_or_make(call);
     cache.retire(40);
     EXPECT_FALSE(cache.is_full());
-    EXPECT_EQ(*cache.find(call), kept);
+    EXPECT_EQ(*cache.find_or_make(call), kept);
     cache.retire(1000);
-    EXPECT_TRUE(cache.find(call).ok());
+    EXPECT_TRUE(cache.find_or_make(call).ok());
 }
 
 TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
@@ -156,16 +156,16 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
         return Call::allreduce(nullptr, nullptr, elements, Type::int32, Op::sum);
     };
     for (; !cache.is_full(); ++count) {
-        const auto plan = cache.find(call(count));
+        const auto plan = cache.find_or_make(call(count));
         ASSERT_TRUE(plan.ok()) << plan.failure().text;
         (*plan)->used = static_cast<Epoch>(count);
     }
-    const Plan* const latest = *cache.find(call(count - 1));
+    const Plan* const latest = *cache.find_or_make(call(count - 1));
     const std::size_t before = cache.size();
     EXPECT_GT(before, 100U);
     cache.retire(static_cast<Epoch>(count));
     EXPECT_NEAR(static_cast<double>(cache.size()), static_cast<double>(before) / 2, 2);
-    EXPECT_EQ(*cache.find(call(count - 1)), latest) << "a recently used plan must be kept";
+    EXPECT_EQ(*cache.find_or_make(call(count - 1)), latest) << "a recently used plan must be kept";
     cache.retire(0);
     EXPECT_FALSE(cache.is_full()) << "if all plans are in use, the cache may exceed its limit";
 }
@@ -193,8 +193,8 @@ TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {
     const Words counts{10, 20'000, 10, 20'000};  // from rank 3 to each rank, and back
     const auto exposes = [&](bool direct) {
         PlanCache cache = cache_of(3, 4, direct);
-        const auto plan =
-            cache.find(Call::alltoallv(nullptr, {counts}, nullptr, {counts}, Type::float64));
+        const auto plan = cache.find_or_make(
+            Call::alltoallv(nullptr, {counts}, nullptr, {counts}, Type::float64));
         EXPECT_TRUE(plan.ok());
         const plan::Program& program = (*plan)->program.program;
         const auto puts = std::ranges::count(program.steps, plan::StepKind::put, &plan::Step::kind);
@@ -211,7 +211,7 @@ TEST(PlansWithCounts, CountsOfARanksMessageToItselfMustAgree) {
     const Words sent{1, 2};
     const Words received{1, 3};
     const auto refused =
-        cache.find(Call::alltoallv(nullptr, {sent}, nullptr, {received}, Type::float64));
+        cache.find_or_make(Call::alltoallv(nullptr, {sent}, nullptr, {received}, Type::float64));
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(
         refused.failure().text.find("rank 1 sends 2 elements to itself and expects 3 from itself"),

@@ -18,9 +18,9 @@ unsigned wait_for(SpinLimit& limit, unsigned polls) {
     return pauses;
 }
 
-/// Waits for a peer on this processor: the wait ends at the first yield. Returns
-/// the number of pauses.
-unsigned wait_for_neighbor(SpinLimit& limit) {
+/// Simulates a wait for a peer that shares this processor, so the wait ends at the first yield.
+/// Returns the number of pauses.
+unsigned wait_for_sharing_peer(SpinLimit& limit) {
     unsigned failures = 1;
     while (limit.allows(failures)) ++failures;
     return failures - 1;
@@ -34,38 +34,40 @@ TEST(SpinLimit, FirstWaitsPauseUpToTheMaximum) {
 TEST(SpinLimit, PausesStopIfYieldsEndTheWaits) {
     SpinLimit limit(kPausesMax);
     unsigned pauses = 0;
-    for (int wait = 0; wait < 100; ++wait) pauses += wait_for_neighbor(limit);
+    for (int wait = 0; wait < 100; ++wait) pauses += wait_for_sharing_peer(limit);
     EXPECT_LT(pauses, 2 * kPausesMax);
     EXPECT_EQ(limit.usual(), 1U);
-    EXPECT_EQ(wait_for_neighbor(limit), 0U);
+    EXPECT_EQ(wait_for_sharing_peer(limit), 0U);
 }
 
 TEST(SpinLimit, PausesAreTriedAgainPeriodically) {
     SpinLimit limit(kPausesMax);
-    for (int wait = 0; wait < 100; ++wait) wait_for_neighbor(limit);
+    for (int wait = 0; wait < 100; ++wait) wait_for_sharing_peer(limit);
     unsigned trials = 0;
     for (unsigned wait = 0; wait < 10 * SpinLimit::kTrialEvery; ++wait)
-        trials += wait_for_neighbor(limit) == kPausesMax - 1 ? 1 : 0;
+        trials += wait_for_sharing_peer(limit) == kPausesMax - 1 ? 1 : 0;
     EXPECT_EQ(trials, 10U);
     EXPECT_EQ(limit.usual(), 1U);
 }
 
 TEST(SpinLimit, PausesResumeWhenTheyEndWaits) {
     SpinLimit limit(kPausesMax);
-    for (int wait = 0; wait < 100; ++wait) wait_for_neighbor(limit);
+    for (int wait = 0; wait < 100; ++wait) wait_for_sharing_peer(limit);
+    // A trial occurs within kTrialEvery waits; the wait after it shows that it ended in a pause.
+    // 40: more than the limit 1, less than the full limit.
     for (unsigned wait = 0; wait <= SpinLimit::kTrialEvery + 1; ++wait) wait_for(limit, 40);
     EXPECT_EQ(limit.usual(), kPausesMax);
 }
 
-/// Waits until a yield in which the scheduler ran another process for `ns`. Returns the number of
-/// pauses.
+/// Simulates a wait that ends at its first yield, which takes `ns` nanoseconds. Returns the number
+/// of pauses.
 unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
-    const unsigned pauses = wait_for_neighbor(limit);
+    const unsigned pauses = wait_for_sharing_peer(limit);
     limit.yielded(ns);
     return pauses;
 }
 
-TEST(SpinLimit, LongYieldsDoNotIndicateALocalPeer) {
+TEST(SpinLimit, LongYieldsAreNotTakenForAPeerOnThisProcessor) {
     SpinLimit limit(kPausesMax);
     for (int wait = 0; wait < 100; ++wait) wait_with_yield(limit, SpinLimit::kForeignYieldNs);
     EXPECT_EQ(limit.usual(), kPausesMax);
@@ -75,6 +77,7 @@ TEST(SpinLimit, LongYieldsDoNotIndicateALocalPeer) {
 TEST(SpinLimit, ShortYieldsEndTheEffectOfALongYield) {
     SpinLimit limit(kPausesMax);
     wait_with_yield(limit, SpinLimit::kForeignYieldNs);
+    // 100 further waits are enough to halve the limit to 1.
     for (unsigned wait = 0; wait < SpinLimit::kOversubscribedWaits + 100; ++wait)
         wait_with_yield(limit, 1000);
     EXPECT_EQ(limit.usual(), 1U);

@@ -405,7 +405,7 @@ void run_steps(std::uint64_t seed) {
     for (Rank rank = 0; !one_node && rank < size; ++rank)
         nodes[static_cast<std::size_t>(rank)] = static_cast<int>(random.below(3));
     VirtualProfile profile;
-    profile.lands_at_target = random.chance(1, 2);
+    profile.delivers_at_target = random.chance(1, 2);
     profile.refuse_half_percent = 20;
     profile.copy_percent = static_cast<std::uint32_t>(random.below(60));
     VirtualJob job(

@@ -25,7 +25,7 @@ class VCollectiveScript {
     VCollectiveScript(std::uint64_t seed, Rank size, std::size_t calls)
         : random_(seed), size_(size) {
         VirtualProfile profile;
-        profile.lands_at_target = random_.chance(1, 2);
+        profile.delivers_at_target = random_.chance(1, 2);
         profile.refuse_half_percent = 15;
         ExchangeMapping mapping{.nodes = draw_layout(random_, size)};
         if (seed % 2 == 0) mapping.count_min = 1 + seed % 50;

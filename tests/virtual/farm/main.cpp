@@ -52,7 +52,7 @@ constexpr const char* kUsage =
     "              200 seeds and shortened to 12 calls\n";
 
 /// Prints a shortened scenario and the command that repeats it.
-void print_failing(const Scenario& scenario, const Failing& failing, const Options& options) {
+void print_failing(const Scenario& scenario, const FailingPart& failing, const Options& options) {
     fmt::print("  shrunk to {} calls on {}: {}\n", failing.part.size(), to_text(scenario),
                failing.wrong);
     for (const std::size_t act : failing.part)
@@ -79,7 +79,8 @@ bool detect_fault(const FaultEntry& entry, const Options& options) {
         const Scenario scenario = draw_scenario(seed, entry.fault, options.acts);
         Report report = run_in_child(scenario, all_acts(scenario), 0);
         if (report.wrong.empty()) continue;
-        const Failing failing = shrink(scenario, {all_acts(scenario), 0, std::move(report.wrong)});
+        const FailingPart failing =
+            shrink(scenario, {all_acts(scenario), 0, std::move(report.wrong)});
         fmt::print("{}: {} ({}): detected at seed {}\n", entry.component, entry.name,
                    entry.description, seed);
         print_failing(scenario, failing, options);

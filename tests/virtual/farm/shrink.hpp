@@ -15,13 +15,13 @@
 namespace weft::farm {
 
 /// A failing part of a scenario.
-struct Failing {
+struct FailingPart {
     std::vector<std::size_t> part;  ///< indices of the acts
     std::uint64_t schedule = 0;     ///< with which the part fails
     std::string wrong;              ///< its error
 };
 
 /// Returns the shortest failing part that it finds; `failing` is the part to start from.
-[[nodiscard]] Failing shrink(const Scenario& scenario, Failing failing);
+[[nodiscard]] FailingPart shrink(const Scenario& scenario, FailingPart failing);
 
 }  // namespace weft::farm

@@ -29,7 +29,7 @@ class WindowNear2To32 : public run::Window {
   public:
     explicit WindowNear2To32(std::uint32_t banks) : Window(banks) {
         next_ = first_incomplete_ = (run::Epoch{1} << 32) - 6;
-        last_synchronizing_ = last_synchronized_ = next_ - 1;
+        last_sync_issued_ = last_sync_complete_ = next_ - 1;
     }
 };
 

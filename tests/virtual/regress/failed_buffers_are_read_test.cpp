@@ -27,7 +27,7 @@ class Failing {
         : job_({.segment_bytes = 1 << 20,
                 .node_of_rank = {0, 1},
                 .seed = seed,
-                .profile = {.copy_percent = 0, .fetch_percent = 0, .lands_at_target = false}}),
+                .profile = {.copy_percent = 0, .fetch_percent = 0, .delivers_at_target = false}}),
           team_(job_.add_team(
               {.shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384}})),
           call_(bind_call(job_, team_,

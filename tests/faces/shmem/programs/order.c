@@ -161,6 +161,20 @@ void signals_without_data(void) {
     shmem_barrier_all();
 }
 
+// A wait returns a value that met the condition, although other PEs change the signal again.
+void waits_return_what_they_saw(void) {
+    static uint64_t signal;
+    const int sender = me() != 0 || pes() == 1;
+    for (int i = 1; sender && i < 20000; ++i)
+        shmem_uint64_atomic_set(&signal, (uint64_t)i % 2, 0);  // the last value is 1
+    shmem_quiet();
+    for (int i = 0; me() == 0 && i < 20000; ++i)
+        CHECK(shmem_signal_wait_until(&signal, SHMEM_CMP_EQ, 1) == 1);
+    shmem_barrier_all();
+    signal = 0;
+    shmem_barrier_all();
+}
+
 // A lock protects a counter that is read and written in two steps.
 void lock_protects(void) {
     static long lock;
