@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "faces/python/buffers.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "faces/python/tensors.hpp"
 
 namespace weft::python {
 namespace {
@@ -100,6 +103,7 @@ BufferView::BufferView(py::handle object, const char* name, bool writable) {
     py::object adapted;
     std::optional<weft_type> type;
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
+        if (view_tensor(object, writable)) return;
         const py::tuple found = attribute_of("weft._buffers", "adapt")(object, name, writable);
         adapted = found[0];
         if (!found[1].is_none()) type = static_cast<weft_type>(found[1].cast<int>());
@@ -123,11 +127,55 @@ BufferView::BufferView(py::handle object, const char* name, bool writable) {
     count_ = bytes == 0 ? 0 : static_cast<std::size_t>(view_.len) / bytes;
 }
 
+bool BufferView::view_tensor(py::handle object, bool writable) {
+    const auto memory = memory_of_tensor(object.ptr(), writable);
+    if (!memory) return false;
+    view_.buf = memory->data;
+    view_.len = static_cast<Py_ssize_t>(memory->count * weft_type_size(memory->type));
+    view_.obj = object.inc_ref().ptr();  // PyBuffer_Release() accepts any object
+    count_ = memory->count;
+    type_ = memory->type;
+    return true;
+}
+
+BufferView BufferView::spanning(std::vector<BufferView> parts, const char* name,
+                                std::vector<std::size_t>& starts) {
+    BufferView whole;
+    starts.assign(parts.size(), 0);
+    if (parts.empty()) return whole;
+    whole.type_ = parts.front().type();
+    const auto* begin = static_cast<const char*>(nullptr);
+    for (const BufferView& part : parts) {
+        if (part.type() != whole.type_)
+            refuse(std::string(name) + " has buffers of types " + name_of(whole.type_) + " and " +
+                   name_of(part.type()) + ", expected one type");
+        const auto* const data = static_cast<const char*>(part.data());
+        if (part.count() != 0 && (begin == nullptr || data < begin)) begin = data;
+    }
+    const std::size_t bytes = weft_type_size(whole.type_);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].count() == 0) continue;
+        const auto distance = static_cast<const char*>(parts[i].data()) - begin;
+        starts[i] = static_cast<std::size_t>(distance) / bytes;
+        if (static_cast<std::size_t>(distance) % bytes != 0)
+            refuse(std::string(name) + ": the buffers are not a whole number of elements apart");
+        whole.count_ = std::max(whole.count_, starts[i] + parts[i].count());
+    }
+    whole.view_.buf = const_cast<char*>(begin);
+    whole.view_.len = static_cast<Py_ssize_t>(whole.count_ * bytes);
+    whole.parts_ = std::move(parts);
+    return whole;
+}
+
 BufferView::BufferView(BufferView&& other) noexcept
-    : view_(std::exchange(other.view_, {})), count_(other.count_), type_(other.type_) {}
+    : view_(std::exchange(other.view_, {})),
+      parts_(std::move(other.parts_)),
+      count_(other.count_),
+      type_(other.type_) {}
 
 BufferView& BufferView::operator=(BufferView&& other) noexcept {
     std::swap(view_, other.view_);
+    std::swap(parts_, other.parts_);
     count_ = other.count_;
     type_ = other.type_;
     return *this;
@@ -146,6 +194,9 @@ BufferView BufferView::output(py::handle object, const char* name) {
 }
 
 bool BufferView::overlaps(const BufferView& other) const {
+    const auto overlaps_other = [&](const BufferView& part) { return part.overlaps(other); };
+    if (!parts_.empty()) return std::ranges::any_of(parts_, overlaps_other);
+    if (!other.parts_.empty()) return other.overlaps(*this);
     const auto* const begin = static_cast<const char*>(data());
     const auto* const other_begin = static_cast<const char*>(other.data());
     return begin < other_begin + other.bytes() && other_begin < begin + bytes();

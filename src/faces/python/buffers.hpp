@@ -26,19 +26,26 @@ class BufferView {
     /// that weft lacks.
     static BufferView input(py::handle object, const char* name);
     static BufferView output(py::handle object, const char* name);
+    /// Views the memory from the first to the last of several buffers of one type. starts: receives
+    /// the start of each in elements; those of empty buffers are 0.
+    static BufferView spanning(std::vector<BufferView> parts, const char* name,
+                               std::vector<std::size_t>& starts);
 
     [[nodiscard]] void* data() const { return view_.buf; }
     [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(view_.len); }
     [[nodiscard]] std::size_t count() const { return count_; }
     [[nodiscard]] weft_type type() const { return type_; }
     /// Returns true if this views an object.
-    [[nodiscard]] bool is_set() const { return view_.obj != nullptr; }
+    [[nodiscard]] bool is_set() const { return view_.obj != nullptr || !parts_.empty(); }
     [[nodiscard]] bool overlaps(const BufferView& other) const;
 
   private:
     BufferView(py::handle object, const char* name, bool writable);
+    /// Views a tensor of torch. Returns false if memory_of_tensor() has no memory.
+    bool view_tensor(py::handle object, bool writable);
 
     Py_buffer view_{};
+    std::vector<BufferView> parts_;  ///< of spanning()
     std::size_t count_ = 0;
     weft_type type_ = WEFT_UINT8;
 };

@@ -13,7 +13,8 @@
 
 namespace weft::python {
 
-enum class CallForm { blocking, started, persistent };
+/// eager: a started call that may be complete at once.
+enum class CallForm { blocking, started, eager, persistent };
 
 /// A started or persistent call. Keeps its buffers alive.
 class RequestObject {
@@ -58,12 +59,14 @@ class CallMaker {
         return form_ == CallForm::persistent ? persistent : started;
     }
 
-    /// Starts a call by `start(request)`. Returns its result, or a request.
+    /// Starts a call by `start(request)`. Returns its result, or a request; None if an eager call
+    /// is complete.
     template <typename Start>
     py::object make(CallObjects objects, py::object result, Start start) const {
         const RuntimeCall entry(*job_);
         weft_request* request = nullptr;
         job_->check(call_short([&] { return start(&request); }));
+        if (form_ == CallForm::eager && completes_shortly(*job_, &request)) return py::none();
         if (form_ != CallForm::blocking) return as_request(request, std::move(objects), result);
         job_->check(wait_for_request(*job_, &request, objects));
         return result;
@@ -193,12 +196,16 @@ struct CallEnds {
 };
 CallEnds ends_of(const CallObjects& objects);
 
-/// Counts and displacements of the blocks in one buffer.
+/// Counts and displacements of the blocks in one buffer, or in a list of buffers with a block each.
 struct BlockCounts {
     std::vector<std::size_t> counts, starts;
+    BufferView list;  ///< spans the buffers of a list
 
     /// counts_argument: `n` counts. displacements: None if blocks are contiguous.
     BlockCounts(const py::object& counts_argument, const py::object& displacements, std::size_t n);
+    /// The same for the argument `name`, which may be a list of `n` buffers without counts.
+    BlockCounts(const py::object& buffers, const char* name, const py::object& counts_argument,
+                const py::object& displacements, std::size_t n);
     /// Returns the end of the last block, in elements.
     [[nodiscard]] std::size_t end() const;
     [[nodiscard]] const std::size_t* displacements() const {
@@ -208,8 +215,14 @@ struct BlockCounts {
     void require_inside(const BufferView& buffer, const char* name) const;
 };
 
-/// Views both buffers of a call. If recv is None, makes it by result_like().
-CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n);
+/// Views both buffers of a call. If recv is None, makes it by result_like(). own_block: start of
+/// this rank's block of recv, in elements; a send that is this block means a call in place.
+CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n,
+                      std::optional<std::size_t> own_block = std::nullopt);
+/// Does view_both() for a v-call of rank `rank` whose send or recv may be a list. sent, received:
+/// the blocks, or nullptr if only the other buffer has blocks.
+CallObjects view_blocks(py::object& send, py::object& recv, BlockCounts* sent,
+                        BlockCounts* received, std::size_t rank);
 
 /// Raises weft.Error unless the buffer of the argument `name` has `expected` elements.
 void expect_count(const BufferView& buffer, const char* name, std::size_t expected);

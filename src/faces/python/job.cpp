@@ -6,6 +6,8 @@
 namespace weft::python {
 namespace {
 
+constexpr int kShortTests = 32;  // about a microsecond
+
 bool several_threads(const std::string& threads) {
     if (threads != "single" && threads != "multiple")
         refuse("threads: '" + threads + "', expected 'single' or 'multiple'");
@@ -55,6 +57,7 @@ JobObject::~JobObject() {
     if (!is_open()) return;
     // Peers may still write to buffers of calls in flight, so these stay until the process ends.
     new std::vector<Leftover>(std::move(leftovers_));
+    new std::vector<KeptBuffer>(std::move(kept_));
     (void)connection_.release();
     call_long([&] { return background_.reset(), 0; });
 }
@@ -79,6 +82,15 @@ void JobObject::finalize() {
         check(call_long([&] { return weft_finalize(runtime); }));
     }
     leftovers_.clear();
+    kept_.clear();
+}
+
+std::vector<JobObject::KeptBuffer> JobObject::take_kept(weft_team* team) {
+    std::vector<KeptBuffer> taken, rest;
+    for (auto& kept : std::exchange(kept_, {}))
+        (kept.first == team ? taken : rest).push_back(std::move(kept));
+    kept_ = std::move(rest);
+    return taken;
 }
 
 void JobObject::meet(weft_team* team) {
@@ -128,11 +140,24 @@ RuntimeCall::RuntimeCall(JobObject& job) : job_(job) {
     if (!job.leftovers_.empty()) job.sweep();
 }
 
+bool completes_shortly(JobObject& job, weft_request** request) {
+    constexpr std::chrono::microseconds kYielding{20};  // then a wait releases the GIL
+    int done = 0;
+    for (int i = 0; i < kShortTests && done == 0 && !operations_exist; ++i)
+        job.check(weft_test(request, &done));
+    if (done != 0 || operations_exist) return done != 0;
+    const auto end = std::chrono::steady_clock::now() + kYielding;
+    while (done == 0 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+        job.check(weft_test(request, &done));
+    }
+    return done != 0;
+}
+
 weft_status drive_until_complete(BackgroundDriver* background, weft_request** request,
                                  std::optional<double> limit_s) {
-    constexpr int kTests = 32;  // about a microsecond
     int done = 0;
-    for (int i = 0; i < kTests && !operations_exist; ++i)
+    for (int i = 0; i < kShortTests && !operations_exist; ++i)
         if (const auto status = weft_test(request, &done); done != 0 || status != WEFT_OK)
             return status;
     if (background == nullptr)
@@ -155,15 +180,24 @@ weft_status wait_for_request(JobObject& job, weft_request** request, CallObjects
     }
 }
 
-TeamHandle::TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool owned)
+TeamHandle::TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool owned,
+                       std::shared_ptr<TeamHandle> parent)
     : job_(std::move(job)),
       team_(team),
       owned_(owned),
+      parent_(std::move(parent)),
       rank_(weft_rank(team)),
       size_(weft_size(team)) {}
 
 TeamHandle::~TeamHandle() {
     if (owned_) job_->drop(team_);
+}
+
+std::shared_ptr<TeamHandle> TeamHandle::context() {
+    const RuntimeCall entry(*job_);
+    weft_team* made = nullptr;
+    job_->check(call_short([&] { return weft_context_create(team_, 0, &made); }));
+    return std::make_shared<TeamHandle>(job_, made, false, shared_from_this());
 }
 
 std::shared_ptr<TeamHandle> TeamHandle::adopt(weft_team* team) const {
@@ -216,6 +250,10 @@ std::vector<int> TeamHandle::dead() {
 
 void TeamHandle::free() {
     const RuntimeCall entry(*job_);
+    if (parent_ != nullptr) {
+        job_->quiet(team_, [&] { return call_long([&] { return weft_context_free(team_); }); });
+        return;
+    }
     job_->meet(team_);
     job_->check(call_long([&] { return weft_team_free(team_); }));
     owned_ = false;

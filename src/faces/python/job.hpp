@@ -53,6 +53,21 @@ class JobObject {
     /// Takes a call in flight and its buffers until the call is complete. counted: background()
     /// counts the call.
     void abandon(weft_request* request, CallObjects objects, bool counted = false);
+    /// Keeps the buffer of a put or get in flight until a quiet() of its team or context.
+    void keep_until_quiet(weft_team* team, BufferView buffer) {
+        kept_.emplace_back(team, std::move(buffer));
+    }
+    /// Does `wait`, a quiet() of the team, and then releases the buffers kept before it.
+    template <typename Wait>
+    void quiet(weft_team* team, Wait wait) {
+        auto mine = take_kept(team);
+        try {
+            check(wait());
+        } catch (...) {
+            for (auto& kept : mine) kept_.push_back(std::move(kept));
+            throw;
+        }
+    }
     /// Drops a team, now or when the runtime is free for a call.
     void drop(weft_team* team);
     /// Raises KeyboardInterrupt if the user interrupts before all members have come.
@@ -66,6 +81,8 @@ class JobObject {
         CallObjects objects;
         bool counted;
     };
+    using KeptBuffer = std::pair<weft_team*, BufferView>;
+    std::vector<KeptBuffer> take_kept(weft_team* team);
     void sweep();
 
     weft_runtime* runtime_ = nullptr;
@@ -74,6 +91,7 @@ class JobObject {
     std::unique_ptr<BackgroundDriver> background_;
     bool busy_ = false;  // a call is running; guarded by the GIL
     std::vector<Leftover> leftovers_;
+    std::vector<KeptBuffer> kept_;
 };
 
 /// A call into the library. Refuses a second call of a single-threaded runtime, from an operation
@@ -134,13 +152,19 @@ weft_status wait_interruptibly(Wait wait, std::optional<double> limit_s = std::n
 weft_status drive_until_complete(BackgroundDriver* background, weft_request** request,
                                  std::optional<double> limit_s = std::nullopt);
 
+/// Drives all calls for some microseconds. Returns true if *request is complete; raises
+/// weft.Error if it failed.
+bool completes_shortly(JobObject& job, weft_request** request);
+
 /// Waits for *request. If an exception ends the wait, the job takes the request and `objects`.
 weft_status wait_for_request(JobObject& job, weft_request** request, CallObjects& objects);
 
 /// A team, or the world.
-class TeamHandle {
+class TeamHandle : public std::enable_shared_from_this<TeamHandle> {
   public:
-    TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool owned);
+    /// parent: the team if this is a context.
+    TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool owned,
+               std::shared_ptr<TeamHandle> parent = nullptr);
     ~TeamHandle();
     TeamHandle(const TeamHandle&) = delete;
     TeamHandle& operator=(const TeamHandle&) = delete;
@@ -159,8 +183,10 @@ class TeamHandle {
     [[nodiscard]] std::pair<std::uint64_t, int> agree(std::uint64_t word);
     [[nodiscard]] std::shared_ptr<TeamHandle> shrink();
     [[nodiscard]] std::vector<int> dead();
-    /// Ends the team; collective.
+    /// Ends the team; collective. Ends a context; not collective.
     void free();
+    /// Makes a context of the team.
+    [[nodiscard]] std::shared_ptr<TeamHandle> context();
     /// Makes a team of listed ranks of the world, by an exchange among them. Only they call it.
     static std::shared_ptr<TeamHandle> of_ranks(const std::shared_ptr<JobObject>& job,
                                                 const std::vector<int>& ranks,
@@ -172,6 +198,7 @@ class TeamHandle {
     std::shared_ptr<JobObject> job_;
     weft_team* team_;
     bool owned_;
+    std::shared_ptr<TeamHandle> parent_;  ///< the team of a context
     int rank_;
     int size_;
 };

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "faces/python/strides.hpp"
+
 namespace weft::python {
 namespace {
 
@@ -105,6 +107,14 @@ py::object peer_memory(TeamObject& team, const py::object& array, int peer) {
 }
 
 void put(TeamObject& team, const py::object& target, const py::object& data, int peer) {
+    if (ArrayGrid::is_needed(target, data)) {
+        const ArrayGrid both(target, "target", data, "data");
+        const auto grid = both.grid();
+        const RuntimeCall entry(*team.job());
+        team.job()->check(call_long(
+            [&] { return weft_put_grid(team.team(), both.dst(), both.src(), &grid, peer); }));
+        return;
+    }
     const auto to = BufferView::output(target, "target");
     const auto from = BufferView::input(data, "data");
     expect_equal(to, from);
@@ -113,13 +123,45 @@ void put(TeamObject& team, const py::object& target, const py::object& data, int
         call_long([&] { return weft_put(team.team(), to.data(), from.data(), to.bytes(), peer); }));
 }
 
+void put_later(TeamObject& team, const py::object& target, const py::object& data, int peer) {
+    const auto to = BufferView::output(target, "target");
+    auto from = BufferView::input(data, "data");
+    expect_equal(to, from);
+    const RuntimeCall entry(*team.job());
+    team.job()->check(call_short(
+        [&] { return weft_put_nbi(team.team(), to.data(), from.data(), to.bytes(), peer); }));
+    team.job()->keep_until_quiet(team.team(), std::move(from));
+}
+
+py::object get_later(TeamObject& team, const py::object& source, int peer, py::object recv) {
+    const auto from = BufferView::output(source, "source");
+    if (recv.is_none()) recv = result_like(source, "same", 1);
+    auto to = BufferView::output(recv, "recv");
+    expect_equal(from, to);
+    const RuntimeCall entry(*team.job());
+    team.job()->check(call_short(
+        [&] { return weft_get_nbi(team.team(), to.data(), from.data(), to.bytes(), peer); }));
+    team.job()->keep_until_quiet(team.team(), std::move(to));
+    return recv;
+}
+
 void put_signal(TeamObject& team, const py::object& target, const py::object& data,
                 const py::object& signal, std::uint64_t value, int peer, bool add) {
+    const auto word = word_view(signal, "signal");
+    auto* const at = signal_word(word, "signal");
+    if (ArrayGrid::is_needed(target, data)) {
+        const ArrayGrid both(target, "target", data, "data");
+        const auto grid = both.grid();
+        const RuntimeCall entry(*team.job());
+        team.job()->check(call_long([&] {
+            return weft_put_grid_signal(team.team(), both.dst(), both.src(), &grid, at, value,
+                                        add ? 1 : 0, peer);
+        }));
+        return;
+    }
     const auto to = BufferView::output(target, "target");
     const auto from = BufferView::input(data, "data");
-    const auto word = word_view(signal, "signal");
     expect_equal(to, from);
-    auto* const at = signal_word(word, "signal");
     const RuntimeCall entry(*team.job());
     team.job()->check(call_long([&] {
         return weft_put_signal(team.team(), to.data(), from.data(), to.bytes(), at, value,
@@ -128,6 +170,16 @@ void put_signal(TeamObject& team, const py::object& target, const py::object& da
 }
 
 py::object get(TeamObject& team, const py::object& source, int peer, py::object recv) {
+    if (recv.is_none() && ArrayGrid::is_needed(source, source))
+        recv = result_like(source, "same", 1);
+    if (!recv.is_none() && ArrayGrid::is_needed(recv, source)) {
+        const ArrayGrid both(recv, "recv", source, "source");
+        const auto grid = both.grid();
+        const RuntimeCall entry(*team.job());
+        team.job()->check(call_long(
+            [&] { return weft_get_grid(team.team(), both.dst(), both.src(), &grid, peer); }));
+        return recv;
+    }
     const auto from = BufferView::output(source, "source");
     if (recv.is_none()) recv = result_like(source, "same", 1);
     CallObjects objects;
@@ -150,8 +202,8 @@ void fence(TeamObject& team) {
 
 void quiet(TeamObject& team, std::optional<double> timeout_s) {
     const RuntimeCall entry(*team.job());
-    team.job()->check(wait_interruptibly(
-        [&](std::int64_t ns) { return weft_quiet_for(team.team(), ns); }, timeout_s));
+    const auto wait = [&](std::int64_t ns) { return weft_quiet_for(team.team(), ns); };
+    team.job()->quiet(team.team(), [&] { return wait_interruptibly(wait, timeout_s); });
 }
 
 py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object& word,

@@ -22,6 +22,9 @@ void put(TeamObject& team, const py::object& target, const py::object& data, int
 void put_signal(TeamObject& team, const py::object& target, const py::object& data,
                 const py::object& signal, std::uint64_t value, int peer, bool add);
 py::object get(TeamObject& team, const py::object& source, int peer, py::object recv);
+/// Start a put or a get that quiet() completes; the team keeps data and recv until then.
+void put_later(TeamObject& team, const py::object& target, const py::object& data, int peer);
+py::object get_later(TeamObject& team, const py::object& source, int peer, py::object recv);
 void fence(TeamObject& team);
 void quiet(TeamObject& team, std::optional<double> timeout_s);
 

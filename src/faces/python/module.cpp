@@ -147,7 +147,8 @@ void define_moves(Class& calls) {
         .def("gatherv", &TeamCalls::gatherv, arg("send"), arg("recv") = none, arg("counts") = none,
              arg("displacements") = none, arg("root") = 0,
              "Does a gather of counts[r] elements from rank r to displacements[r] of the root's "
-             "recv. Only the root needs recv, counts and displacements.")
+             "recv. Only the root needs recv, counts and displacements.\n\nIn all v-calls, a list "
+             "of buffers, one for each rank, may replace a buffer with counts and displacements.")
         .def("scatterv", &TeamCalls::scatterv, arg("send"), arg("recv") = none,
              arg("counts") = none, arg("displacements") = none, arg("root") = 0,
              "Does a scatter of counts[r] elements at displacements[r] of the root's send to rank "
@@ -205,12 +206,17 @@ void define_memory(Class& team) {
              "Frees an array of zeros() or empty(). Collective.")
         .def("put", &put, arg("target"), arg("data"), arg("peer"),
              "Copies data to the peer's copy of target, a symmetric array or a part of one. "
-             "Returns when data may be changed; quiet() completes the delivery.")
+             "Returns when data may be changed; quiet() completes the delivery.\n\nArrays of equal "
+             "shape may be strided, such as columns; so may those of put_signal() and get().")
         .def("put_signal", &put_signal, arg("target"), arg("data"), arg("signal"), arg("value"),
              arg("peer"), arg("add") = false,
              "Does a put, then sets the peer's signal (one uint64) to value, or adds value.")
         .def("get", &get, arg("source"), arg("peer"), arg("recv") = none,
              "Returns a copy of the peer's copy of source, a symmetric array or a part of one.")
+        .def("put_nbi", &put_later, arg("target"), arg("data"), arg("peer"),
+             "Starts a put and returns. data must not change until quiet(); the team keeps it.")
+        .def("get_nbi", &get_later, arg("source"), arg("peer"), arg("recv") = none,
+             "Starts a get and returns its recv, which has the data after quiet().")
         .def("fence", &fence, "Orders earlier puts of this rank before later puts, at each peer.")
         .def("quiet", &quiet, arg("timeout") = none,
              "Waits until all puts of this rank are delivered. timeout: limit in seconds.")
@@ -289,45 +295,9 @@ void define_survival(py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObjec
             "Returns the members that this rank knows to be dead.");
 }
 
-void define_teams(py::module_& module) {
-    py::class_<TeamCalls, std::shared_ptr<TeamCalls>> calls(
-        module, "Calls", "The collectives of a team in one form.");
-    define_reductions(calls);
-    define_moves(calls);
-    py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObject>> team(
-        module, "Team", "Ranks that make collective calls together.");
-    const auto in_form = [](CallForm form) {
-        return [form](const TeamObject& object) {
-            return std::make_shared<TeamCalls>(object.handle(), form);
-        };
-    };
-    team.def_property_readonly(
-            "rank", [](const TeamObject& object) { return object.handle()->rank(); },
-            "This rank's index in the team.")
-        .def_property_readonly(
-            "size", [](const TeamObject& object) { return object.handle()->size(); },
-            "Number of members.")
-        .def_property_readonly("start", in_form(CallForm::started),
-                               "The collectives as started calls: each returns a Request.")
-        .def_property_readonly(
-            "prepare", in_form(CallForm::persistent),
-            "The collectives as persistent calls: each returns a Request to be started.")
-        .def(
-            "split",
-            [](const TeamObject& object, int color, int key) {
-                return team_of(object.handle()->split(color, key));
-            },
-            arg("color"), arg("key") = 0,
-            "Makes a team of each color's ranks, ordered by key, then by rank. Returns None if "
-            "color is negative. Collective.")
-        .def(
-            "split_node",
-            [](const TeamObject& object) { return team_of(object.handle()->split_node()); },
-            "Makes a team of the ranks that share memory. Collective.")
-        .def(
-            "free", [](const TeamObject& object) { object.handle()->free(); },
-            "Ends a team of a split, and its symmetric memory. Collective.")
-        .def(
+template <typename Class>
+void define_grids(Class& team) {
+    team.def(
             "neighbors",
             [](const TeamObject& object, const std::vector<int>& sources,
                const std::vector<int>& destinations) {
@@ -353,6 +323,55 @@ void define_teams(py::module_& module) {
             arg("extents"), arg("periodic"), arg("star") = false, arg("reach") = 1,
             "Makes a stencil: all ranks around this rank in a grid, at most reach away; if star, "
             "in one coordinate only.");
+}
+
+void define_teams(py::module_& module) {
+    py::class_<TeamCalls, std::shared_ptr<TeamCalls>> calls(
+        module, "Calls", "The collectives of a team in one form.");
+    define_reductions(calls);
+    define_moves(calls);
+    py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObject>> team(
+        module, "Team", "Ranks that make collective calls together.");
+    const auto in_form = [](CallForm form) {
+        return [form](const TeamObject& object) {
+            return std::make_shared<TeamCalls>(object.handle(), form);
+        };
+    };
+    team.def_property_readonly(
+            "rank", [](const TeamObject& object) { return object.handle()->rank(); },
+            "This rank's index in the team.")
+        .def_property_readonly(
+            "size", [](const TeamObject& object) { return object.handle()->size(); },
+            "Number of members.")
+        .def_property_readonly("start", in_form(CallForm::started),
+                               "The collectives as started calls: each returns a Request.")
+        .def_property_readonly(
+            "_eager", in_form(CallForm::eager),
+            "The collectives as calls that return None if they are complete, else a Request.")
+        .def_property_readonly(
+            "prepare", in_form(CallForm::persistent),
+            "The collectives as persistent calls: each returns a Request to be started.")
+        .def(
+            "split",
+            [](const TeamObject& object, int color, int key) {
+                return team_of(object.handle()->split(color, key));
+            },
+            arg("color"), arg("key") = 0,
+            "Makes a team of each color's ranks, ordered by key, then by rank. Returns None if "
+            "color is negative. Collective.")
+        .def(
+            "split_node",
+            [](const TeamObject& object) { return team_of(object.handle()->split_node()); },
+            "Makes a team of the ranks that share memory. Collective.")
+        .def(
+            "context", [](const TeamObject& object) { return team_of(object.handle()->context()); },
+            "Returns a context: the same team, whose fence() and quiet() apply only to puts and "
+            "gets through it. free() ends it. Not collective.")
+        .def(
+            "free", [](const TeamObject& object) { object.handle()->free(); },
+            "Ends a team of a split, and its symmetric memory; collective. Ends a context after a "
+            "quiet(); not collective.");
+    define_grids(team);
     define_memory(team);
     define_atomics(team);
     define_survival(team);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // request.cpp - started and persistent calls, and checks of calls with two buffers.
+#include <string_view>
+
 #include "faces/python/calls.hpp"
 
 namespace weft::python {
@@ -78,6 +80,28 @@ BlockCounts::BlockCounts(const py::object& counts_argument, const py::object& di
     if (!displacements.is_none()) starts = counts_of(displacements, n, "displacements");
 }
 
+BlockCounts::BlockCounts(const py::object& buffers, const char* name,
+                         const py::object& counts_argument, const py::object& displacements,
+                         std::size_t n) {
+    const bool is_list = py::isinstance<py::list>(buffers) || py::isinstance<py::tuple>(buffers);
+    if (!is_list) {
+        *this = BlockCounts(counts_argument, displacements, n);
+        return;
+    }
+    if (!counts_argument.is_none() || !displacements.is_none())
+        refuse(std::string(name) + " is a list of buffers, which has no counts or displacements");
+    const bool writable = std::string_view(name) == "recv";
+    std::vector<BufferView> parts;
+    for (const py::handle part : buffers) {
+        parts.push_back(writable ? BufferView::output(part, name) : BufferView::input(part, name));
+        counts.push_back(parts.back().count());
+    }
+    if (parts.size() != n)
+        refuse(std::string(name) + " is a list of " + std::to_string(parts.size()) +
+               " buffers, expected one for each of the " + std::to_string(n) + " ranks");
+    list = BufferView::spanning(std::move(parts), name, starts);
+}
+
 std::size_t BlockCounts::end() const {
     std::size_t sum = 0, last = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -93,7 +117,28 @@ void BlockCounts::require_inside(const BufferView& buffer, const char* name) con
                " elements, expected at least " + std::to_string(end()) + " for its blocks");
 }
 
-CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n) {
+namespace {
+
+/// Raises weft.Error if both buffers of a call do not fit together.
+void check_both(const CallObjects& objects) {
+    if (objects.in.type() != objects.out.type())
+        refuse(std::string("recv has elements of type ") + name_of(objects.out.type()) +
+               ", expected " + name_of(objects.in.type()) + " as in send");
+    if (objects.in.overlaps(objects.out))
+        refuse("send and recv overlap; for a call in place pass one object twice");
+}
+
+/// Returns true if the call is in place because send is this rank's block of recv.
+bool is_own_block(const CallObjects& objects, std::size_t start, std::size_t count) {
+    const auto offset = start * weft_type_size(objects.out.type());
+    return objects.in.data() == static_cast<const char*>(objects.out.data()) + offset &&
+           objects.in.count() == count && objects.in.type() == objects.out.type();
+}
+
+}  // namespace
+
+CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n,
+                      std::optional<std::size_t> own_block) {
     CallObjects objects;
     const bool same = send.is(recv) || send.is(in_place());
     if (!same) objects.in = BufferView::input(send, "send");
@@ -103,11 +148,30 @@ CallObjects view_both(py::object& send, py::object& recv, const char* shape, std
     }
     objects.out = BufferView::output(recv, "recv");
     if (same) return objects;
-    if (objects.in.type() != objects.out.type())
-        refuse(std::string("recv has elements of type ") + name_of(objects.out.type()) +
-               ", expected " + name_of(objects.in.type()) + " as in send");
-    if (objects.in.overlaps(objects.out))
-        refuse("send and recv overlap; for a call in place pass one object twice");
+    if (own_block && is_own_block(objects, *own_block * objects.in.count(), objects.in.count()))
+        objects.in = {};
+    else
+        check_both(objects);
+    return objects;
+}
+
+CallObjects view_blocks(py::object& send, py::object& recv, BlockCounts* sent,
+                        BlockCounts* received, std::size_t rank) {
+    const bool sends_list = sent != nullptr && sent->list.is_set();
+    const bool receives_list = received != nullptr && received->list.is_set();
+    const std::size_t made = received != nullptr ? received->end() : sent->counts[rank];
+    if (!sends_list && !receives_list) return view_both(send, recv, "flat", made);
+    CallObjects objects;
+    const bool is_in_place = send.is(in_place());
+    if (!is_in_place)
+        objects.in = sends_list ? std::move(sent->list) : BufferView::input(send, "send");
+    if (recv.is_none()) recv = result_like(send[py::int_(0)], "flat", made);
+    objects.out = receives_list ? std::move(received->list) : BufferView::output(recv, "recv");
+    if (is_in_place) return objects;
+    if (!sends_list && is_own_block(objects, received->starts[rank], received->counts[rank]))
+        objects.in = {};
+    else
+        check_both(objects);
     return objects;
 }
 

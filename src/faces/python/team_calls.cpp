@@ -131,7 +131,8 @@ py::object TeamCalls::scatter(py::object send, py::object recv, int root) {
 }
 
 py::object TeamCalls::allgather(py::object send, py::object recv) {
-    CallObjects objects = view_both(send, recv, "stacked", team_->members());
+    const auto mine = static_cast<std::size_t>(team_->rank());
+    CallObjects objects = view_both(send, recv, "stacked", team_->members(), mine);
     const auto count =
         objects.in.is_set() ? objects.in.count() : block_of(objects.out, "recv", team_->members());
     expect_count(objects.out, "recv", count * team_->members());
@@ -171,14 +172,14 @@ py::object TeamCalls::gatherv(py::object send, py::object recv, py::object count
                               py::object displacements, int root) {
     CallObjects objects;
     std::optional<BlockCounts> blocks;
+    const auto mine = static_cast<std::size_t>(team_->rank());
     if (is_root(root)) {
-        blocks.emplace(counts, displacements, team_->members());
-        objects = view_both(send, recv, "flat", blocks->end());
+        blocks.emplace(recv, "recv", counts, displacements, team_->members());
+        objects = view_blocks(send, recv, nullptr, &*blocks, mine);
         blocks->require_inside(objects.out, "recv");
     } else {
         objects.in = BufferView::input(send, "send");
     }
-    const auto mine = static_cast<std::size_t>(team_->rank());
     const auto count = objects.in.is_set() ? objects.in.count() : blocks->counts[mine];
     const auto [in, out, type] = ends_of(objects);
     return make(std::move(objects), is_root(root) ? recv : py::none(), [&](weft_request** request) {
@@ -195,11 +196,13 @@ py::object TeamCalls::scatterv(py::object send, py::object recv, py::object coun
     const bool root_keeps = is_root(root) && recv.is(in_place());
     const auto mine = static_cast<std::size_t>(team_->rank());
     if (is_root(root)) {
-        blocks.emplace(counts, displacements, team_->members());
-        if (root_keeps)
-            objects.in = BufferView::input(send, "send");
+        blocks.emplace(send, "send", counts, displacements, team_->members());
+        if (!root_keeps)
+            objects = view_blocks(send, recv, &*blocks, nullptr, mine);
+        else if (blocks->list.is_set())
+            objects.in = std::move(blocks->list);
         else
-            objects = view_both(send, recv, "flat", blocks->counts[mine]);
+            objects.in = BufferView::input(send, "send");
         blocks->require_inside(objects.in, "send");
     } else if (recv.is_none()) {
         refuse("recv is required on all ranks but the root");
@@ -218,11 +221,11 @@ py::object TeamCalls::scatterv(py::object send, py::object recv, py::object coun
 
 py::object TeamCalls::allgatherv(py::object send, py::object recv, py::object counts,
                                  py::object displacements) {
-    const BlockCounts blocks(counts, displacements, team_->members());
-    CallObjects objects = view_both(send, recv, "flat", blocks.end());
+    BlockCounts blocks(recv, "recv", counts, displacements, team_->members());
+    const auto mine = static_cast<std::size_t>(team_->rank());
+    CallObjects objects = view_blocks(send, recv, nullptr, &blocks, mine);
     blocks.require_inside(objects.out, "recv");
-    if (objects.in.is_set())
-        expect_count(objects.in, "send", blocks.counts[static_cast<std::size_t>(team_->rank())]);
+    if (objects.in.is_set()) expect_count(objects.in, "send", blocks.counts[mine]);
     const auto [in, out, type] = ends_of(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_iallgatherv, weft_allgatherv_init)(
@@ -233,9 +236,10 @@ py::object TeamCalls::allgatherv(py::object send, py::object recv, py::object co
 py::object TeamCalls::alltoallv(py::object send, py::object recv, py::object send_counts,
                                 py::object recv_counts, py::object send_displacements,
                                 py::object recv_displacements) {
-    const BlockCounts sent(send_counts, send_displacements, team_->members());
-    const BlockCounts received(recv_counts, recv_displacements, team_->members());
-    CallObjects objects = view_both(send, recv, "flat", received.end());
+    BlockCounts sent(send, "send", send_counts, send_displacements, team_->members());
+    BlockCounts received(recv, "recv", recv_counts, recv_displacements, team_->members());
+    const auto mine = static_cast<std::size_t>(team_->rank());
+    CallObjects objects = view_blocks(send, recv, &sent, &received, mine);
     if (!objects.in.is_set()) refuse("alltoallv cannot operate in place");
     sent.require_inside(objects.in, "send");
     received.require_inside(objects.out, "recv");

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """_torch_group.py - the process group of weft.torch: torch's calls on lists of tensors as calls of weft.
 
-Idea     A call on one contiguous tensor passes it to weft; other calls go through a flat tensor, and results are
-         copied when the call is complete. Checks and their messages are those of torch's gloo backend.
+Idea     Calls pass contiguous tensors to weft, as one buffer or as a list of buffers. Only for other tensors there is
+         a copy, and results are copied back when the call is complete. A call may complete at once; its Work then
+         needs no lock and no time limit. Checks and their messages are those of torch's gloo backend.
 """
 import collections
 import datetime
 import itertools
-import threading
+import sys
 
 import torch
 import torch.distributed as dist
 
 from . import _torch_job
+from ._buffers import IN_PLACE
 from ._errors import Error, Status
 from ._torch_messages import Messages
-from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Landing, check_dense, check_like, joined,
-                             operation, plain, refuse)
+from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Landing, Places, are_plain, check_dense,
+                             check_like, is_plain, joined, operation, plain, refuse)
 from ._torch_work import MessageWork, Work
 
 KEPT_WORKS = 256  # C++ code of torch 1.13 uses a Work's Python methods without keeping its Python object alive
@@ -47,9 +49,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         self.store, self.my_rank, self.members = store, rank, size
         self.seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
         self.job, self.team, self.ranks, number = _torch_job.team_of_group(store, rank, size)
-        self.number, self.calls, self.sequence = number, self.team.start, 0
-        self.pending, self.kept = {}, collections.deque(maxlen=KEPT_WORKS)
-        self.future_lock, self.coalesced = threading.RLock(), None
+        self.number, self.calls, self.sequence = number, self.team._eager, 0
+        self.recent, self.kept, self.coalesced = collections.deque(), collections.deque(maxlen=KEPT_WORKS), None
 
     # --- facts ---
 
@@ -69,32 +70,30 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
 
     # --- starting calls ---
 
-    def forget(self, work):
-        self.pending.pop(id(work), None)
-
     def begin(self, work):
-        self.pending[id(work)] = work
-        self.kept.append(work)
+        recent = self.recent
+        if recent and not recent[0].done:
+            recent[0].is_completed()  # ends calls whose Work was dropped
+        while recent and recent[0].done:
+            ended = recent.popleft()
+            if sys.getrefcount(ended) == 2:  # only C++ code may use it: see KEPT_WORKS
+                ended.tensors = None
+                self.kept.append(ended)
+        recent.append(work)
         self.sequence += 1
         if self.coalesced is not None:
             self.coalesced.append(work)
         return work
 
     def start(self, call, request, result, finish=None, opts=None):
-        """Makes the Work of a started call. opts: torch's options, which may have a timeout."""
-        if len(self.pending) > 1:
-            next(iter(list(self.pending.values()))).is_completed()  # ends calls whose Work was dropped
-        timeout = getattr(opts, "timeout", None)
-        seconds = timeout.total_seconds() if timeout is not None and timeout.total_seconds() > 0 else self.seconds
-        return self.begin(Work(self, request, result, finish, call, seconds))
-
-    def done(self, call, result):
-        """Makes the Work of a call that has ended."""
-        work = Work(self, None, result, None, call, self.seconds)
-        work.done = True
-        self.kept.append(work)
-        self.sequence += 1
-        return work
+        """Makes the Work of a started call. request: None if the call is complete. opts: torch's options."""
+        if request is not None:
+            return self.begin(Work.in_flight(self, request, result, finish, call, opts))
+        if finish is not None:
+            finish()
+        work = Work()
+        work.tensors = result
+        return self.begin(work)
 
     def check_root(self, call, root):
         if not 0 <= root < self.members:
@@ -102,7 +101,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
 
     @staticmethod
     def options(kind, opts, **values):
-        if opts is None or not isinstance(opts, kind):
+        if type(opts) is not kind:
             if opts is not None:
                 values["reduceOp"] = opts
             opts = kind()
@@ -119,10 +118,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if not tensors:
             refuse("allreduce", "requires non-empty tensor list")
         first = tensors[0]
-        if len(tensors) == 1 and first.layout == torch.strided and first.is_contiguous() and first.device.type == "cpu":
+        if len(tensors) == 1 and is_plain(first):
             code = operation("allreduce", opts.reduceOp, first.dtype)
-            memory = first.detach() if first.requires_grad else first
-            return self.start("allreduce", self.calls.allreduce(memory, memory, code), tensors, None, opts)
+            return self.start("allreduce", self.calls.allreduce(first, first, code), tensors, None, opts)
         if len(tensors) > 1:
             check_like("allreduce", tensors[1:], first)
         if first.layout == torch.sparse_coo:
@@ -161,7 +159,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         total = torch.sparse_coo_tensor(everyone.view(-1, indices.shape[0]).t(), data.view(shape), mine.shape).coalesce()
         for tensor in tensors:
             tensor.copy_(total)
-        return self.done("allreduce", tensors)
+        return self.start("allreduce", None, tensors)
 
     def allreduce_coalesced(self, tensors, opts=None):
         opts = self.options(dist.AllreduceCoalescedOptions, opts)
@@ -224,6 +222,11 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
 
     def _reduce_scatter_base(self, output, input, opts=None):
         opts = self.options(dist.ReduceScatterOptions, opts)
+        if is_plain(output) and is_plain(input) and output.numel() * self.members == input.numel():
+            if output.dtype is input.dtype:
+                code = operation("reduce_scatter_tensor", opts.reduceOp, output.dtype)
+                request = self.calls.reduce_scatter(input, output, code)
+                return self.start("reduce_scatter_tensor", request, [output], None, opts)
         check_dense("reduce_scatter_tensor", [output, input])
         if output.numel() * self.members != input.numel() or output.dtype != input.dtype:
             refuse("reduce_scatter_tensor", f"input has {input.numel()} elements of {input.dtype}, expected "
@@ -240,8 +243,10 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         self.check_root("broadcast", opts.rootRank)
         if not 0 <= opts.rootTensor < len(tensors):
             refuse("broadcast", f"invalid root tensor: {opts.rootTensor}, expected 0 to {len(tensors) - 1}")
-        check_dense("broadcast", tensors)
         source = tensors[opts.rootTensor]
+        if len(tensors) == 1 and is_plain(source):
+            return self.start("broadcast", self.calls.broadcast(source, opts.rootRank), tensors, None, opts)
+        check_dense("broadcast", tensors)
         check_like("broadcast", tensors, tensors[0])
         landing = Landing([source])
         if landing.copies and self.my_rank == opts.rootRank:
@@ -265,10 +270,17 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
             if len(output) != self.members * len(inputs):
                 refuse("allgather", f"invalid output tensor list at index {index}: {len(output)} tensors, expected "
                        f"{self.members * len(inputs)}")
-        check_like("allgather", inputs, inputs[0])
+        first = inputs[0]
+        if len(inputs) == 1 and is_plain(first) and are_plain(outputs[0], first):
+            return self.start("allgather", self.calls.allgatherv(first, outputs[0]), outputs[0], None, opts)
+        check_like("allgather", inputs, first)
         check_dense("allgather", [*inputs, *itertools.chain(*outputs)])
         for output in outputs:
-            check_like("allgather", output, inputs[0])
+            check_like("allgather", output, first)
+        if len(inputs) == 1:
+            places = Places(outputs[0])
+            request = self.calls.allgatherv(plain(first), places.flat)
+            return self.start("allgather", request, outputs[0], places.finish, opts)
         landing = Landing(outputs[0])
 
         def finish():
@@ -276,10 +288,13 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
             for output in outputs[1:]:
                 for tensor, other in zip(output, outputs[0]):
                     tensor.detach().copy_(other)
-        request = self.calls.allgather(joined(inputs), landing.flat)
-        return self.start("allgather", request, outputs if len(outputs) > 1 else outputs[0], finish, opts)
+        return self.start("allgather", self.calls.allgather(joined(inputs), landing.flat), outputs, finish, opts)
 
     def _allgather_base(self, output, input, opts=None):
+        if is_plain(output) and is_plain(input) and output.numel() == input.numel() * self.members:
+            if output.dtype is input.dtype:
+                request = self.calls.allgather(input, output)
+                return self.start("all_gather_into_tensor", request, output, None, opts)
         check_dense("all_gather_into_tensor", [output, input])
         if output.numel() != input.numel() * self.members or output.dtype != input.dtype:
             refuse("all_gather_into_tensor", f"output has {output.numel()} elements of {output.dtype}, expected "
@@ -323,16 +338,16 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if not is_root:
             if outputs:
                 refuse("gather", "requires empty output on non-root")
-            return self.start("gather", self.calls.gather(send, None, opts.rootRank), inputs, None, opts)
+            return self.start("gather", self.calls.gatherv(send, root=opts.rootRank), inputs, None, opts)
         if len(outputs) != 1:
             refuse("gather", "requires a single-element output list containing a list with the tensors of all ranks")
         if len(outputs[0]) != self.members:
             refuse("gather", f"Incorrect output list size {len(outputs[0])}. Output list size should be {self.members}")
         check_dense("gather", outputs[0])
         check_like("gather", outputs[0], inputs[0])
-        landing = Landing(outputs[0])
-        request = self.calls.gather(send, landing.flat, opts.rootRank)
-        return self.start("gather", request, outputs[0], landing.finish, opts)
+        places = Places(outputs[0])
+        request = self.calls.gatherv(send, places.flat, root=opts.rootRank)
+        return self.start("gather", request, outputs[0], places.finish, opts)
 
     def scatter(self, outputs, inputs, opts=None, root=0):
         opts = self.options(dist.ScatterOptions, opts, rootRank=root)
@@ -342,7 +357,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if len(outputs) != 1:
             refuse("scatter", "requires a single-element output tensor list")
         check_dense("scatter", outputs)
-        send = None
+        places = Places(outputs)
+        send, recv = None, places.flat[0]
         if self.my_rank == opts.rootRank:
             if len(inputs) != 1:
                 refuse("scatter", "requires a single-element input list containing a list with the tensors of all ranks")
@@ -350,14 +366,17 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
                 refuse("scatter", f"Incorrect input list size {len(inputs[0])}. Input list size should be {self.members}")
             check_dense("scatter", inputs[0])
             check_like("scatter", inputs[0], outputs[0])
-            send = joined(inputs[0]).view(self.members, -1)
+            send = [plain(tensor) for tensor in inputs[0]]
+            if send[self.my_rank].data_ptr() == recv.data_ptr():
+                recv = IN_PLACE
         elif inputs:
             refuse("scatter", "requires empty input on non-root")
-        landing = Landing(outputs)
-        request = self.calls.scatter(send, landing.flat, opts.rootRank)
-        return self.start("scatter", request, outputs, landing.finish, opts)
+        request = self.calls.scatterv(send, recv, root=opts.rootRank)
+        return self.start("scatter", request, outputs, places.finish, opts)
 
     def alltoall_base(self, output, input, output_splits=None, input_splits=None, opts=None):
+        if is_plain(output) and is_plain(input) and not output_splits and not input_splits and self.are_even(output, input):
+            return self.start("all_to_all_single", self.calls.alltoall(input, output), output, None, opts)
         check_dense("all_to_all_single", [output, input])
         if output.dtype != input.dtype:
             refuse("all_to_all_single", f"output is of type {output.dtype}, expected {input.dtype}")
@@ -372,30 +391,34 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
 
     all_to_all_single = alltoall_base
 
+    def are_even(self, output, input):
+        """Returns True if both tensors have rows for all ranks, of equal number and size."""
+        return (output.dtype is input.dtype and output.dim() > 0 and input.dim() > 0 and output.numel() == input.numel()
+                and output.shape[0] % self.members == 0 and input.shape[0] % self.members == 0)
+
     def alltoall(self, outputs, inputs, opts=None):
         if len(outputs) != self.members or len(inputs) != self.members:
             refuse("all_to_all", f"{len(outputs)} output and {len(inputs)} input tensors, expected {self.members}")
         check_dense("all_to_all", [*outputs, *inputs])
         if len({tensor.dtype for tensor in [*outputs, *inputs]}) != 1:
             refuse("all_to_all", "invalid tensor type: expected one type of all tensors")
-        landing = Landing(outputs)
-        request = self.calls.alltoallv(joined(inputs), landing.flat, [tensor.numel() for tensor in inputs],
-                                       [tensor.numel() for tensor in outputs])
-        return self.start("all_to_all", request, outputs, landing.finish, opts)
+        places = Places(outputs)
+        request = self.calls.alltoallv([plain(tensor) for tensor in inputs], places.flat)
+        return self.start("all_to_all", request, outputs, places.finish, opts)
 
     # --- several calls ---
 
     def barrier(self, opts=None):
-        earlier = list(self.pending.values())
+        earlier = [work for work in self.recent if not (work.done or isinstance(work, MessageWork))]
 
         def finish():
             for work in earlier:
-                if not isinstance(work, MessageWork):
-                    work.wait()
-        return self.start("barrier", self.calls.barrier(), [], finish, opts)
+                work.wait()
+        return self.start("barrier", self.calls.barrier(), [], finish if earlier else None, opts)
 
     def together(self, works):
         """Makes one Work of several calls."""
+        works = [work for work in works if not work.done] or works[-1:]
         last = works[-1]
 
         def finish(own=last.finish):
@@ -411,7 +434,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
 
     def _end_coalescing(self, device=None):
         works, self.coalesced = self.coalesced, None
-        return self.together(works) if works else self.done("coalesced calls", [])
+        return self.together(works) if works else self.start("coalesced calls", None, [])
 
     start_coalescing, end_coalescing = _start_coalescing, _end_coalescing
 

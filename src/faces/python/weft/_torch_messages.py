@@ -22,7 +22,7 @@ class Messages:
     def send(self, tensors, peer, tag=0):
         memory = self._bytes("send", tensors, tag)
         self.check_root("send", peer)
-        work = MessageWork(self, "send", tensors, None, memory.numpy(), self.ranks[peer], tag)
+        work = MessageWork.of_message(self, "send", tensors, None, memory.numpy(), self.ranks[peer], tag)
         return self._begin_message(work, self.job.mailbox.send)
 
     def recv(self, tensors, peer, tag=0):
@@ -35,7 +35,7 @@ class Messages:
     def _receive(self, call, tensors, peers, tag):
         self._bytes(call, tensors, tag)
         landing = Landing(tensors)
-        work = MessageWork(self, call, tensors, landing.finish, bytes_of(landing.flat).numpy(), peers, tag)
+        work = MessageWork.of_message(self, call, tensors, landing.finish, bytes_of(landing.flat).numpy(), peers, tag)
         return self._begin_message(work, self.job.mailbox.receive)
 
     def _begin_message(self, work, give):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """_torch_tensors.py - tensors of torch's calls as flat memory, and their checks, for weft.torch."""
 import torch
+import torch.distributed as dist
 
 from ._errors import Error, Status
 
@@ -13,8 +14,29 @@ def refuse(call, text):
     raise Error(Status.ARGUMENT, f"weft.torch.{call}: {text}")
 
 
+def _hash_names_operation():
+    """Returns True if the hash of a ReduceOp depends on its operation only."""
+    copies = [dist.AllreduceOptions() for _ in range(2)]
+    for copy, op in zip(copies, (dist.ReduceOp.MAX, dist.ReduceOp.SUM)):
+        copy.reduceOp = op
+    return [hash(copy.reduceOp) for copy in copies] == [hash(dist.ReduceOp.MAX), hash(dist.ReduceOp.SUM)]
+
+
+_known_operations = {} if _hash_names_operation() else None
+
+
 def operation(call, op, dtype):
     """Returns the weft operation of a ReduceOp."""
+    if _known_operations is None:
+        return _find_operation(call, op, dtype)
+    key = hash(op), dtype
+    code = _known_operations.get(key)
+    if code is None:
+        code = _known_operations[key] = _find_operation(call, op, dtype)
+    return code
+
+
+def _find_operation(call, op, dtype):
     kind = getattr(op, "op", op)
     name = getattr(kind, "name", None) or str(kind).rsplit(".", maxsplit=1)[-1]
     code = OPERATIONS.get(name)
@@ -29,7 +51,7 @@ def operation(call, op, dtype):
 
 def check_dense(call, tensors):
     for index, tensor in enumerate(tensors):
-        if tensor.device.type != "cpu":
+        if not tensor.is_cpu:
             refuse(call, f"unsupported device type {tensor.device.type} at index {index}: expected tensors on the CPU")
         if tensor.layout != torch.strided:
             refuse(call, f"unsupported layout {tensor.layout} at index {index}: expected dense tensors")
@@ -44,6 +66,18 @@ def check_like(call, tensors, like):
             refuse(call, f"invalid tensor type at index {index}: expected {like.dtype}, got {tensor.dtype}")
         if tensor.shape != like.shape:
             refuse(call, f"invalid tensor size at index {index}: expected {tuple(like.shape)}, got {tuple(tensor.shape)}")
+
+
+def is_plain(tensor):
+    """Returns True if calls can use a tensor's memory as it is."""
+    return (type(tensor) is torch.Tensor and tensor.is_cpu and tensor.is_contiguous() and tensor.layout is torch.strided
+            and not tensor.requires_grad)
+
+
+def are_plain(tensors, like):
+    """Returns True if calls can use the memory of all tensors, and these have the type and sizes of another."""
+    shape, dtype = like.shape, like.dtype
+    return all(is_plain(tensor) and tensor.shape == shape and tensor.dtype is dtype for tensor in tensors)
 
 
 def plain(tensor):
@@ -69,6 +103,21 @@ def joined(tensors):
     """Returns a flat tensor with the data of all tensors; over their memory if that is contiguous."""
     flat = adjacent(tensors)
     return flat if flat is not None else torch.cat([plain(tensor) for tensor in tensors])
+
+
+class Places:
+    """A contiguous tensor for each of several tensors: itself, or one whose data finish() copies to it."""
+
+    def __init__(self, tensors):
+        self.tensors = tensors
+        self.flat = [tensor if is_plain(tensor) else
+                     tensor.detach() if tensor.is_contiguous() else
+                     torch.empty(tensor.shape, dtype=tensor.dtype) for tensor in tensors]
+
+    def finish(self):
+        for tensor, flat in zip(self.tensors, self.flat):
+            if not tensor.is_contiguous():
+                tensor.detach().copy_(flat)
 
 
 class Landing:

@@ -15,7 +15,9 @@ import torch.distributed as dist
 
 from ._errors import Error, Status
 
+FUTURES = threading.RLock()
 BaseWork = getattr(dist, "Work", None) or torch._C._distributed_c10d.Work
+NO_LIMIT = datetime.timedelta(0)
 SLICE_S = 1.0    # between looks for peers that have left the job
 TICK_S = 0.002   # between rounds of the thread
 
@@ -31,12 +33,25 @@ def unwrap(future):
 class Work(BaseWork):
     """A collective call of a group. Keeps its tensors until it is complete."""
 
-    def __init__(self, group, request, result, finish, name, seconds):
-        super().__init__()
-        self.group, self.request, self.tensors, self.finish = group, request, result, finish
-        self.name, self.seconds = name, seconds
-        self.driving, self.done, self.error = threading.Lock(), False, None
-        self.source, self.promise, self.future = -1, None, None
+    # A call that is complete at once sets only `tensors`: the rest are defaults.
+    group = request = tensors = finish = opts = name = driving = error = promise = future = None
+    done, source = True, -1
+
+    @classmethod
+    def in_flight(cls, group, request, result, finish, name, opts=None):
+        """Makes the Work of a call. opts: torch's options, which may have a timeout."""
+        work = cls()
+        work.group, work.request, work.tensors, work.finish = group, request, result, finish
+        work.name, work.opts = name, opts
+        work.driving, work.done = threading.Lock(), False
+        return work
+
+    @property
+    def seconds(self):
+        """The call's time limit."""
+        timeout = getattr(self.opts, "timeout", None)
+        seconds = timeout.total_seconds() if timeout is not None else 0
+        return seconds if seconds > 0 else self.group.seconds
 
     def step(self, seconds):
         """Drives the call for at most this time; 0: once. Returns True if it is complete."""
@@ -70,7 +85,6 @@ class Work(BaseWork):
     def complete(self, error):
         self.error, self.request, self.finish = error, None, None
         self.done = True
-        self.group.forget(self)
         if self.promise is not None:
             self.promise.set_result((self.error, self.tensors))
 
@@ -78,10 +92,10 @@ class Work(BaseWork):
         """Returns the ranks of the world that this call needs."""
         return self.group.ranks
 
-    def wait(self, timeout=datetime.timedelta(0)):
+    def wait(self, timeout=NO_LIMIT):
         """Waits until the call is complete, for at most `timeout` if it is not 0. Raises weft.Error if it failed."""
         if not self.done:
-            own = timeout is None or timeout <= datetime.timedelta(0)
+            own = timeout is None or timeout <= NO_LIMIT
             limit = self.seconds if own else timeout.total_seconds()
             self.wait_until(time.monotonic() + limit, limit)
         if self.error is not None:
@@ -132,8 +146,11 @@ class Work(BaseWork):
 
     def get_future(self):
         """Returns a future with the tensors of the call."""
-        with self.group.future_lock:
-            if self.future is None:
+        with FUTURES:
+            if self.future is None and self.done and self.error is None:
+                self.future = torch.futures.Future()
+                self.future.set_result(self.tensors)
+            elif self.future is None:
                 promise = torch.futures.Future()
                 self.future = promise.then(unwrap)
                 self.promise = promise
@@ -147,11 +164,13 @@ class Work(BaseWork):
 class MessageWork(Work):
     """A send or a receive. peer: a rank of the world; for receives a set of them."""
 
-    def __init__(self, group, name, tensors, finish, memory, peer, tag):
-        super().__init__(group, None, tensors, finish, name, group.seconds)
-        self.channel, self.peer, self.tag = group.number, peer, tag
-        self.memory, self.is_send = memory, name == "send"
-        self.mailbox, self.has_ended, self.failure = group.job.mailbox, False, None
+    @classmethod
+    def of_message(cls, group, name, tensors, finish, memory, peer, tag):
+        work = cls.in_flight(group, None, tensors, finish, name)
+        work.channel, work.peer, work.tag = group.number, peer, tag
+        work.memory, work.is_send = memory, name == "send"
+        work.mailbox, work.has_ended, work.failure = group.job.mailbox, False, None
+        return work
 
     def step(self, seconds):
         if not self.has_ended:
@@ -178,7 +197,7 @@ class MessageWork(Work):
     def peers(self):
         return (self.peer,) if self.is_send else self.peer
 
-    def wait(self, timeout=datetime.timedelta(0)):
+    def wait(self, timeout=NO_LIMIT):
         super().wait(timeout)
         return True
 
