@@ -249,6 +249,79 @@ def memory_is_flat(world):
     assert resident_bytes() - resident < 100 * rounds, "memory grows"
 
 
+def strided(world):
+    after, before = (world.rank + 1) % world.size, (world.rank - 1) % world.size
+    plate, arrived = world.zeros((6, 8)), world.zeros(1, "u8")
+    world.put_signal(plate[:, 2], numpy.arange(12.0)[::2] + world.rank, arrived, 1, after)
+    world.wait_until(arrived, weft.EQ, 1)
+    expected = numpy.zeros((6, 8))
+    expected[:, 2] = numpy.arange(0, 12, 2) + before
+    same(plate, expected)
+    world.barrier()
+    columns = numpy.arange(12.0).reshape(4, 3).T + world.rank
+    world.put(plate[::-2, 1:5], columns, after)
+    world.quiet()
+    world.barrier()
+    same(plate[::-2, 1:5], columns - world.rank + before)
+    same(world.get(plate[::-2, 1:5], after), columns)
+    received = numpy.zeros((4, 6))
+    world.get(plate[::-2, 1:5], after, received[:, ::2].T)
+    same(received[:, ::2].T, columns)
+    same(received[:, 1::2], numpy.zeros((4, 3)))
+    refused(r"data has shape (5), expected (6) as target", world.put, plate[:, 2], numpy.zeros(5), after)
+    refused("elements of different types", world.put, plate[:, 2], numpy.zeros(6, "f4"), after)
+
+
+def later(world):
+    after, before = (world.rank + 1) % world.size, (world.rank - 1) % world.size
+    context, array, sums = world.context(), world.zeros(4), [world.zeros(1, dtype) for dtype in ("f4", "f8", "i8")]
+    data = numpy.full(4, world.rank + 2.0)
+    seen = weakref.ref(data)
+    context.put_nbi(array, data, after)
+    del data
+    world.quiet()
+    assert seen() is not None, "the context's put has lost its data"
+    context.quiet()
+    assert seen() is None, "quiet() has not released the data"
+    world.barrier()
+    same(array, numpy.full(4, before + 2.0))
+    received = world.get_nbi(array, after)
+    world.quiet()
+    same(received, numpy.full(4, world.rank + 2.0))
+    context.free()
+    for number in sums:
+        world.add(number, 2, 0)
+        world.fetch_add(number, 1, 0)
+    world.add(sums[0], 0.5, 0)
+    world.quiet()
+    world.barrier()
+    if world.rank == 0:
+        same(numpy.concatenate(sums).astype("f8"), numpy.array([3.5, 3.0, 3.0]) * world.size)
+
+
+def buffer_lists(world):
+    size, me = world.size, world.rank
+    parts = [numpy.zeros(rank + 1) for rank in range(size)]
+    world.allgatherv(numpy.full(me + 1, me + 1.0), parts)
+    world.allgatherv(parts[me], parts)  # in place
+    for rank in range(size):
+        same(parts[rank], numpy.full(rank + 1, rank + 1.0))
+    arrived = [numpy.zeros(rank + me + 1, "i4") for rank in range(size)]
+    world.start.alltoallv([numpy.full(rank + me + 1, 10 * me + rank, "i4") for rank in range(size)], arrived).wait()
+    for rank in range(size):
+        same(arrived[rank], numpy.full(rank + me + 1, 10 * rank + me, "i4"))
+    last = size - 1
+    gathered = [numpy.zeros(rank + 1) for rank in range(size)] if me == last else None
+    world.gatherv(parts[me], gathered, root=last)
+    block = numpy.zeros(me + 1)
+    world.scatterv([part * 2 for part in gathered] if me == last else None, block, root=last)
+    same(block, parts[me] * 2)
+    refused("expected one for each of", world.allgatherv, parts[me], parts + parts)
+    refused("has no counts", world.allgatherv, parts[me], parts, [1] * size)
+    mixed = [numpy.zeros(2, "f4"), *[numpy.zeros(2) for _ in range(size - 1)]]
+    refused("expected float64 as in send" if size == 1 else "expected one type", world.allgatherv, numpy.zeros(2), mixed)
+
+
 def threads(_):
     with weft.Runtime("multiple") as job:
         world, word = job.world, job.world.zeros(1, "u8")

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -133,6 +134,68 @@ def moves(group):
     assert objects == [{"rank": rank} for rank in range(size)]
     dist.barrier(group)
     assert dist.monitored_barrier(group, datetime.timedelta(seconds=60)) is None
+
+
+def places(_):
+    """Lists with tensors that are not contiguous, or that are parts of each other."""
+    size, me = dist.get_world_size(), dist.get_rank()
+    mine = data(me, (3, 4))
+    outputs = [torch.zeros(4, 3).t() if rank % 2 else torch.zeros(3, 4) for rank in range(size)]
+    dist.all_gather(outputs, mine.t().contiguous().t())
+    outputs[me].fill_(0).copy_(mine)
+    dist.all_gather(outputs, outputs[me])
+    for rank in range(size):
+        same(outputs[rank], data(rank, (3, 4)))
+    flat = torch.zeros(size * 3, 4)
+    flat[3 * me:3 * me + 3] = mine
+    dist.all_gather_into_tensor(flat, flat[3 * me:3 * me + 3])
+    same(flat, torch.cat([data(rank, (3, 4)) for rank in range(size)]))
+    blocks = [data(rank, (3, 4)) for rank in range(size)]
+    dist.scatter(blocks[0] if me == 0 else outputs[me], blocks if me == 0 else None, 0)
+    same(blocks[0] if me == 0 else outputs[me], data(me, (3, 4)))
+    wide = torch.zeros(size, 2, 3).transpose(1, 2)
+    dist.all_to_all(list(wide), [data(10 * me + rank, (3, 2)) for rank in range(size)])
+    for rank in range(size):
+        same(wide[rank], data(10 * rank + me, (3, 2)))
+    ended = torch.ones(10)
+    seen = weakref.ref(ended)
+    works = [dist.all_reduce(ended, async_op=True) for _ in range(3)]
+    for work in works:
+        work.wait()
+    del ended, work
+    works.clear()
+    dist.barrier()
+    dist.barrier()
+    assert seen() is None, "the group holds a tensor of an ended call"
+
+
+def traced(_):
+    """Calls on CommTensors of torch 1.13, while make_fx traces them and in the traced function."""
+    try:
+        from torch.distributed._spmd.comm_tensor import CommTensor, _wait_comm
+        from torch.fx.experimental.proxy_tensor import make_fx
+    except ImportError:
+        return
+    size = dist.get_world_size()
+
+    def gather(value):
+        outputs = [torch.zeros_like(value) for _ in range(size)]
+        return dist.all_gather(outputs, value, async_op=True), outputs
+
+    def scatter_sum(value):
+        output = value.clone()
+        return dist.reduce_scatter(output, [value + rank for rank in range(size)], async_op=True), [output]
+    for call in (lambda value: (dist.all_reduce(value, async_op=True), [value]),
+                 lambda value: (dist.broadcast(value, 0, async_op=True), [value]), gather, scatter_sum):
+        def doubled(value):
+            work, outputs = call(CommTensor(value + value))
+            work.wait()
+            return [output * 2 for output in outputs]
+        function = make_fx(doubled)(torch.ones(2, 2))
+        assert any(node.target is _wait_comm for node in function.graph.nodes)
+        value = data(dist.get_rank(), (2, 2))
+        for output, expected in zip(function(value.clone()), doubled(value)):
+            same(output, expected)
 
 
 def messages(_):

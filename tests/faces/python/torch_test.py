@@ -8,6 +8,7 @@ Status: 77 (skipped) if torch is not installed.
 Idea     torch_cases.py runs as the ranks of jobs: 1 to 4 ranks on one node, two virtual nodes, mpirun and torchrun.
 """
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -22,8 +23,8 @@ sys.dont_write_bytecode = True
 SOURCE, BUILD = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 WEFT, PACKAGES = BUILD / "bin/weft", BUILD / "bin/python3/dist-packages"
 CASES = SOURCE / "tests/faces/python/torch_cases.py"
-ALL = ("reductions", "moves", "messages", "groups", "works", "ddp", "mistakes", "again")
-SOME = ("reductions", "messages", "works", "ddp")
+ALL = ("reductions", "moves", "places", "traced", "messages", "groups", "works", "ddp", "mistakes", "again")
+SOME = ("reductions", "places", "messages", "works", "ddp")
 DEADLINE_S = 240
 TORCHRUN = shutil.which("torchrun")
 
@@ -83,6 +84,20 @@ class Jobs(unittest.TestCase):
             self.assertEqual(status, 0, out)
             losses.append(re.search(rf"{backend}: loss (\S+),", out)[1])
         self.assertEqual(losses[0], losses[1])
+
+    def test_backends_are_compared(self):
+        program = [SOURCE / "perf/compare", "--torch", "--bin", BUILD / "bin", "--python", sys.executable, "--ranks", "2",
+                   "--bytes", "4K,16K", "--rounds", "1", "--seconds", "0.001", "--json"]
+        ended = subprocess.run([str(word) for word in program], stdout=subprocess.PIPE, text=True, timeout=DEADLINE_S,
+                               check=True)
+        found = json.loads(ended.stdout)
+        self.assertEqual([(row["collective"], row["bytes"]) for row in found["rows"]],
+                         [(name, size) for name in ("allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall")
+                          for size in (4096, 16384)])
+        for row in [*found["rows"], *found["ddp"]]:
+            self.assertTrue(row.get("checked", True), row)
+            self.assertAlmostEqual(row["ratio"], row["weft_us"] / row["gloo_us"])
+        self.assertLess(min(row["ratio"] for row in found["rows"]), found["means"][0]["mean"])
 
     def test_a_rank_that_ends_early_is_named(self):
         status, out = job(weft_run(2), "exits_on_last_rank")

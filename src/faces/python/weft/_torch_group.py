@@ -18,7 +18,7 @@ from ._buffers import IN_PLACE
 from ._errors import Error, Status
 from ._torch_messages import Messages
 from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Landing, Places, are_plain, check_dense,
-                             check_like, is_plain, joined, operation, plain, refuse)
+                             check_like, is_dispatched, is_plain, joined, operation, plain, refuse)
 from ._torch_work import MessageWork, Work
 
 KEPT_WORKS = 256  # C++ code of torch 1.13 uses a Work's Python methods without keeping its Python object alive
@@ -121,6 +121,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if len(tensors) == 1 and is_plain(first):
             code = operation("allreduce", opts.reduceOp, first.dtype)
             return self.start("allreduce", self.calls.allreduce(first, first, code), tensors, None, opts)
+        if is_dispatched(tensors):
+            return super().allreduce(tensors, opts)
         if len(tensors) > 1:
             check_like("allreduce", tensors[1:], first)
         if first.layout == torch.sparse_coo:
@@ -205,6 +207,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if len(outputs) != 1 or len(inputs) != 1:
             refuse("reduce_scatter", "requires a single-element output list and a single-element input list")
         parts, output = inputs[0], outputs[0]
+        if is_dispatched(output):
+            return super().reduce_scatter(outputs, inputs, opts)
         if len(parts) != self.members:
             refuse("reduce_scatter", f"invalid input tensor list: {len(parts)} tensors, expected {self.members}")
         check_dense("reduce_scatter", [output, *parts])
@@ -246,6 +250,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         source = tensors[opts.rootTensor]
         if len(tensors) == 1 and is_plain(source):
             return self.start("broadcast", self.calls.broadcast(source, opts.rootRank), tensors, None, opts)
+        if is_dispatched(tensors):
+            return super().broadcast(tensors, opts)
         check_dense("broadcast", tensors)
         check_like("broadcast", tensors, tensors[0])
         landing = Landing([source])
@@ -273,6 +279,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         first = inputs[0]
         if len(inputs) == 1 and is_plain(first) and are_plain(outputs[0], first):
             return self.start("allgather", self.calls.allgatherv(first, outputs[0]), outputs[0], None, opts)
+        if is_dispatched(outputs):
+            return super().allgather(outputs, inputs, *([] if opts is None else [opts]))
         check_like("allgather", inputs, first)
         check_dense("allgather", [*inputs, *itertools.chain(*outputs)])
         for output in outputs:

@@ -74,6 +74,17 @@ def is_plain(tensor):
             and not tensor.requires_grad)
 
 
+def is_dispatched(tensors):
+    """Returns True for a tensor, or (nested) lists of tensors, of a class that handles calls itself, such as CommTensor.
+
+    Then the method of torch's class ProcessGroup passes the call to that class, which calls again with plain tensors.
+    """
+    while isinstance(tensors, (list, tuple)) and tensors:
+        tensors = tensors[0]
+    handler = getattr(type(tensors), "__torch_dispatch__", None)
+    return handler is not None and handler is not torch.Tensor.__torch_dispatch__
+
+
 def are_plain(tensors, like):
     """Returns True if calls can use the memory of all tensors, and these have the type and sizes of another."""
     shape, dtype = like.shape, like.dtype
