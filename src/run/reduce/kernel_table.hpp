@@ -87,8 +87,8 @@ struct ExactKernels {
     void (*add_column)(ExactTile& tile, const double* values, std::size_t count) noexcept;
     void (*round_tile)(ExactTile& tile, std::size_t count) noexcept;
     void (*find_range)(const double* values, std::size_t count, ExactRange& range) noexcept;
-    /// Adds values, infinities and NaNs too, to bins that are not full. Returns the number of values
-    /// added: all, unless a bin became full.
+    /// Adds values, also infinities and NaNs, to bins that are not full. Returns the number added:
+    /// all, unless a bin became full.
     std::size_t (*add_to_bins)(const double* values, std::size_t count, ExactBins& bins) noexcept;
 };
 
