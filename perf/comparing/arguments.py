@@ -26,7 +26,7 @@ SECONDS_MIN = 0.03  # minimum default time for one size
 # Defaults. All sizes of a launch share `seconds`. FULL takes about ten minutes on two idle processors: 189 launches of
 # each side.
 DEFAULTS = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
-         "minutes": 24 * 60.0}
+            "minutes": 24 * 60.0}
 QUICK = {**DEFAULTS, "ranks": "2,4", "seconds": 0.05}
 FULL = {**DEFAULTS, "collectives": "barrier,broadcast,allreduce", "ranks": "2,4,8,16,4/4,8/4,8/8",
         "bytes": "8,64,512,4K,32K,256K,1M", "timeout": 30.0, "minutes": 15.0}

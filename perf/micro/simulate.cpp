@@ -58,12 +58,13 @@ plan::Stages stages_of(const SimulatedCall& call) {
                                          {.size = call.ranks, .elements = 8});
 }
 
-const plan::BufferSize kEightBytes{8, 1};
+const plan::BufferSize kEightBytes{.elements = 8, .element_bytes = 1};
+constexpr collectives::StageCost kStageCost{.latency = 1340, .message = 340};
 
 /// Builds the image of all programs in this thread, because the goals are for one core.
 lab::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
     lab::ImagePart part(model, kEightBytes);
-    (void)weft::lab::add_programs(part, stages, 0, stages.size());
+    static_cast<void>(weft::lab::add_programs(part, stages, 0, stages.size()));
     return part;
 }
 
@@ -82,11 +83,13 @@ CaseResult structured(const SimulatedCall& call, plan::Time noise) {
     return result_of(outcome, outcome->events - outcome->messages);
 }
 
-CaseResult by_programs(const SimulatedCall& call, plan::Time noise, bool by_time) {
+enum class Engine : std::uint8_t { generic, events };
+
+CaseResult by_programs(const SimulatedCall& call, plan::Time noise, Engine engine) {
     const lab::SimulationInputs settings = inputs(noise);
     const lab::ImagePart part = image_of(stages_of(call), settings.model);
-    return result_of(by_time ? weft::lab::simulate_events({&part, 1}, settings)
-                             : lab::simulate_generic({&part, 1}, settings),
+    return result_of(engine == Engine::events ? lab::simulate_events({&part, 1}, settings)
+                                              : lab::simulate_generic({&part, 1}, settings),
                      part.waits());
 }
 
@@ -106,7 +109,7 @@ CaseResult enumerate() {
                 size, static_cast<collectives::ScheduleFamily>(family),
                 [&](const collectives::Schedule& schedule) {
                     ++all.count;
-                    best = std::min(best, collectives::cost_of(schedule, {1340, 340}));
+                    best = std::min(best, collectives::cost_of(schedule, kStageCost));
                     return true;
                 });
         least += best;
@@ -116,7 +119,7 @@ CaseResult enumerate() {
 }
 
 CaseResult search() {
-    const collectives::OptimumSearch search(999'983, {1340, 340});
+    const collectives::OptimumSearch search(999'983, kStageCost);
     return {1, 0, static_cast<double>(search.find(999'983).cost)};
 }
 
@@ -140,10 +143,11 @@ std::vector<Case> make_cases() {
              return structured({"allreduce", "a8,a5,a5,a5,a5,a5,a5,a5,a5,a5", 15'625'000}, 0);
          }},
         {"generic and generation, 10^6 ranks, noise", 1,
-         [=] { return by_programs(million, 50'000, false); }},
+         [=] { return by_programs(million, 50'000, Engine::generic); }},
         {"events and generation, 10^5 ranks", 0,
          [] {
-             return by_programs({"allreduce", "a4,a4,a2,a5,a5,a5,a5,a5", 100'000}, 0, true);
+             return by_programs({"allreduce", "a4,a4,a2,a5,a5,a5,a5,a5", 100'000}, 0,
+                                Engine::events);
          }},
         {"folded, 10^9 ranks", 0.01,
          [] {
