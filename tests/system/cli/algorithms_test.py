@@ -28,8 +28,8 @@ ring:segments=4` of `weft bench`, `verify`, `show`, `simulate` and `cost`. Other
 - **Source**: authors and section; `weft list --json` has titles. *Composed*: of the algorithms of `node` and `net`.
 - **Lacks**: *order*: combines in rank order if the operation requires it. *bits*: all ranks get the same bits. *sync*:
   no rank completes before all have entered. *sizes*: serves 13 ranks on nodes of 5, 5 and 3.
-- **Rounds** (longest chain of puts and waits), **puts** (+ signals) and vectors or blocks **sent** by the busiest rank:
-  8 ranks on 2 nodes (`mapped`: one node), {BYTES // 1024} KiB a vector or block, root 0.
+- **Rounds** (longest chain of puts and waits), **puts** (+ signals) and buffers or blocks **sent** by the busiest rank:
+  8 ranks on 2 nodes (`mapped`: one node), {BYTES // 1024} KiB a buffer or block, root 0.
 
 `tests/system/cli/algorithms_test.py build/dev/bin/weft --write` writes this page; a test compares it.
 """
