@@ -50,7 +50,7 @@ TEST(Image, StreamedStepsEqualTheProgram) {
     SimulationInputs setup = paper();
     for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        SimulatedCall call = random_call(random, {.ranks_max = 61, .one_segmented_in = 4});
+        SimulatedCall call = random_call(random, {.ranks_max = 61, .calls_per_segmented = 4});
         call.request.segments = 1;  // stages describe one segment
         if (random.chance(1, 5)) {  // without data
             call.collective = "barrier";
