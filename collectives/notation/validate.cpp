@@ -134,9 +134,8 @@ class Validator {
         const Level& level = levels_.back();
         if (level.stride == level.active) return base::Done{};
         return fail(StagePart::stage,
-                    "the level is not complete: the product of its factors "
-                    "is {}, but it has n={} ranks",
-                    level.stride, level.active);
+                    "the level has n={} ranks, but the product of its factors is {}", level.active,
+                    level.stride);
     }
 
     /// When the inner level is complete, all ranks of the outer level hold the result.
@@ -147,11 +146,9 @@ class Validator {
 
     base::Failure unmatched(const Stage& stage, StageKind opener) const {
         const Level& level = levels_.back();
-        const std::string open = levels_.size() > 1
-                                     ? "the innermost open stage is " + print(level.opened)
-                                     : std::string("no stage is open");
-        return fail(StagePart::stage, "{} matches no open {} stage; {}", print(stage),
-                    static_cast<char>(opener), open);
+        return fail(StagePart::stage, "{} matches no open {} stage; innermost open stage: {}",
+                    print(stage), static_cast<char>(opener),
+                    levels_.size() > 1 ? print(level.opened) : "none");
     }
 
     /// Returns the position of a part of the current stage in the printed schedule.

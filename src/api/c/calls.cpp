@@ -44,27 +44,21 @@ Result<void> check_in_place(const run::Team& team, const CallArguments& argument
     const bool in = arguments.in == WEFT_IN_PLACE;
     const bool out = arguments.out == WEFT_IN_PLACE;
     if (!traits.has_data() || (!in && !out)) return {};
-    const bool one_buffer = traits.in_place == InPlace::never && arguments.in == arguments.out;
-    if (one_buffer)
-        // lint: allow(variable): a macro of weft.h
-        return fail(Status::argument, "the buffer is WEFT_IN_PLACE, expected memory");
+    // lint: allow(variable): a macro of weft.h
+    constexpr std::string_view kInPlace = "WEFT_IN_PLACE";
+    if (traits.in_place == InPlace::never && arguments.in == arguments.out)
+        return fail(Status::argument, "the buffer is {}, expected memory", kInPlace);
     if (in && traits.in_place != InPlace::input)
         return fail(
-            Status::argument,
-            // lint: allow(variable): a macro of weft.h
-            "in is WEFT_IN_PLACE, expected memory{}",
+            Status::argument, "in is {}, expected memory{}", kInPlace,
             traits.in_place == InPlace::output ? "; only `out` of the root may be in place" : "");
     if (out && traits.in_place != InPlace::output)
-        return fail(Status::argument,
-                    // lint: allow(variable): a macro of weft.h
-                    "out is WEFT_IN_PLACE, expected memory{}",
+        return fail(Status::argument, "out is {}, expected memory{}", kInPlace,
                     traits.in_place == InPlace::input ? "; only `in` may be in place" : "");
     if (traits.rooted() && traits.blocks() && arguments.root != team.rank())
         return fail(Status::argument,
-                    // lint: allow(variable): a macro of weft.h
-                    "{} is WEFT_IN_PLACE on rank {}, expected memory: only the root, rank "
-                    "{}, has all blocks",
-                    in ? "in" : "out", team.rank(), arguments.root);
+                    "{} is {} on rank {}, expected memory: only the root, rank {}, has all blocks",
+                    in ? "in" : "out", kInPlace, team.rank(), arguments.root);
     return {};
 }
 

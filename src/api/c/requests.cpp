@@ -51,7 +51,7 @@ Result<void> wait_for(const RequestHandle& found, weft_request** request, base::
     CallRequest& call = *found.request;
     run::Runtime& runtime = found.context->runtime();
     if (call.operation != nullptr && !runtime.calls().wait(*call.operation, deadline))
-        return fail(Status::timeout, "the time is over, and the call is not complete");
+        return fail(Status::timeout, "time limit exceeded: the call is in flight");
     if (is_transfer(call)) {
         auto done = await_transfer(found, deadline);
         if (!done && done.failure().status == Status::timeout) return done;

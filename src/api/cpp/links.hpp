@@ -69,8 +69,15 @@ inline void refuse_forks() {
     if (link == nullptr || link->team == nullptr) [[unlikely]]
         throw Error(Status::argument, link != nullptr && link->runtime->runtime == nullptr
                                           ? "the runtime of the team is gone"
-                                          : "the team has been freed, or never was one");
+                                          : "the handle has no team, or its team has been freed");
     return *link->team;
+}
+
+/// Throws if the argument `name` is not a rank of a team of `size` members.
+inline void check_rank(const char* name, Rank rank, Rank size) {
+    if (rank < 0 || rank >= size) [[unlikely]]
+        raise(base::fail(Status::argument, "{}: {} is not a rank of the team, expected 0..{}", name,
+                         rank, size - 1));
 }
 
 /// Makes the link of a new team.

@@ -14,12 +14,13 @@ using detail::team_of;
 namespace {
 
 run::WordWait word_wait(const void* word, std::size_t width, bool is_signed, Compare compare,
-                        std::uint64_t value) {
+                        std::uint64_t value, std::size_t count = 1) {
     return {.word = word,
             .width = static_cast<std::uint8_t>(width),
             .is_signed = is_signed,
             .compare = compare,
-            .value = value};
+            .value = value,
+            .count = count};
 }
 
 run::RemoteMemory remote(const std::shared_ptr<detail::TeamLink>& link) {
@@ -143,10 +144,7 @@ void OneSidedCalls::start_change(AtomicKind kind, void* word, std::size_t width,
 }
 void OneSidedCalls::send(Rank peer, int handler, const void* data, std::size_t bytes) {
     run::Team& team = team_of(link_);
-    if (peer < 0 || peer >= team.size())
-        throw Error(Status::argument, "send: peer: " + std::to_string(peer) +
-                                          " is not a rank of the team, expected 0.." +
-                                          std::to_string(team.size() - 1));
+    detail::check_rank("send: peer", peer, team.size());
     succeed(link_->owner->messages().send(team.job_rank(peer), handler, data, bytes));
 }
 void OneSidedCalls::fence() {
@@ -184,14 +182,12 @@ bool OneSidedCalls::test(const void* word, std::size_t width, bool is_signed, Co
 }
 std::size_t OneSidedCalls::wait_any(const void* words, std::size_t count, std::size_t width,
                                     bool is_signed, Compare compare, std::uint64_t value) {
-    run::WordWait wait = word_wait(words, width, is_signed, compare, value);
-    wait.count = count;
-    return succeed(remote(link_).waits().any(wait));
+    return succeed(
+        remote(link_).waits().any(word_wait(words, width, is_signed, compare, value, count)));
 }
 void OneSidedCalls::wait_all(const void* words, std::size_t count, std::size_t width,
                              bool is_signed, Compare compare, std::uint64_t value) {
-    run::WordWait wait = word_wait(words, width, is_signed, compare, value);
-    wait.count = count;
+    const run::WordWait wait = word_wait(words, width, is_signed, compare, value, count);
     static_cast<void>(succeed(remote(link_).waits().all(wait)));
 }
 

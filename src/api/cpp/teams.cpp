@@ -140,10 +140,7 @@ Rank Team::translate(Rank rank, const Team& other) const {
     const run::Team& to = team_of(other.link_);
     if (link_->owner != other.link_->owner)
         throw Error(Status::argument, "translate: the teams belong to different runtimes");
-    if (rank < 0 || rank >= from.size())
-        throw Error(Status::argument, fmt::format("translate: rank: {} is not a rank of the team, "
-                                                  "expected 0..{}",
-                                                  rank, from.size() - 1));
+    detail::check_rank("translate: rank", rank, from.size());
     for (Rank member = 0; member < to.size(); ++member)
         if (to.job_rank(member) == from.job_rank(rank)) return member;
     return -1;
@@ -193,10 +190,7 @@ void Team::release(void* memory) {
 }
 void* Team::ptr(const void* symmetric, Rank peer) const {
     run::Team& team = team_of(link_);
-    if (peer < 0 || peer >= team.size())
-        throw Error(Status::argument, fmt::format("ptr: peer: {} is not a rank of the team, "
-                                                  "expected 0..{}",
-                                                  peer, team.size() - 1));
+    detail::check_rank("ptr: peer", peer, team.size());
     return link_->owner->remote(team).address_on(symmetric, peer);
 }
 

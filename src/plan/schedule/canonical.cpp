@@ -94,15 +94,11 @@ void BlockIndex::add(HashEntry entry) {
 /// Enlarges the index. The copy starts at an empty entry, so that entries with equal hashes keep
 /// their order even if their probe sequence wraps around the end.
 void BlockIndex::grow(std::size_t blocks) {
-    const std::vector<HashEntry> old = std::move(entries_);
+    std::vector<HashEntry> old = std::move(entries_);
     entries_.assign(std::bit_ceil(std::max({2 * blocks, 2 * old.size(), kEntriesMin})), {});
-    const auto empty = std::ranges::find(old, 0U, &HashEntry::position);
-    std::for_each(empty, old.end(), [this](HashEntry entry) {
+    std::ranges::rotate(old, std::ranges::find(old, 0U, &HashEntry::position));
+    for (const HashEntry entry : old)
         if (entry.position != 0) add(entry);
-    });
-    std::for_each(old.begin(), empty, [this](HashEntry entry) {
-        if (entry.position != 0) add(entry);
-    });
 }
 
 Program canonical(const Program& program) {

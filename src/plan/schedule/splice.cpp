@@ -225,9 +225,10 @@ class Splicer {
         slot_first_ = first_slot;
         factor_ = factor(part, own);
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
-        const std::size_t main = lanes_.front().size();
-        if (pending_ && writes(own)) lanes_.front().push_back({.kind = StepKind::flush});
-        if (lanes_.front().size() != main) pending_ = false;
+        if (pending_ && writes(own)) {
+            lanes_.front().push_back({.kind = StepKind::flush});
+            pending_ = false;
+        }
         const std::uint32_t own_signals = first_slot + slots_of_part_;
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, 0));

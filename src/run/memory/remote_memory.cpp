@@ -70,8 +70,8 @@ static base::Failure exceeds_space(std::string_view call, std::string_view argum
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
-/// Translates the address of blocks. For a single row it suffices to test the first and the last
-/// block, for several rows the span of all blocks is tested.
+/// Translates the address of blocks. Checks the first and the last block of a single row, or the
+/// span of several rows.
 base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view call,
                                                              std::string_view argument,
                                                              const void* address, BlockSide side,
@@ -221,7 +221,7 @@ base::Result<void> RemoteMemory::await_delivery(Delivery& delivery, base::Deadli
     const Waited waited = deliveries.wait(delivery, deadline);
     if (waited == Waited::done) return {};
     if (waited == Waited::failed) return services_.engine.failure();
-    return base::fail(Status::timeout, "wait: the time is over, and the put is not complete");
+    return base::fail(Status::timeout, "wait: time limit exceeded: the put is in flight");
 }
 
 base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
@@ -239,7 +239,7 @@ base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadl
     if (!engine.await([&] { return pending == 0 || deadline.passed(); }, waits))
         return engine.failure();
     if (pending == 0) return {};
-    return base::fail(Status::timeout, "wait: the time is over: {}", waits());
+    return base::fail(Status::timeout, "wait: time limit exceeded: {}", waits());
 }
 
 base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::size_t bytes,
@@ -312,7 +312,7 @@ base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
             return {};
         case Waited::late:
             return base::fail(Status::timeout,
-                              "quiet: the time is over, and operations are still in flight");
+                              "quiet: time limit exceeded: operations are in flight");
         case Waited::failed:
             break;
     }

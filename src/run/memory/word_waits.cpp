@@ -147,7 +147,7 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
             ended, [&] { return describe(call, wait); }, team))
         return engine.failure();
     if (done) return found;
-    return base::fail(Status::timeout, "{}: the time is over: {}", call, describe(call, wait));
+    return base::fail(Status::timeout, "{}: time limit exceeded: {}", call, describe(call, wait));
 }
 
 /// Calls holds(), and again after a poll if it is false. Returns `found`, set by holds().

@@ -33,7 +33,7 @@ class Deliveries {
         Stream* const used = stream_of(delivery);
         if (used == nullptr) return Waited::done;
         const Rank rank = delivery.rank;
-        const auto by = [&](auto ended) {
+        const auto await = [&](auto ended) {
             const auto stops = [&] { return ended() || deadline.passed(); };
             if (!onesided_.until(stops, rank, "put")) return Waited::failed;
             return ended() ? Waited::done : Waited::late;
@@ -41,18 +41,18 @@ class Deliveries {
         // Another thread, or another put to the peer, may settle this one during a wait.
         const auto is_settled = [&] { return used->at(rank).settled >= delivery.posted; };
         if (!delivery.flush) {
-            const auto waited = by([&] { return is_settled() || onesided_.is_flushable(rank); });
+            const auto waited = await([&] { return is_settled() || onesided_.is_flushable(rank); });
             if (waited != Waited::done) return waited;
             if (!is_settled()) delivery.flush = onesided_.start_flush(*used, rank);
         }
         if (!is_settled()) {
             if (!delivery.flush) return Waited::failed;
             const Stream::Flush flush = *delivery.flush;
-            const auto waited = by([&] { return is_settled() || onesided_.is_flushed(flush); });
+            const auto waited = await([&] { return is_settled() || onesided_.is_flushed(flush); });
             if (waited != Waited::done) return waited;
             onesided_.settle(*used, flush);
         }
-        const Waited waited = by([&] { return used->outstanding == 0; });
+        const Waited waited = await([&] { return used->outstanding == 0; });
         if (waited == Waited::done) delivery = {};
         return waited;
     }

@@ -33,7 +33,10 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind 
                                     .offset = (target + done).packed(),
                                     .operand = piece,
                                     .other = area_.buffer()};
-        if (!send_and_await(used, rank, request)) return false;
+        if (!send_and_await(used, rank, request)) {
+            buffer_taken_ = false;  // a dead peer no longer uses the buffer, but other calls wait
+            return false;
+        }
         after(done, piece);
         done += piece;
     }
