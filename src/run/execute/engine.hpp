@@ -137,19 +137,19 @@ class Engine {
         if (ended()) return true;
         const Driving driving(*this);
         idle_ = {};
-        bool done = false;
-        describe_await_ = std::ref(waits);
+        struct Described {  // ends before `waits`, also if ended() throws
+            std::function<std::string()>& text;
+            ~Described() { text = nullptr; }
+        } const described{describe_await_ = std::ref(waits)};
         const base::Failure* why = nullptr;
-        while (!done && (why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
+        while ((why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
             if (!poll_now()) external_.drive();
-            done = ended();
-            if (done) break;
+            if (ended()) return true;
             pause();
             if (turn_.divided()) describe_await_ = std::ref(waits);  // others may have set it
         }
-        describe_await_ = nullptr;
-        if (!done) failure_ = *why;
-        return done;
+        failure_ = *why;
+        return false;
     }
     /// Returns the reason for which the watchdog has ended all waits, or nullptr.
     [[nodiscard]] const base::Failure* lost() const {
