@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/units.hpp"
 #include "run/job/real_engine.hpp"
@@ -45,6 +46,7 @@ class MinMax {
 base::Result<std::byte*> SymmetricHeap::allocate(Team& team, link::HeapRequest request) {
     const SetupLock::Hold setup = services_.setup.take();
     if (services_.closed()) return team.state().failure;
+    collect_abandoned();
     if (first_abandoned(team, 0) != kNone) WEFT_TRY(settle(services_.engine, services_.onesided));
     const auto offset = WEFT_TRY(agree(team, request));
     return services_.segment + offset;
@@ -53,6 +55,7 @@ base::Result<std::byte*> SymmetricHeap::allocate(Team& team, link::HeapRequest r
 base::Result<void> SymmetricHeap::free(Team& team, const void* memory) {
     const SetupLock::Hold setup = services_.setup.take();
     if (services_.closed()) return team.state().failure;
+    collect_abandoned();
     const std::uint64_t offset = services_.heap_offset(memory);
     if (offset == link::kNoOffset)
         return base::fail(Status::argument, "free: the pointer is not in the symmetric heap");
@@ -81,11 +84,19 @@ base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memor
 }
 
 void SymmetricHeap::abandon(const Team& team, const void* memory) {
-    const SetupLock::Hold setup = services_.setup.take();
-    const auto block = find_block(team, services_.heap_offset(memory));
-    if (block == blocks_.end() || block->second.abandoned) return;
-    block->second.abandoned = true;
-    ++abandoned_;
+    const std::scoped_lock lock(dropped_mutex_);
+    dropped_.emplace_back(services_.heap_offset(memory), team.serial());
+}
+
+/// Handles the blocks of abandon(), which cannot wait for the setup lock.
+void SymmetricHeap::collect_abandoned() {
+    const std::scoped_lock lock(dropped_mutex_);
+    for (const auto& [offset, team] : dropped_) {
+        const auto block = blocks_.find(offset);
+        if (block != blocks_.end() && block->second.team == team)
+            abandoned_.emplace(std::pair(team, block->second.number), offset);
+    }
+    dropped_.clear();
 }
 
 base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest request) {
@@ -110,7 +121,7 @@ base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest r
         }
         const bool full = over_members.max(kOffset) == link::kNoOffset;
         if (over_members.agreed(kAbandoned) && over_members.max(kAbandoned) != kNone) {
-            remove_number(team, over_members.max(kAbandoned));
+            remove(blocks_.find(abandoned_.at({team.serial(), over_members.max(kAbandoned)})));
             from = 0;
         } else if (full && over_members.max(kAbandoned) != kNone) {
             // No block with a lower number is abandoned by all members.
@@ -184,27 +195,15 @@ SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std:
 
 /// Returns the lowest number, from `from` on, of a block that this rank has abandoned, or kNone.
 std::uint64_t SymmetricHeap::first_abandoned(const Team& team, std::uint64_t from) const {
-    std::uint64_t first = kNone;
-    if (abandoned_ == 0) return first;
-    for (const auto& [offset, block] : blocks_) {
-        if (block.abandoned && block.team == team.serial() && block.number >= from)
-            first = std::min(first, block.number);
-    }
-    return first;
-}
-
-void SymmetricHeap::remove_number(const Team& team, std::uint64_t number) {
-    const auto block = std::ranges::find_if(blocks_, [&](const auto& held) {
-        return held.second.team == team.serial() && held.second.number == number;
-    });
-    WEFT_CHECK(block != blocks_.end(), team.id(), number);
-    remove(block);
+    const auto first = abandoned_.lower_bound({team.serial(), from});
+    const bool found = first != abandoned_.end() && first->first.first == team.serial();
+    return found ? first->first.second : kNone;
 }
 
 void SymmetricHeap::remove(Blocks::iterator block) {
     const auto freed = heap_.free(block->first);
     WEFT_CHECK(freed.ok(), freed.failure().text);
-    if (block->second.abandoned) --abandoned_;
+    abandoned_.erase({block->second.team, block->second.number});
     blocks_.erase(block);
 }
 

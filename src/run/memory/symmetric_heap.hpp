@@ -10,7 +10,10 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "link/heap/allocator.hpp"
@@ -33,8 +36,8 @@ class SymmetricHeap {
     /// Moves a block to memory of another size. Collective over the team.
     [[nodiscard]] base::Result<std::byte*> reallocate(Team& team, const void* memory,
                                                       link::HeapRequest request);
-    /// Marks a block as unused by this rank. After all members have marked it, the next allocate()
-    /// frees it.
+    /// Marks a block as unused by this rank, without waiting. After all members have marked it, the
+    /// next allocate() frees it.
     void abandon(const Team& team, const void* memory);
     /// Frees all blocks of a team on this rank, when the team ends.
     void end_team(const Team& team);
@@ -46,7 +49,6 @@ class SymmetricHeap {
         std::uint64_t team = 0;    ///< Team::serial()
         std::uint64_t number = 0;  ///< Team::next_allocation(); equal on all members
         std::uint64_t bytes = 0;   ///< requested size
-        bool abandoned = false;    ///< this rank has called abandon()
     };
     using Blocks = std::map<std::uint64_t, Block>;
 
@@ -54,7 +56,7 @@ class SymmetricHeap {
     [[nodiscard]] base::Result<void> free_block(Team& team, std::uint64_t offset);
     [[nodiscard]] Blocks::iterator find_block(const Team& team, std::uint64_t offset);
     [[nodiscard]] std::uint64_t first_abandoned(const Team& team, std::uint64_t from) const;
-    void remove_number(const Team& team, std::uint64_t number);
+    void collect_abandoned();
     void remove(Blocks::iterator block);
     [[nodiscard]] std::uint64_t propose(link::HeapRequest request, std::uint64_t from);
     [[nodiscard]] base::Failure out_of_memory(const Team& team, link::HeapRequest request) const;
@@ -66,7 +68,10 @@ class SymmetricHeap {
     std::uint64_t alignment_max_;
     std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
     Blocks blocks_;                            ///< key: offset
-    std::size_t abandoned_ = 0;                ///< number of abandoned blocks
+    using Pair = std::pair<std::uint64_t, std::uint64_t>;
+    std::map<Pair, std::uint64_t> abandoned_;  ///< offsets of blocks by team and number
+    std::mutex dropped_mutex_;                 ///< protects dropped_
+    std::vector<Pair> dropped_;                ///< offsets and teams of blocks to add to abandoned_
 };
 
 }  // namespace weft::run
