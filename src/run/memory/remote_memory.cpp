@@ -41,7 +41,12 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
         if (in_heap) return Target{rank, offset};
         if (bytes == 0) return Target{rank, 0};
         const auto named = registered_.find(team_, address, bytes, peer);
-        if (!named) return misplaced(call, argument, address, bytes, peer);
+        if (!named)
+            return base::fail(Status::argument,
+                              "{}: {}: {} with {} bytes is not in symmetric memory ({} bytes from "
+                              "{}); to rank {}",
+                              call, argument, address, bytes, services_.end - services_.heap,
+                              static_cast<const void*>(services_.segment + services_.heap), peer);
         if (*named) return Target{rank, **named};
         return base::fail(Status::argument, "{}: {}: {}; to rank {}", call, argument,
                           named->failure().text, peer);
@@ -49,24 +54,11 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return search();
 }
 
-base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view argument,
-                                      const void* address, std::size_t bytes, Rank peer) const {
-    return base::fail(Status::argument,
-                      "{}: {}: {} with {} bytes is not in symmetric memory ({} bytes from "
-                      "{}); to rank {}",
-                      call, argument, address, bytes, services_.end - services_.heap,
-                      static_cast<const void*>(services_.segment + services_.heap), peer);
-}
-
 static base::Failure exceeds_space(std::string_view call, std::string_view argument,
                                    const Strided& blocks, std::int64_t stride, Rank peer) {
-    if (blocks.rows != nullptr)
-        return base::fail(Status::argument,
-                          "{}: {}: the blocks of {} bytes exceed the address space; peer: rank {}",
-                          call, argument, blocks.block_bytes, peer);
     return base::fail(Status::argument,
-                      "{}: {}: {} blocks of {} bytes at a stride of {} bytes exceed the address "
-                      "space; peer: rank {}",
+                      "{}: {}: rows of {} blocks of {} bytes at a stride of {} bytes exceed the "
+                      "address space; peer: rank {}",
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
@@ -112,15 +104,10 @@ base::Result<RemoteMemory::Target> RemoteMemory::find_word(std::string_view call
 }
 
 static base::Failure null_buffer(std::string_view argument, std::size_t bytes,
-                                 std::string_view direction, Rank peer) {
-    return base::fail(Status::argument, "{} is null, expected {} bytes; {} rank {}", argument,
-                      bytes, direction, peer);
-}
-
-static base::Failure null_blocks(std::string_view argument, const Strided& blocks,
-                                 std::string_view direction, Rank peer) {
-    return base::fail(Status::argument, "{} is null, expected {} blocks of {} bytes; {} rank {}",
-                      argument, blocks.count, blocks.block_bytes, direction, peer);
+                                 std::string_view direction, Rank peer,
+                                 std::string_view unit = "") {
+    return base::fail(Status::argument, "{} is null, expected {}{} bytes; {} rank {}", argument,
+                      unit, bytes, direction, peer);
 }
 
 /// Runs a one-sided call in this context's stream. near: the call only accesses mapped memory, so
@@ -172,7 +159,8 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!onesided::span_of(blocks, BlockSide::source))
         return exceeds_space("put_strided", "src", blocks, blocks.from_stride, peer);
-    if (from == nullptr) return null_blocks("put_strided: src", blocks, "to", peer);
+    if (from == nullptr)
+        return null_buffer("put_strided: src", blocks.block_bytes, "to", peer, "blocks of ");
     return run_in_stream<&RealOneSided::put_strided>(is_near(target), target.rank, target.remote,
                                                      static_cast<const std::byte*>(from), blocks);
 }
@@ -184,7 +172,8 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!onesided::span_of(blocks, BlockSide::target))
         return exceeds_space("get_strided", "dst", blocks, blocks.to_stride, peer);
-    if (into == nullptr) return null_blocks("get_strided: dst", blocks, "from", peer);
+    if (into == nullptr)
+        return null_buffer("get_strided: dst", blocks.block_bytes, "from", peer, "blocks of ");
     return run_in_stream<&RealOneSided::get_strided>(
         is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
 }
@@ -256,16 +245,10 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
 namespace {
 
 std::string_view name_of(RequestKind kind) {
-    switch (kind) {
-        case RequestKind::add:
-            return "fetch_add";
-        case RequestKind::swap:
-            return "swap";
-        case RequestKind::compare_swap:
-            return "compare_swap";
-        default:
-            return "atomic";
-    }
+    return kind == RequestKind::add            ? "fetch_add"
+           : kind == RequestKind::swap         ? "swap"
+           : kind == RequestKind::compare_swap ? "compare_swap"
+                                               : "atomic";
 }
 
 Atomic at(const RemoteAddress& remote, const WordChange& change) {
@@ -307,16 +290,11 @@ base::Result<void> RemoteMemory::fence() {
 base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
     WEFT_TRY(check_open("quiet"));
     const Turn::Hold hold = services_.engine.take_turn();
-    switch (services_.onesided.quiet(stream_, deadline)) {
-        case Waited::done:
-            return {};
-        case Waited::late:
-            return base::fail(Status::timeout,
-                              "quiet: time limit exceeded: operations are in flight");
-        case Waited::failed:
-            break;
-    }
-    return services_.engine.failure();
+    const Waited waited = services_.onesided.quiet(stream_, deadline);
+    if (waited == Waited::done) return {};
+    if (waited == Waited::failed) return services_.engine.failure();
+    return base::fail(Status::timeout,
+                      "quiet: time limit exceeded: operations are in flight");
 }
 
 std::byte* RemoteMemory::address_on(const void* memory, Rank member) {

@@ -161,8 +161,6 @@ class RemoteMemory {
     template <auto kCall, class... Arguments>
     [[nodiscard]] base::Result<void> run_in_stream(bool near, Arguments&&... arguments);
     [[nodiscard]] bool is_near(const Target& target) const;
-    [[nodiscard]] base::Failure misplaced(std::string_view call, std::string_view argument,
-                                          const void* address, std::size_t bytes, Rank peer) const;
     [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
     [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
 
