@@ -137,7 +137,7 @@ std::string_view name_of(Purpose purpose) {
                                                       "register",
                                                       "unregister",
                                                       "collecting observations",
-                                                      "range of an exact sum"};
+                                                      "preparing an exact sum"};
     return kNames.at(static_cast<std::size_t>(purpose));  // in the order of Purpose
 }
 

@@ -120,7 +120,7 @@ enum class Purpose : std::uint8_t {
     register_memory,
     unregister_memory,
     observing,    ///< collects reports on rank 0
-    exact_range,  ///< agrees on the range of the values of an exact sum
+    exact_setup,  ///< agrees on the range of the values of an exact sum, and on its memory
 };
 /// Returns the name of the function that makes the call; empty for Purpose::itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);

@@ -31,8 +31,20 @@ ExactCall::ExactCall(const ExactMember& member, const Call& call)
 }
 
 std::size_t ExactCall::elements() const {
-    if (!counts_.empty()) return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
-    return scatters() ? call_.count * static_cast<std::size_t>(member_.size) : call_.count;
+    return scatters() ? start_of(member_.size) : call_.count;
+}
+
+/// Returns the first element of a rank's block.
+std::size_t ExactCall::start_of(Rank rank) const {
+    if (counts_.empty()) return static_cast<std::size_t>(rank) * call_.count;
+    return std::accumulate(counts_.begin(), counts_.begin() + rank, std::size_t{0});
+}
+
+void ExactCall::find_extents(Extent& input, Extent& output) const {
+    const std::uint64_t bytes = base::size_of(type_);
+    input = {0, elements() * bytes};
+    output = {scatters() ? start_of(member_.rank) * bytes : 0,
+              has_result(call_, member_.rank) ? own_ * bytes : 0};
 }
 
 bool ExactCall::is_best_raw(bool forced, std::size_t words) const {
@@ -46,10 +58,20 @@ ExactRange ExactCall::range() const {
     return range_of(*member_.kernels, type_, call_.in, elements());
 }
 
-const Call& ExactCall::gather_raw(ExactScratch& scratch) {
-    const auto size = static_cast<std::size_t>(member_.size);
+ExactCall::ScratchBytes ExactCall::scratch_bytes(const std::optional<ExactWindow>& window) const {
+    const std::size_t largest = counts_.empty() ? own_ : std::ranges::max(counts_);
+    if (window) {
+        const std::size_t bytes = window->words() * sizeof(std::int64_t);
+        if (!scatters()) return {elements() * bytes, elements() * bytes};
+        return {(elements() + own_) * bytes, (elements() + largest) * bytes};
+    }
+    const std::size_t bytes = static_cast<std::size_t>(member_.size) * base::size_of(type_);
     const bool receives = call_.collective != Collective::reduce || has_result(call_, member_.rank);
-    std::byte* const to = scratch.reserve(receives ? size * own_ * base::size_of(type_) : 0);
+    return {receives ? own_ * bytes : 0, largest * bytes};
+}
+
+const Call& ExactCall::gather_raw(std::byte* to) {
+    const auto size = static_cast<std::size_t>(member_.size);
     gathered_ = to;
     switch (call_.collective) {
         case Collective::reduce:
@@ -69,19 +91,16 @@ const Call& ExactCall::gather_raw(ExactScratch& scratch) {
     return inner_;
 }
 
-const Call& ExactCall::sum_windows(const ExactWindow& window, ExactScratch& scratch) {
+const Call& ExactCall::sum_windows(const ExactWindow& window, std::byte* scratch) {
     window_ = window;
-    const std::size_t all = elements() * window.words();
-    const std::size_t own = scatters() ? own_ * window.words() : 0;
-    auto* const words =
-        reinterpret_cast<std::int64_t*>(scratch.reserve((all + own) * sizeof(std::int64_t)));
+    auto* const words = reinterpret_cast<std::int64_t*>(scratch);
     const auto blocks = scatters() ? static_cast<std::size_t>(member_.size) : 1;
     std::size_t first = 0;
     for (std::size_t i = 0; i < blocks; first += block(i), ++i)
         to_words(window, type_,
                  static_cast<const std::byte*>(call_.in) + first * base::size_of(type_), block(i),
                  words + first * window.words());
-    std::int64_t* const out = scatters() ? words + all : words;
+    std::int64_t* const out = scatters() ? words + elements() * window.words() : words;
     gathered_ = reinterpret_cast<const std::byte*>(out);
     other_counts_ = counts_;
     for (std::size_t& count : other_counts_) count *= window.words();

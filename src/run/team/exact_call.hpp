@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -41,20 +42,16 @@ namespace weft::run {
 /// Memory whose contents are lost when it grows.
 class ExactScratch {
   public:
-    [[nodiscard]] std::byte* reserve(std::size_t bytes) {
-        if (bytes > size_) {
-            memory_ = nullptr;
-            size_ = 0;
-            memory_.reset(new std::byte[bytes]);
-            size_ = bytes;
-        }
-        return memory_.get();
+    /// Returns false if there is no memory.
+    [[nodiscard]] bool reserve(std::size_t bytes) {
+        if (bytes <= size_) return true;
+        memory_ = nullptr;
+        memory_.reset(new (std::nothrow) std::byte[bytes]);
+        size_ = memory_ != nullptr ? bytes : 0;
+        return memory_ != nullptr;
     }
-    /// Frees large memory, which later calls seldom need.
-    void trim() {
-        constexpr std::size_t kKept = std::size_t{8} << 20;
-        if (size_ > kKept) *this = {};
-    }
+    [[nodiscard]] std::byte* data() const { return memory_.get(); }
+    [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
     std::unique_ptr<std::byte[]> memory_;
@@ -79,23 +76,36 @@ class ExactCall {
 
     /// Returns the number of elements that each rank contributes.
     [[nodiscard]] std::size_t elements() const;
+    /// Sets the parts of the whole buffers that this rank reads and writes, in bytes.
+    void find_extents(Extent& input, Extent& output) const;
     /// Returns true if the raw form is at least as good as any window, of which the least has
     /// `words` integers. `forced`: the user chose an algorithm, which only windows use.
     [[nodiscard]] bool is_best_raw(bool forced, std::size_t words) const;
     [[nodiscard]] ExactRange range() const;
-    /// Return the inner call in one of the forms. The scratch memory must outlive this object.
-    [[nodiscard]] const Call& gather_raw(ExactScratch& scratch);
-    [[nodiscard]] const Call& sum_windows(const ExactWindow& window, ExactScratch& scratch);
+    struct ScratchBytes {
+        std::size_t own;   ///< size that this rank needs
+        std::size_t most;  ///< at least the size that any rank needs; equal on all ranks
+    };
+    /// Returns the size of the scratch memory for a window, or without one for the raw form.
+    [[nodiscard]] ScratchBytes scratch_bytes(const std::optional<ExactWindow>& window) const;
+    /// Returns the inner call with a window, or in the raw form. The scratch memory must outlive
+    /// this object.
+    [[nodiscard]] const Call& inner(const std::optional<ExactWindow>& window, std::byte* scratch) {
+        return window ? sum_windows(*window, scratch) : gather_raw(scratch);
+    }
     [[nodiscard]] Type type() const { return type_; }
 
     /// Writes the result of this rank, after the inner call.
     void finish() const noexcept;
 
   private:
+    [[nodiscard]] const Call& gather_raw(std::byte* scratch);
+    [[nodiscard]] const Call& sum_windows(const ExactWindow& window, std::byte* scratch);
     [[nodiscard]] bool scatters() const {
         return call_.collective == Collective::reduce_scatter ||
                call_.collective == Collective::reduce_scatterv;
     }
+    [[nodiscard]] std::size_t start_of(Rank rank) const;
     [[nodiscard]] std::size_t block(std::size_t rank) const {
         return counts_.empty() ? call_.count : counts_[rank];
     }

@@ -139,8 +139,11 @@ base::Result<Operation*> Team::start(const Call& call) {
 }
 
 base::Result<Call> Team::prepare(const Call& call) {
+    if (is_exact_sum(call)) {
+        WEFT_TRY(check_exact(call));
+        return with_own_arrays(as_seen(call, rank()));
+    }
     Registers memory;
-    if (is_exact_sum(call) && find_exact_plan(call) == nullptr) return failure_;
     if (accepted(look_up(call, Purpose::itself), call, memory) == nullptr) return failure_;
     return with_own_arrays(as_seen(call, rank()));
 }

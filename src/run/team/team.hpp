@@ -150,11 +150,12 @@ class Team {
 
     // Calls of Op::exact_sum: team_exact.cpp.
 
-    /// Checks a call. Returns its plan as a plain sum, or nullptr; then failure_ has the reason.
-    [[nodiscard]] const Plan* find_exact_plan(const Call& call);
+    [[nodiscard]] base::Result<void> check_exact(const Call& call) const;
     [[nodiscard]] const base::Failure* run_exact(const Call& call);
-    [[nodiscard]] const base::Failure* run_exact_piece(const ExactMember& member,
-                                                       const Call& piece);
+    [[nodiscard]] const base::Failure* run_exact_pair(const Call& call);
+    /// `large`: scratch memory beyond the size that the team keeps.
+    [[nodiscard]] const base::Failure* run_exact_piece(const Call& piece, ExactScratch& large);
+    [[nodiscard]] const base::Failure* agree_on_most(std::span<std::int64_t> numbers);
     [[nodiscard]] base::Result<Operation*> start_exact(const Call& call);
 
     const TeamServices& services_;

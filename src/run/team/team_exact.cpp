@@ -2,8 +2,8 @@
 // team_exact.cpp - calls of Op::exact_sum of a team: validation, pieces and the choice of the form.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
-#include <new>
 
 #include "run/job/real_engine.hpp"
 #include "run/team/team.hpp"
@@ -16,65 +16,89 @@ namespace {
 constexpr std::size_t kPieceElements = std::size_t{1} << 16;
 /// Up to this number of elements, an agreement takes longer than the window of all values.
 constexpr std::size_t kAgreementMin = 8;
+/// Scratch memory that a team keeps, in bytes. It has the same size on all members.
+constexpr std::size_t kScratchKept = std::size_t{8} << 20;
+
 }  // namespace
 
-const Plan* Team::find_exact_plan(const Call& call) {
-    const bool is_known = static_cast<int>(call.type) < kBuiltinTypes;
-    if (is_known && !has_exact_sum(call.type)) {
-        failure_ = no_operation(call, rank()).within(traits_of(call.collective).name);
-        return nullptr;
-    }
-    Registers memory;
-    return find_plan(call, Purpose::itself, memory);
+/// Checks arguments and buffers, without the plan of a plain sum.
+base::Result<void> Team::check_exact(const Call& call) const {
+    WEFT_TRY(check_arguments(call, rank(), size()));
+    if (!has_exact_sum(call.type))
+        return no_operation(call, rank()).within(traits_of(call.collective).name);
+    Plan buffers{.call = call};
+    buffers.program.element_bytes = element_bytes(call);
+    ExactCall({rank(), size(), &services_.kernels.exact()}, call)
+        .find_extents(buffers.input, buffers.output);
+    const Registers memory = buffers.registers(call);
+    if (!buffers.accepts(memory)) return buffers.refusal(memory);
+    return {};
 }
 
 const base::Failure* Team::run_exact(const Call& call) {
-    const Plan* const plan = find_exact_plan(call);
-    if (plan == nullptr) return &failure_;
-    if (size() <= 2) {
-        if (const base::Failure* const why = run(*plan, plan->registers(call))) return why;
-        if (!has_result(call, rank())) return nullptr;
-        const auto counts = call.in_blocks.counts;
-        const std::size_t own = counts.empty() ? call.count : counts[std::size_t(rank())];
-        unify_nans(call.type, call.out, own);
-        return nullptr;
+    if (size() <= 2 && has_exact_sum(call.type)) return run_exact_pair(call);
+    if (auto checked = check_exact(call); !checked) {
+        failure_ = checked.failure();
+        return &failure_;
     }
-    const ExactMember member{rank(), size(), &services_.kernels.exact()};
     const bool whole = call.collective == Collective::reduce_scatter ||
                        call.collective == Collective::reduce_scatterv;
+    ExactScratch large;
     Call piece = call;
     std::size_t done = 0;
     do {
         piece.count = whole ? call.count : std::min(call.count - done, kPieceElements);
-        if (const base::Failure* const why = run_exact_piece(member, piece)) return why;
+        if (const base::Failure* const why = run_exact_piece(piece, large)) return why;
         done += piece.count;
         const std::size_t bytes = piece.count * base::size_of(call.type);
         if (piece.in != nullptr) piece.in = static_cast<const std::byte*>(piece.in) + bytes;
         if (piece.out != nullptr) piece.out = static_cast<std::byte*>(piece.out) + bytes;
     } while (done < call.count && !whole);
-    exact_scratch_.trim();
     return nullptr;
 }
 
-const base::Failure* Team::run_exact_piece(const ExactMember& member, const Call& piece) {
-    ExactCall exact(member, piece);
+/// With one or two ranks, the plain sum is exact.
+const base::Failure* Team::run_exact_pair(const Call& call) {
+    Registers memory;
+    const Plan* const plan = find_plan(call, Purpose::itself, memory);
+    if (plan == nullptr) return &failure_;
+    if (const base::Failure* const why = run(*plan, memory)) return why;
+    if (!has_result(call, rank())) return nullptr;
+    const auto counts = call.in_blocks.counts;
+    unify_nans(call.type, call.out, counts.empty() ? call.count : counts[std::size_t(rank())]);
+    return nullptr;
+}
+
+const base::Failure* Team::run_exact_piece(const Call& piece, ExactScratch& large) {
+    ExactCall exact({rank(), size(), &services_.kernels.exact()}, piece);
     const bool forced = plans_.is_forced(piece.collective);
     std::optional<ExactWindow> window;
     if (!exact.is_best_raw(forced, 1)) {
         window = ExactWindow::all(exact.type());
         if (exact.elements() >= kAgreementMin) {
             std::array<std::int64_t, 3> bounds = ExactWindow::bounds(exact.range());
-            if (const base::Failure* const why =
-                    run(Call::allreduce(bounds.data(), bounds.data(), bounds.size(), Type::int64,
-                                        Op::max),
-                        Purpose::exact_range))
-                return why;
+            if (const base::Failure* const why = agree_on_most(bounds)) return why;
             window = ExactWindow::within(bounds);
         }
         if (exact.is_best_raw(forced, window->words())) window.reset();
     }
-    const Call& inner =
-        window ? exact.sum_windows(*window, exact_scratch_) : exact.gather_raw(exact_scratch_);
+    const auto bytes = exact.scratch_bytes(window);
+    const bool kept = bytes.most <= kScratchKept;
+    ExactScratch& scratch = kept ? exact_scratch_ : large;
+    if (!kept || bytes.most > scratch.size()) {
+        // Agrees on success: other members must not wait in the inner call.
+        const bool reserved = scratch.reserve(kept ? std::bit_ceil(bytes.most) : bytes.own);
+        std::int64_t without[] = {reserved ? -1 : rank()};
+        if (const base::Failure* const why = agree_on_most(without)) return why;
+        if (without[0] >= 0) {
+            scratch = {};
+            failure_ = base::fail(Status::memory,
+                                  "{}: rank {} has no memory of up to {} bytes for an exact sum",
+                                  traits_of(piece.collective).name, without[0], bytes.most);
+            return &failure_;
+        }
+    }
+    const Call& inner = exact.inner(window, scratch.data());
     Registers memory;
     const Plan* const plan = find_plan(inner, Purpose::itself, memory);
     if (plan == nullptr) return &failure_;
@@ -83,32 +107,31 @@ const base::Failure* Team::run_exact_piece(const ExactMember& member, const Call
     return nullptr;
 }
 
+/// Replaces numbers by their maxima over all members.
+const base::Failure* Team::agree_on_most(std::span<std::int64_t> numbers) {
+    return run(
+        Call::allreduce(numbers.data(), numbers.data(), numbers.size(), Type::int64, Op::max),
+        Purpose::exact_setup);
+}
+
 base::Result<Operation*> Team::start_exact(const Call& call) {
-    struct Started {
-        Started(const ExactMember& member, const Call& call) : exact(member, call) {}
-        ExactScratch scratch;
-        ExactCall exact;
-    };
-    if (find_exact_plan(call) == nullptr) return failure_;
-    try {
-        const ExactMember member{rank(), size(), &services_.kernels.exact()};
-        const auto started = std::make_shared<Started>(member, call);
-        ExactCall& exact = started->exact;
-        const ExactWindow window = ExactWindow::all(exact.type());
-        const Call& inner = exact.is_best_raw(plans_.is_forced(call.collective), window.words())
-                                ? exact.gather_raw(started->scratch)
-                                : exact.sum_windows(window, started->scratch);
-        Registers memory;
-        const Plan* const plan = find_plan(inner, Purpose::itself, memory);
-        if (plan == nullptr) return failure_;
-        Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer,
-                                      [started] { started->exact.finish(); });
-        services_.progress.wake_thread();
-        return &op;
-    } catch (const std::bad_alloc&) {
+    WEFT_TRY(check_exact(call));
+    const ExactMember member{rank(), size(), &services_.kernels.exact()};
+    const auto exact = std::make_shared<ExactCall>(member, call);
+    const auto scratch = std::make_shared<ExactScratch>();
+    std::optional<ExactWindow> window = ExactWindow::all(exact->type());
+    if (exact->is_best_raw(plans_.is_forced(call.collective), window->words())) window.reset();
+    if (!scratch->reserve(exact->scratch_bytes(window).own))
         return base::fail(Status::memory, "{}: no memory for an exact sum of {} elements",
                           traits_of(call.collective).name, call.count);
-    }
+    Registers memory;
+    const Plan* const plan =
+        find_plan(exact->inner(window, scratch->data()), Purpose::itself, memory);
+    if (plan == nullptr) return failure_;
+    Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer,
+                                  [exact, scratch] { exact->finish(); });
+    services_.progress.wake_thread();
+    return &op;
 }
 
 }  // namespace weft::run
