@@ -160,8 +160,6 @@ inline void find_range(const double* values, std::size_t count, ExactRange& rang
     std::uint64_t most = range.most;
     std::uint64_t least = range.least;
     std::uint64_t special = 0;
-    std::uint64_t negative_zero = 0;
-    std::uint64_t other = 0;
     for (std::size_t i = 0; i < count; ++i) {
         std::uint64_t bits;
         __builtin_memcpy(&bits, values + i, sizeof bits);
@@ -171,15 +169,11 @@ inline void find_range(const double* values, std::size_t count, ExactRange& rang
         most = counted > most ? counted : most;
         // Zero wraps to the largest number.
         least = counted - 1 < least ? counted - 1 : least;
-        special |= std::uint64_t{!finite};
-        negative_zero |= std::uint64_t{bits == kSign};
-        other |= bits ^ kSign;
+        special |= std::uint64_t{!finite} | std::uint64_t{bits == kSign};
     }
     range.most = most;
     range.least = least;
     range.special = range.special || special != 0;
-    range.negative_zero = range.negative_zero || negative_zero != 0;
-    range.other = range.other || other != 0;
 }
 
 inline std::size_t add_to_bins(const double* values, std::size_t count, ExactBins& bins) noexcept {

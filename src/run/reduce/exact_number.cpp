@@ -16,17 +16,15 @@ constexpr int kZeros = kDigitsMax + 1;   ///< of values other than -0.0; of -0.0
 constexpr int kAdditions = kDigitsMax + 2;  ///< digits are below this number times 2^44
 constexpr std::int64_t kAdditionsMost = std::int64_t{1} << 18;
 
-constexpr std::uint64_t kLow = 1;
-constexpr std::uint64_t kHigh = std::uint64_t{1} << 32;
-void mark(std::int64_t& word, std::uint64_t half) {
-    const std::uint64_t mask = half == kLow ? kHigh - 1 : ~(kHigh - 1);
-    if ((static_cast<std::uint64_t>(word) & mask) == 0) word += static_cast<std::int64_t>(half);
-}
 bool has_low(std::int64_t word) {
-    return (static_cast<std::uint64_t>(word) & (kHigh - 1)) != 0;
+    return static_cast<std::uint32_t>(word) != 0;
 }
 bool has_high(std::int64_t word) {
     return static_cast<std::uint64_t>(word) >> 32 != 0;
+}
+void mark(std::int64_t& word, bool low, bool high) {
+    if (low && !has_low(word)) word += 1;
+    if (high && !has_high(word)) word += std::int64_t{1} << 32;
 }
 
 constexpr std::size_t kRun = 8192;    ///< values that one loop adds
@@ -63,13 +61,11 @@ void ExactNumber::pack() noexcept {
 
 void ExactNumber::add_one(double value) noexcept {
     const std::uint64_t bits = bits_of(value);
-    mark(words_[kZeros], bits == kSignBit ? kHigh : kLow);
+    mark(words_[kZeros], bits != kSignBit, bits == kSignBit);
     if (!is_finite(bits)) {
         Specials specials;
         specials.add(bits);
-        if (specials.positive) mark(words_[kInfinities], kLow);
-        if (specials.negative) mark(words_[kInfinities], kHigh);
-        return;
+        return mark(words_[kInfinities], specials.positive, specials.negative);
     }
     const FiniteValue parts = split(bits);
     add_number(words_, 1, parts.mantissa, parts.position - kLeastExponent, parts.negative);
@@ -84,7 +80,7 @@ void ExactNumber::add_product(double left, double right) noexcept {
     const FiniteValue y = split(b);
     const auto product = static_cast<UInt128>(x.mantissa) * y.mantissa;
     const bool negative = x.negative != y.negative;
-    mark(words_[kZeros], kLow);
+    mark(words_[kZeros], true, false);
     add_number(words_, 1, static_cast<std::uint64_t>(product), x.position + y.position, negative);
     count_addition();
     add_number(words_, 1, product >> 64, x.position + y.position + 64, negative);
@@ -102,13 +98,10 @@ void ExactNumber::empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_
     const bool negative = index >= ExactBins::kCount / 2;
     const std::uint64_t exponent = index % (ExactBins::kCount / 2);
     const std::uint64_t fractions = sum - values * (index << 52);
-    const bool zeros = exponent == 0 && fractions == 0;
-    mark(words_[kZeros], zeros && negative ? kHigh : kLow);
-    if (exponent == kInfinityBits >> 52) {  // fractions other than 0 are those of NaNs
-        if (!negative || fractions != 0) mark(words_[kInfinities], kLow);
-        if (negative || fractions != 0) mark(words_[kInfinities], kHigh);
-        return;
-    }
+    const bool negative_zeros = exponent == 0 && fractions == 0 && negative;
+    mark(words_[kZeros], !negative_zeros, negative_zeros);
+    if (exponent == kInfinityBits >> 52)  // fractions other than 0 are those of NaNs
+        return mark(words_[kInfinities], !negative || fractions != 0, negative || fractions != 0);
     const std::uint64_t implicit = exponent == 0 ? 0 : values << 52;
     const int position = exponent == 0 ? 0 : static_cast<int>(exponent) - 1;
     add_number(words_, 1, fractions + implicit, position - kLeastExponent, negative);
@@ -197,10 +190,8 @@ void ExactNumber::add_products(const ExactKernels& kernels, Type type, const voi
 void ExactNumber::merge(const std::int64_t* other) noexcept {
     if (words_[kAdditions] + other[kAdditions] >= 2 * kAdditionsMost) pack();
     for (int i = 0; i < kDigitsMax; ++i) words_[i] += other[i];
-    if (has_low(other[kInfinities])) mark(words_[kInfinities], kLow);
-    if (has_high(other[kInfinities])) mark(words_[kInfinities], kHigh);
-    if (has_low(other[kZeros])) mark(words_[kZeros], kLow);
-    if (has_high(other[kZeros])) mark(words_[kZeros], kHigh);
+    for (const int word : {kInfinities, kZeros})
+        mark(words_[word], has_low(other[word]), has_high(other[word]));
     words_[kAdditions] += other[kAdditions];
     if (words_[kAdditions] >= kAdditionsMost) pack();
 }

@@ -57,12 +57,11 @@ void store_one(double value, std::byte* to) {
     std::memcpy(to, &stored, sizeof stored);
 }
 
-template <class T>
-constexpr FloatFormat format_of() {
-    if constexpr (std::is_same_v<T, float>) return kFloatFormat;
-    if constexpr (std::is_same_v<T, Float16>) return kFloat16Format;
-    if constexpr (std::is_same_v<T, BFloat16>) return kBFloat16Format;
-    return kDoubleFormat;
+FloatFormat format_of(Type type) {
+    return type == Type::float32    ? kFloatFormat
+           : type == Type::float16  ? kFloat16Format
+           : type == Type::bfloat16 ? kBFloat16Format
+                                    : kDoubleFormat;
 }
 
 /// Rounds value + rest, where |rest| is at most half a unit of the last place of `value`. The
@@ -80,7 +79,7 @@ double round_pair(double value, double rest) {
         const int shift = 127 - (63 - __builtin_clzll(parts.mantissa));
         return LeadingBits{static_cast<UInt128>(parts.mantissa) << shift,
                            kLeastExponent + parts.position - shift, parts.negative}
-            .rounded(format_of<T>());
+            .rounded(format_of(type_of<T>()));
     }
 }
 
@@ -90,11 +89,8 @@ constexpr int kOtherShift = 42;
 constexpr std::int64_t kCountMask = (std::int64_t{1} << kNegativeShift) - 1;
 
 constexpr int kPrecision = 53;
-int position_of(std::uint64_t magnitude) {
-    return split(magnitude).position;
-}
 
-/// Calls body(T(), first, count, doubles) for tiles of an array of values.
+/// Calls body(first, count, doubles) for tiles of an array of values.
 template <class Body>
 void for_tiles(Type type, const void* values, std::size_t count, Body body) {
     alignas(64) double tile[kExactTile];
@@ -113,27 +109,23 @@ double sum_column(const ExactKernels& kernels, const void* columns, std::size_t 
     ExactNumber sum(words);
     for (std::size_t column = 0; column < number; ++column)
         sum.add(kernels, type_of<T>(), static_cast<const T*>(columns) + column * stride + index, 1);
-    return sum.rounded(format_of<T>());
+    return sum.rounded(format_of(type_of<T>()));
 }
 
 }  // namespace
 
 ExactWindow ExactWindow::all(Type type) {
-    // In the order of split(): exponents of a double that holds the least and the largest value.
-    struct Limits {
-        int least;
-        int most;
-    };
-    const Limits limits = type == Type::float64   ? Limits{0, 2045}
-                          : type == Type::float16 ? Limits{998, 1037}
-                                                  : Limits{873, 1149};
-    return {limits.least, (limits.most - limits.least + kPrecision) / kDigitBits + 1, true};
+    // Positions, as of split(), of doubles that hold the least and the largest value.
+    const FloatFormat format = format_of(type);
+    const int least = std::max(0, format.least - (kPrecision - 1) - kLeastExponent);
+    const int most = format.limit - kPrecision - kLeastExponent;
+    return {least, (most - least + kPrecision) / kDigitBits + 1, true};
 }
 
 std::array<std::int64_t, 3> ExactWindow::bounds(const ExactRange& range) {
-    const std::int64_t special = std::int64_t{range.special || range.negative_zero};
+    const std::int64_t special{range.special};
     if (range.most == 0) return {-1, kLeastExponent * 2, special};
-    return {position_of(range.most), -position_of(range.least + 1), special};
+    return {split(range.most).position, -split(range.least + 1).position, special};
 }
 
 ExactWindow ExactWindow::within(const std::array<std::int64_t, 3>& bounds) {
@@ -194,7 +186,7 @@ void from_words(const ExactWindow& window, Type type, const std::int64_t* words,
                                : !found.other   ? double_of(kSignBit)
                                                 : leading_bits(words + i, count, window.digits,
                                                                kLeastExponent + window.base)
-                                                    .rounded(format_of<T>());
+                                                    .rounded(format_of(type));
             store_one<T>(sum, static_cast<std::byte*>(values) + i * sizeof(T));
         }
     });

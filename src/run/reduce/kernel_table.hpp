@@ -70,9 +70,7 @@ struct ExactBins {
 struct ExactRange {
     std::uint64_t most = 0;                   ///< largest finite value
     std::uint64_t least = ~std::uint64_t{0};  ///< least value but 0, minus 1
-    bool special = false;                     ///< there is an infinity or a NaN
-    bool negative_zero = false;               ///< there is a -0.0
-    bool other = false;                       ///< there is a value other than -0.0
+    bool special = false;                     ///< there is an infinity, a NaN or a -0.0
 };
 
 /// Sum `count` numbers, a multiple of kExactStep. Return true if the sum of the parts is exact.

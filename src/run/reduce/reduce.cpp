@@ -305,23 +305,16 @@ static void add_pairs(void* target, const void* left, const void* right,
     reduce_kernel(type, Op::sum)(target, left, right, count);
 }
 
+template <Type... types>
+static ReduceFn pair_kernel(Type type) noexcept {
+    ReduceFn found = nullptr;
+    ((type == types ? found = &add_pairs<types> : found), ...);
+    return found;
+}
+
 ReduceFn exact_pair_kernel(Type type) noexcept {
-    switch (type) {
-        case Type::float32:
-            return &add_pairs<Type::float32>;
-        case Type::float64:
-            return &add_pairs<Type::float64>;
-        case Type::cfloat:
-            return &add_pairs<Type::cfloat>;
-        case Type::cdouble:
-            return &add_pairs<Type::cdouble>;
-        case Type::float16:
-            return &add_pairs<Type::float16>;
-        case Type::bfloat16:
-            return &add_pairs<Type::bfloat16>;
-        default:
-            return nullptr;
-    }
+    return pair_kernel<Type::float32, Type::float64, Type::cfloat, Type::cdouble, Type::float16,
+                       Type::bfloat16>(type);
 }
 
 const ExactKernels& best_exact_kernels() noexcept {
