@@ -120,7 +120,7 @@ class WEFT_API OneSidedCalls {
         auto value = std::make_shared<T>();
         Request request = start_get(value.get(), src, sizeof(T), peer, value);
         return Future<T>(
-            std::make_shared<detail::ValueState<T>>(std::move(request), std::move(value)));
+            std::make_shared<detail::RequestState<T>>(std::move(request), std::move(value)));
     }
 
     /// Copy `count` blocks of `bytes` bytes. Block i is read at src + i * src_stride and written at

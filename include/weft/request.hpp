@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,14 +51,36 @@ class Future;
 
 namespace detail {
 
+/// Keeps a failure, so that all calls of all copies of a future report it.
 template <class T>
-struct FutureState {
+class FutureState {
+  public:
     FutureState() = default;
     FutureState(const FutureState&) = delete;
     FutureState& operator=(const FutureState&) = delete;
     virtual ~FutureState() = default;
-    virtual bool ready() = 0;  ///< drives all transfers once
-    virtual T get() = 0;       ///< waits; may be called repeatedly
+    bool ready() {
+        return settle([this] { return test(); });
+    }
+    T get() {
+        return settle([this] { return wait(); });
+    }
+
+  private:
+    virtual bool test() = 0;  ///< drives all transfers once
+    virtual T wait() = 0;     ///< may be called repeatedly
+    template <class Body>
+    auto settle(Body body) {
+        if (failure_) std::rethrow_exception(failure_);
+        try {
+            return body();
+        } catch (...) {
+            failure_ = std::current_exception();
+            throw;
+        }
+    }
+
+    std::exception_ptr failure_;
 };
 
 template <class F, class T>
@@ -70,7 +93,7 @@ struct Continued<F, void> {
 };
 /// Result of a function of then(). If this is a future, then() returns an equal future.
 template <class F, class T>
-using Continuation = typename Continued<F, T>::Type;
+using Continuation = std::decay_t<typename Continued<F, T>::Type>;
 
 template <class T>
 struct Unwrapped {
@@ -85,10 +108,14 @@ struct Unwrapped<Future<T>> {
 
 }  // namespace detail
 
+/// Results of futures. Copies of a future share the result, so each get() returns a copy.
+template <class T>
+concept FutureResult = std::is_void_v<T> || std::copy_constructible<T>;
 /// Functions that then() of a Future<T> accepts: callable with a T, or without arguments if T is
-/// void.
+/// void. References that they return are copied.
 template <class F, class T>
-concept ContinuationOf = (std::is_void_v<T> && std::invocable<F&>) || std::invocable<F&, T>;
+concept ContinuationOf = ((std::is_void_v<T> && std::invocable<F&>) ||
+                          std::invocable<F&, T>)&&FutureResult<detail::Continuation<F, T>>;
 
 /// Result of a call in flight. Copies refer to the same call. It may be destroyed before the result
 /// arrives; see Request for the buffers.
@@ -101,7 +128,8 @@ class Future {
     Future() = default;
     explicit Future(std::shared_ptr<detail::FutureState<T>> state) : state_(std::move(state)) {}
 
-    /// Drives all transfers once. Returns true if get() would not wait. Empty futures are ready.
+    /// Drives all transfers once. Returns true if get() would not wait. Throws an Error if the call
+    /// failed. Empty futures are ready.
     [[nodiscard]] bool ready() { return state_ == nullptr || state_->ready(); }
     /// Drives all transfers until the call is complete, and returns its result. Throws an Error if
     /// the call failed. An empty future of a type other than void must not be read.
@@ -113,7 +141,8 @@ class Future {
         }
     }
     /// Returns the future of function(result). If the function returns a future, the result is that
-    /// future's. The function runs once, in the first ready() or get() that finds the result.
+    /// future's. The function runs once, in the first ready() or get() that finds the result. If
+    /// it throws, all ready() and get() throw the same exception.
     template <ContinuationOf<T> F>
     [[nodiscard]] auto then(F function);
 
@@ -134,7 +163,8 @@ class ThenState final : public FutureState<typename Unwrapped<Continuation<F, T>
     ThenState(Future<T> first, F function)
         : first_(std::move(first)), function_(std::move(function)) {}
 
-    bool ready() override {
+  private:
+    bool test() override {
         if (!stored_) {
             if (!first_.ready()) return false;
             run();
@@ -142,7 +172,7 @@ class ThenState final : public FutureState<typename Unwrapped<Continuation<F, T>
         if constexpr (Unwrapped<Returned>::kIsFuture) return stored_->ready();
         return true;
     }
-    Result get() override {
+    Result wait() override {
         if (!stored_) run();
         if constexpr (Unwrapped<Returned>::kIsFuture) {
             return stored_->get();
@@ -150,22 +180,20 @@ class ThenState final : public FutureState<typename Unwrapped<Continuation<F, T>
             return *stored_;
         }
     }
-
-  private:
-    void run() {
+    decltype(auto) call() {
         if constexpr (std::is_void_v<T>) {
             first_.get();
-            if constexpr (std::is_void_v<Returned>) {
-                function_();
-                stored_.emplace();
-            } else {
-                stored_.emplace(function_());
-            }
-        } else if constexpr (std::is_void_v<Returned>) {
-            function_(first_.get());
+            return std::invoke(function_);
+        } else {
+            return std::invoke(function_, first_.get());
+        }
+    }
+    void run() {
+        if constexpr (std::is_void_v<Returned>) {
+            call();
             stored_.emplace();
         } else {
-            stored_.emplace(function_(first_.get()));
+            stored_.emplace(call());
         }
     }
 
@@ -174,29 +202,20 @@ class ThenState final : public FutureState<typename Unwrapped<Continuation<F, T>
     std::optional<Stored> stored_;  ///< nothing before the function has run
 };
 
-class RequestState final : public FutureState<void> {
+/// State of a started call. `value`: memory for the value of a get.
+template <class T>
+class RequestState final : public FutureState<T> {
   public:
-    explicit RequestState(Request request) : request_(std::move(request)) {}
-    bool ready() override { return request_.test(); }
-    void get() override { request_.wait(); }
+    explicit RequestState(Request request, std::shared_ptr<T> value = nullptr)
+        : request_(std::move(request)), value_(std::move(value)) {}
 
   private:
-    Request request_;
-};
-
-/// State of a get of one value.
-template <class T>
-class ValueState final : public FutureState<T> {
-  public:
-    ValueState(Request request, std::shared_ptr<T> value)
-        : request_(std::move(request)), value_(std::move(value)) {}
-    bool ready() override { return request_.test(); }
-    T get() override {
+    bool test() override { return request_.test(); }
+    T wait() override {
         request_.wait();
-        return *value_;
+        if constexpr (!std::is_void_v<T>) return *value_;
     }
 
-  private:
     Request request_;
     std::shared_ptr<T> value_;
 };
@@ -204,15 +223,16 @@ class ValueState final : public FutureState<T> {
 class AllState final : public FutureState<void> {
   public:
     explicit AllState(std::vector<Future<void>> futures) : futures_(std::move(futures)) {}
-    bool ready() override {
+
+  private:
+    bool test() override {
         while (!futures_.empty() && futures_.back().ready()) futures_.pop_back();
         return futures_.empty();
     }
-    void get() override {
+    void wait() override {
         for (; !futures_.empty(); futures_.pop_back()) futures_.back().get();
     }
 
-  private:
     std::vector<Future<void>> futures_;
 };
 
@@ -237,7 +257,7 @@ auto Future<T>::then(F function) {
 
 /// Returns a future of a started call.
 [[nodiscard]] inline Future<void> future_of(Request request) {
-    return Future<void>(std::make_shared<detail::RequestState>(std::move(request)));
+    return Future<void>(std::make_shared<detail::RequestState<void>>(std::move(request)));
 }
 
 /// Return a future that completes when all given futures are complete. Results remain available
@@ -250,8 +270,7 @@ template <class T>
 }
 template <class... T>
 [[nodiscard]] Future<void> when_all(const Future<T>&... futures) {
-    std::vector<Future<void>> all{detail::without_result(futures)...};
-    return Future<void>(std::make_shared<detail::AllState>(std::move(all)));
+    return when_all(std::vector<Future<void>>{detail::without_result(futures)...});
 }
 
 }  // namespace weft

@@ -136,10 +136,9 @@ class RpcResult final : public FutureState<T> {
     RpcResult(Team world, std::shared_ptr<RpcCall> call)
         : world_(std::move(world)), call_(std::move(call)) {}
 
-    bool ready() override {
-        return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
-    }
-    T get() override {
+  private:
+    bool test() override { return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0}); }
+    T wait() override {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
         const auto state = static_cast<RpcState>(call_->state);
         if (state == RpcState::unknown)
@@ -153,7 +152,6 @@ class RpcResult final : public FutureState<T> {
         }
     }
 
-  private:
     Team world_;
     std::shared_ptr<RpcCall> call_;
 };

@@ -107,15 +107,12 @@ struct Request::State {
         if (transfer != nullptr && transfer->pending != 0) drop();
     }
 
-    /// Waits for the transfer until the deadline; does not drive if that has passed. Returns false
-    /// if it is in flight.
-    [[nodiscard]] bool await(run::Runtime& owner, base::Deadline deadline) {
-        run::RemoteMemory remote = owner.remote(owner.world());
-        const auto done = transfer->pending != 0 ? remote.await(transfer->pending, deadline)
-                                                 : remote.await_delivery(transfer->put, deadline);
-        if (!done && done.failure().status == Status::timeout) return false;
-        detail::succeed(done);
-        return true;
+    /// Waits for the transfer until the deadline; does not drive if that has passed. Fails with
+    /// Status::timeout if the transfer is in flight.
+    [[nodiscard]] base::Result<void> await(base::Deadline deadline) {
+        run::RemoteMemory remote = runtime->runtime->remote(runtime->runtime->world());
+        return transfer->pending != 0 ? remote.await(transfer->pending, deadline)
+                                      : remote.await_delivery(transfer->put, deadline);
     }
 
   private:

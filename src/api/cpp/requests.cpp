@@ -30,15 +30,15 @@ bool Request::test() {
     if (!state_) return true;
     run::StartedCalls& calls = calls_of(state_->runtime);
     if (state_->transfer != nullptr) {
-        run::Runtime& runtime = *state_->runtime->runtime;
-        runtime.progress().drive();
-        if (!state_->await(runtime, {.at_ns = 0})) return false;
+        state_->runtime->runtime->progress().drive();
+        const auto done = state_->await({.at_ns = 0});
+        if (!done && done.failure().status == Status::timeout) return false;
         state_.reset();
+        detail::succeed(done);
         return true;
     }
     if (!calls.test(*state_->operation)) return false;
-    const std::unique_ptr<State> ended = std::move(state_);
-    detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
+    wait();
     return true;
 }
 
@@ -46,8 +46,7 @@ void Request::wait() {
     if (!state_) return;
     run::StartedCalls& calls = calls_of(state_->runtime);
     const std::unique_ptr<State> ended = std::move(state_);
-    if (ended->transfer != nullptr)
-        return static_cast<void>(ended->await(*ended->runtime->runtime, {}));
+    if (ended->transfer != nullptr) return detail::succeed(ended->await({}));
     calls.wait(*ended->operation);
     detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
 }
