@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 
 #include "weft/elements.hpp"
@@ -15,6 +16,10 @@ namespace weft {
 template <class T>
 concept ExactSummand = std::same_as<T, float> || std::same_as<T, double> ||
     std::same_as<T, Float16> || std::same_as<T, BFloat16>;
+/// Buffers of such values, such as std::vector<double>.
+template <class R>
+concept ExactSummands = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    ExactSummand<std::ranges::range_value_t<R>>;
 
 /// The exact sum of any number of values and products; see exact_sum.h.
 class ExactSum {
@@ -22,6 +27,10 @@ class ExactSum {
     template <ExactSummand T>
     void add(std::span<const T> values) {
         check(weft_exact_add(&sum_, values.data(), values.size(), kTypeOf<T>));
+    }
+    template <ExactSummands Values>
+    void add(const Values& values) {
+        add<std::ranges::range_value_t<Values>>(values);
     }
     template <ExactSummand T>
     void add(T value) {
@@ -33,6 +42,10 @@ class ExactSum {
         if (left.size() != right.size())
             throw Error(Status::argument, "ExactSum: add_products of arrays of different sizes");
         check(weft_exact_add_products(&sum_, left.data(), right.data(), left.size(), kTypeOf<T>));
+    }
+    template <ExactSummands Left, ExactSummands Right>
+    void add_products(const Left& left, const Right& right) {
+        add_products<std::ranges::range_value_t<Left>>(left, right);
     }
     void merge(const ExactSum& other) { check(weft_exact_merge(&sum_, &other.sum_)); }
 

@@ -5,7 +5,8 @@
 // weft_near_open() makes a view of a team's symmetric memory. The inline functions of this header
 // use the view to access memory of local peers directly. For remote peers, and for unusable
 // arguments, they call the function of weft.h or onesided.h with the same meaning. weft_fence() and
-// weft_quiet() of the team order and complete the puts of both kinds.
+// weft_quiet() of the team order and complete the puts of both kinds. Direct access to a local peer
+// that has died reports no error (failures.h): the memory of the dead rank stays mapped.
 //
 // The structure weft_near is part of the binary interface: new fields are added only at its end,
 // and the program passes sizeof(weft_near) at its compilation to weft_near_open().

@@ -10,7 +10,8 @@
 //
 // Elements of local peers are accessed by loads, stores and atomic instructions, without a call
 // into the library; elements of remote peers by one-sided calls of the team, with their rules: a
-// put is delivered before the next quiet() of the team returns.
+// put is delivered before the next quiet() of the team returns. Element access to a local peer that
+// has died reports no error: it reads and writes the memory that the dead rank has left.
 #pragma once
 
 #include <array>
@@ -158,16 +159,13 @@ class GlobalRef {
         return array_->team.compare_swap(mine_, expected, wanted, rank_);
     }
     void add(T operand) const requires Cell<T> {
-        if (T* const here = direct())
-            std::atomic_ref<T>(*here).fetch_add(operand);
-        else
-            array_->team.add(mine_, operand, rank_);
+        if (T* const here = direct()) return void(std::atomic_ref<T>(*here).fetch_add(operand));
+        array_->team.add(mine_, operand, rank_);
     }
     void set(T operand) const requires Cell<T> {
         if (T* const here = direct())
-            std::atomic_ref<T>(*here).store(operand, std::memory_order_release);
-        else
-            array_->team.set(mine_, operand, rank_);
+            return std::atomic_ref<T>(*here).store(operand, std::memory_order_release);
+        array_->team.set(mine_, operand, rank_);
     }
     /// @}
 
@@ -381,8 +379,11 @@ class Symmetric {
                                               std::to_string(array_->is_local.size() - 1));
         return {array_.get(), data(), count_, rank};
     }
-    /// Frees the memory now. Collective.
-    void free() { memory_.free(); }
+    /// Frees the memory now. Collective. The array is then empty.
+    void free() {
+        memory_.free();
+        count_ = 0;
+    }
 
   private:
     static std::size_t bytes_of(std::size_t count) {
