@@ -164,8 +164,8 @@ void check_distributed(Team team, std::size_t count) {
         left.push_back(a);
         right.push_back(b);
     }
-    own_sum.add<double>(left);
-    own_dot.add_products<double>(left, right);
+    own_sum.add(left);
+    own_dot.add_products(left, right);
     team.allreduce(own_sum.words(), Op::sum);
     team.allreduce(own_dot.words(), Op::sum);
     check(same_bits(own_sum.value(), sum.rounded_to<double>()), "sum of a distributed array");

@@ -54,6 +54,8 @@ void arrays(Ring& ring) {
     numbers.peer(ring.rank)[5] = numbers.peer(ring.next)[3];
     check(numbers[5] == seen, "an element is assigned to another");
     ring.complete();
+    numbers.free();
+    check(numbers.size() == 0 && numbers.begin() == numbers.end(), "a freed array is empty");
 }
 
 void spans(Ring& ring) {
@@ -147,6 +149,9 @@ void futures(Ring& ring, weft::Runtime& runtime) {
     reduced.then([&] { check(total == ring.size, "a future of a collective"); }).get();
     { const auto dropped = there[5].iget(); }
     check(weft::Future<void>().ready(), "an empty future is ready");
+    const auto whole = [&]() -> const std::vector<int>& { return three; };
+    auto size = weft::Future<void>().then(whole).then(&std::vector<int>::size);
+    check(size.get() == 3, "then() copies a reference, and calls a member function");
     ring.complete();
 }
 
