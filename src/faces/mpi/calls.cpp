@@ -2,11 +2,14 @@
 // calls.cpp - the C entries of MPI that this library replaces.
 //
 // Idea     From a collective's parameter list and its function of PreparedCall, macros define the
-//          blocking entry, the started entry and, for MPI 4, both entries with long counts.
+//          blocking, the started and the persistent entry and, for MPI 4, those with long counts.
 // Holds    All other entries of MPI are those of the host, the program's MPI library. Calls that
 //          weft does not serve go to the host's PMPI function with unchanged arguments.
 // Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 
 #include <atomic>
 #include <utility>
@@ -17,36 +20,52 @@
 
 namespace weft::mpi {
 
-/// Defines the blocking and the started entry of a collective. `key` has the arguments for a
-/// Shortcut (layer.hpp); `prepare` calls a function of PreparedCall. The blocking entry is short
-/// and calls serve_Name(), which is not inlined: it delays each call that the host serves.
-#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)    \
-    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {  \
-        return Layer::get().make<Form::blocking>(                                  \
-            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                  \
-            [&](PreparedCall& call) -> Why { return call.prepare; },               \
-            [&] { return PMPI_##Name arguments; });                                \
-    }                                                                              \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                          \
-        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))             \
-            return PMPI_##Name arguments;                                          \
-        return serve_##Name arguments;                                             \
-    }                                                                              \
-    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) { \
-        return Layer::get().make<Form::started>(                                   \
-            CallKind::kind, Shortcut{comm}, request,                               \
-            [&](PreparedCall& call) -> Why { return call.prepare; },               \
-            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });     \
+/// Defines the blocking, the started and the persistent entry of a collective; `Initialized` is the
+/// name of the persistent entry. `key` has the arguments for a Shortcut (layer.hpp); `prepare`
+/// calls a function of PreparedCall. The blocking entry is short and calls serve_Name(), which is
+/// not inlined: it delays each call that the host serves.
+#define WEFT_MPI_TRIPLE(Name, Started, Initialized, kind, parameters, arguments, key, prepare)    \
+    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {                 \
+        return Layer::get().make<Form::blocking>(                                                 \
+            CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                                 \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                              \
+            [&] { return PMPI_##Name arguments; });                                               \
+    }                                                                                             \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                         \
+        if (goes_to_host_at_once(CallKind::kind, {WEFT_MPI_LIST key}))                            \
+            return PMPI_##Name arguments;                                                         \
+        return serve_##Name arguments;                                                            \
+    }                                                                                             \
+    WEFT_MPI_LATER(started, MPI_##Started, PMPI_##Started, kind, prepare,                         \
+                   (WEFT_MPI_LIST parameters, MPI_Request * request),                             \
+                   (WEFT_MPI_LIST arguments, request))                                            \
+    WEFT_MPI_LATER(persistent, WEFT_MPI_HOST(, Initialized), WEFT_MPI_HOST(P, Initialized), kind, \
+                   prepare, (WEFT_MPI_LIST parameters, MPI_Info info, MPI_Request * request),     \
+                   (WEFT_MPI_LIST arguments, info, request))
+/// Defines an entry that sets `request`.
+#define WEFT_MPI_LATER(form, entry, host, kind, prepare, parameters, arguments) \
+    WEFT_MPI_ENTRY entry parameters {                                           \
+        return Layer::get().make<Form::form>(                                   \
+            CallKind::kind, Shortcut{comm}, request,                            \
+            [&](PreparedCall& call) -> Why { return call.prepare; },            \
+            [&] { return host arguments; });                                    \
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
+/// Name of a persistent entry. Open MPI 4 has these entries of MPI 4 with another prefix.
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#define WEFT_MPI_HOST(P, Name) P##MPI_##Name
+#else
+#define WEFT_MPI_HOST(P, Name) P##MPIX_##Name
+#endif
 
 #if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)              \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__) \
-    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), __VA_ARGS__)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)                                     \
+    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)         \
+    WEFT_MPI_TRIPLE(Name##_c, Started##_c, Name##_init_c, kind, parameters(MPI_Count, MPI_Aint), \
+                    __VA_ARGS__)
 #else
 #define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...) \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), __VA_ARGS__)
+    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)
 #endif
 
 #define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)
@@ -79,7 +98,8 @@ namespace weft::mpi {
      void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types,   \
      MPI_Comm comm)
 
-WEFT_MPI_PAIR(Barrier, Ibarrier, barrier, (MPI_Comm comm), (comm), (comm), barrier())
+WEFT_MPI_TRIPLE(Barrier, Ibarrier, Barrier_init, barrier, (MPI_Comm comm), (comm), (comm),
+                barrier())
 WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root, comm),
                (comm, count, type), broadcast({buffer, count, type}, root))
 WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op, comm),

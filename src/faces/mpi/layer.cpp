@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace weft::mpi {
@@ -120,18 +121,13 @@ void Layer::forget(MPI_Comm comm) {
         handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
     for (Shortcut& one : shortcuts)  // a new communicator may get this handle on some ranks
         if (one.comm == comm) one = {};
-    weft_team* lane = nullptr;
-    std::shared_ptr<Neighborhood> neighbors;
     {
         const std::lock_guard lock(tables_mutex);
         Communicator* const known = communicators_.find(comm);
         if (known == nullptr) return;
-        lane = known->lane;
-        neighbors = std::move(known->neighbors);
+        runtime_.drop(nullptr, std::move(known->neighbors));  // before the teams of its lists
         communicators_.remove(comm);
-        if (lane != nullptr) --lanes_;
     }
-    runtime_.drop(lane, std::move(neighbors));
     drop_unused();
 }
 
@@ -213,14 +209,47 @@ void Layer::share_team(Communicator& at, const std::vector<int>& members) {
 /// many lanes, or may be making a team in another thread.
 void Layer::make_lane(Communicator& at, const std::vector<int>& members, bool wanted) {
     wanted = wanted || starts_calls_ || settings_.threads_anywhere;
-    const bool ready = lanes_ < kLanesMax && !creating_.test_and_set();
+    const bool ready = is_ready_for_lane();
     const auto [all_ready, none_wants] =
         least_of<2>(at.member.comm, {ready ? 1 : 0, wanted ? -1 : 0});
-    if (all_ready == 1 && none_wants == -1) at.lane = runtime_.make_team(at.member.comm, members);
+    at.lane = new_lane(at, members, ready, all_ready == 1 && none_wants == -1);
+    if (settings_.threads_anywhere) at.team = at.lane_team();
+}
+
+/// Gives a persistent call a lane of its communicator that has no call on any member, or a new one.
+/// By guarantee `order`, all members take lanes in the same order. Exchange `team`: members may
+/// free calls at different times.
+Why Layer::take_lane(Communicator& at, std::shared_ptr<Lane>& lane) {
+    if (!runtime_.runs()) return runtime_.refused() ? Why::off : Why::no_team;
+    const std::vector<int> members = ranks_in_world(at.member, runtime_.own());
+    if (members.empty()) return at.refused = Why::other_jobs;
+    const bool ready = is_ready_for_lane();
+    std::uint64_t mine = ready ? std::uint64_t{1} << kLanesMax : 0;
+    for (std::size_t i = 0; i < at.call_lanes.size(); ++i)
+        if (!at.call_lanes[i]->taken) mine |= std::uint64_t{1} << i;
+    std::uint64_t free = 0;
+    if (PMPI_Allreduce(&mine, &free, 1, MPI_UINT64_T, MPI_BAND, at.member.comm) != MPI_SUCCESS)
+        free = 0;
+    const int first = std::countr_zero(free);
+    lane = new_lane(at, members, ready, first == kLanesMax);
+    if (lane != nullptr) at.call_lanes.push_back(lane);
+    if (first < kLanesMax) lane = at.call_lanes[static_cast<std::size_t>(first)];
+    if (lane == nullptr) return Why::no_team;
+    lane->taken = true;
+    return Why::served;
+}
+
+/// Returns true if this rank can make a lane; the caller then calls new_lane().
+bool Layer::is_ready_for_lane() {
+    return lanes_ < kLanesMax && !creating_.test_and_set();
+}
+
+/// Makes a lane if `makes`, which is equal on all members. ready: result of is_ready_for_lane().
+std::shared_ptr<Lane> Layer::new_lane(const Communicator& at, const std::vector<int>& members,
+                                      bool ready, bool makes) {
+    weft_team* const team = makes ? runtime_.make_team(at.member.comm, members) : nullptr;
     if (ready) creating_.clear();
-    if (at.lane == nullptr) return;
-    ++lanes_;
-    if (settings_.threads_anywhere) at.team = at.lane;
+    return team == nullptr ? nullptr : std::make_shared<Lane>(team, lanes_);
 }
 
 /// Returns Why::served if weft serves the call by the rules of the mode `auto`, else Why::slower.

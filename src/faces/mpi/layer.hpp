@@ -7,8 +7,10 @@
 // Idea     A blocking call uses a team that all communicators of its members share: MPI allows no
 //          two blocking calls in different orders on two ranks. Started calls on two communicators
 //          may be in different orders, so they use a team of the communicator alone, its lane.
-//          With several threads, blocking calls use the lane, too. Calls with a team are served if
-//          weft supports them; all others go to PMPI.
+//          With several threads, blocking calls use the lane, too. Ranks may start persistent calls
+//          of a communicator in different orders, so each persistent call has a lane of its own
+//          until it is freed. Calls with a team are served if weft supports them; all others go to
+//          PMPI.
 // Facts    MPI guarantees these facts to be equal on all members. `members`: the group of a
 //          communicator, and whether it has two groups. `order`: the order of the collective calls
 //          on a communicator. `root`: the root of a call. `bytes`: the bytes of a block between two
@@ -47,6 +49,7 @@
 #include "faces/mpi/handle_map.hpp"
 #include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
+#include "faces/mpi/requests.hpp"
 #include "faces/mpi/settings.hpp"
 #include "faces/mpi/shared_runtime.hpp"
 #include "faces/mpi/statistics.hpp"
@@ -66,11 +69,14 @@ struct Communicator {
     Why refused = Why::served;  ///< why the host serves all calls; `served`: weft may serve calls
     std::shared_ptr<GroupTeam> group;  ///< team that communicators share; nullptr: `lane`, or none
     weft_team* team = nullptr;         ///< for blocking calls
-    weft_team* lane = nullptr;         ///< for started calls
-    unsigned calls = 0;                ///< blocking calls before the communicator had a team
-    unsigned next_try = 1;             ///< value of `calls` at which to try to make a team
+    std::shared_ptr<Lane> lane;        ///< for started calls
+    std::vector<std::shared_ptr<Lane>> call_lanes;  ///< of persistent calls
+    unsigned calls = 0;                       ///< blocking calls before the communicator had a team
+    unsigned next_try = 1;                    ///< value of `calls` at which to try to make a team
     std::shared_ptr<Neighborhood> neighbors;  ///< made by the first neighbor call
     std::unique_ptr<Choices> choices;  ///< for kinds in mode `auto`; nullptr: no kind, or no team
+
+    [[nodiscard]] weft_team* lane_team() const { return lane == nullptr ? nullptr : lane->team; }
 };
 
 // --- shortcuts to the host -----------------------------------------------------------------------
@@ -121,7 +127,7 @@ class Layer {
   public:
     static Layer& get();
 
-    /// Makes a blocking call, or starts a call and sets `request`. host() calls
+    /// Makes a blocking call, or starts or initializes a call and sets `request`. host() calls
     /// PMPI; prepare(PreparedCall&) returns why weft cannot serve the call, or Why::served.
     template <Form kForm, class Prepare, class Host>
     int make(CallKind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
@@ -130,8 +136,11 @@ class Layer {
         const Statistics::Time begun = statistics_.begin();
         Communicator* const at = has_kind(settings_.kinds_on, kind) ? find(shortcut.comm) : nullptr;
         Why why = at != nullptr ? at->refused : Why::off;
-        if (!kBlocks) starts_calls_.store(true, std::memory_order_relaxed);
-        if (why == Why::served && !kBlocks) why = can_start(*at, request);
+        if (kForm == Form::started) starts_calls_.store(true, std::memory_order_relaxed);
+        if (why == Why::served && kForm == Form::started && at->lane == nullptr &&
+            at->member.size > 1)
+            why = Why::no_team;
+        if (why == Why::served && !kBlocks && request == nullptr) why = Why::arguments;
         if (why == Why::served && kBlocks && at->team == nullptr && at->member.size > 1)
             why = try_team(*at);
         if (why == Why::served) {
@@ -140,6 +149,9 @@ class Layer {
             if (why == Why::served && at->choices != nullptr &&
                 has_kind(settings_.kinds_chosen, kind)) [[unlikely]]
                 why = choose(*at, call, kBlocks ? &shortcut : nullptr);
+            std::shared_ptr<Lane> lane;
+            if (why == Why::served && kForm == Form::persistent && at->member.size > 1)
+                why = take_lane(*at, lane);
             if (why == Why::served) {
                 const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
                 int result = MPI_SUCCESS;
@@ -148,7 +160,10 @@ class Layer {
                 } else {
                     auto shared = std::make_shared<PreparedCall>(std::move(call));
                     shared->keep_types();
-                    result = runtime_.start(at->lane, std::move(shared), request);
+                    result = kForm == Form::started
+                                 ? runtime_.start(at->lane_team(), std::move(shared), request)
+                                 : PersistentCalls::get().add(std::move(shared), std::move(lane),
+                                                              request);
                 }
                 statistics_.count(kind, why, bytes, begun);
                 return result;
@@ -198,11 +213,11 @@ class Layer {
     Why try_team(Communicator& at);
     void share_team(Communicator& at, const std::vector<int>& members);
     void make_lane(Communicator& at, const std::vector<int>& members, bool wanted);
+    Why take_lane(Communicator& at, std::shared_ptr<Lane>& lane);
+    [[nodiscard]] bool is_ready_for_lane();
+    std::shared_ptr<Lane> new_lane(const Communicator& at, const std::vector<int>& members,
+                                   bool ready, bool makes);
     void drop_unused();
-    [[nodiscard]] Why can_start(const Communicator& at, const MPI_Request* request) const {
-        const bool has_lane = at.lane != nullptr || at.member.size == 1;
-        return has_lane && request != nullptr ? Why::served : Why::no_team;
-    }
     [[nodiscard]] static std::shared_ptr<Neighborhood> neighbors_for(Communicator& at,
                                                                      CallKind kind) {
         if (kind < CallKind::neighbor_allgather) [[likely]]
@@ -224,7 +239,7 @@ class Layer {
     HandleMap<MPI_Comm, Communicator> communicators_;
     std::map<std::vector<int>, std::shared_ptr<GroupTeam>> groups_;  ///< by ranks in the world
     std::int64_t last_serial_ = 0;
-    std::atomic<int> lanes_{0};               ///< communicators with a lane
+    std::atomic<int> lanes_{0};               ///< lanes of communicators and of persistent calls
     std::atomic<int> adopted_{0};             ///< calls of adopt() for several ranks
     std::atomic<bool> starts_calls_ = false;  ///< the program makes started calls
     Statistics statistics_;

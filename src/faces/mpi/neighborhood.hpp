@@ -19,7 +19,7 @@
 namespace weft::mpi {
 
 /// Form of a call of MPI.
-enum class Form : std::uint8_t { blocking, started };
+enum class Form : std::uint8_t { blocking, started, persistent };
 
 class Neighborhood {
   public:

@@ -1,39 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.hpp - the host's functions that wait and test.
+// requests.hpp - persistent calls, and the host's functions that start, wait and test.
 //
-// Idea     A started call of weft has a generalized request of the host.
-// Why      With threads, MPICH cannot complete requests of weft while it waits, so the layer waits
+// Idea     A persistent call of weft has an inactive request of the host as its handle. The layer
+//          waits for such a call itself; then the host completes the inactive handle at once, with
+//          the status that MPI requires. A started call of weft has a generalized request, for
+//          which the host waits.
+// Why      A generalized request cannot be started again.
+//          With threads, MPICH cannot complete requests of weft while it waits, so the layer waits
 //          by tests (must_complete()).
-// Next     requests.cpp for the entries.
+// Holds    A function that takes several requests completes calls of weft first.
+// Next     layer.hpp for lanes; calls.cpp for the entries that make persistent calls.
 #pragma once
 
 #include <mpi.h>
-#include <sched.h>
 
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "faces/mpi/handle_map.hpp"
 #include "faces/mpi/shared_runtime.hpp"
 
 namespace weft::mpi {
 
-/// Calls a function of the host that waits for requests. test() makes one test, and returns true if
-/// the wait is over; `result` is what test() sets.
-template <class Wait, class Test>
-int wait_for(Wait wait, Test test) {
-    SharedRuntime& runtime = SharedRuntime::get();
-    if (!runtime.must_complete()) [[likely]]
-        return wait();
-    for (int result = MPI_SUCCESS;;) {
-        runtime.complete_ended();
-        if (test(result)) return result;
-        sched_yield();
-    }
-}
+/// A team for started calls of a communicator, or for one persistent call at a time.
+struct Lane {
+    weft_team* const team;
+    std::atomic<int>& count;          ///< lanes of this rank
+    std::atomic<bool> taken = false;  ///< by a persistent call
 
-/// Calls a function of the host that tests requests.
-template <class Test>
-int test_for(Test test) {
-    SharedRuntime& runtime = SharedRuntime::get();
-    if (runtime.must_complete()) runtime.complete_ended();
-    return test();
-}
+    Lane(weft_team* made, std::atomic<int>& lanes) : team(made), count(lanes) { ++count; }
+    Lane(const Lane&) = delete;
+    Lane& operator=(const Lane&) = delete;
+    ~Lane() {
+        --count;
+        SharedRuntime::get().drop(team, nullptr);
+    }
+};
+
+/// A persistent call. Functions return MPI_SUCCESS or the call's error.
+class PersistentCall {
+  public:
+    PersistentCall(std::shared_ptr<PreparedCall> call, std::shared_ptr<Lane> lane)
+        : call_(std::move(call)), lane_(std::move(lane)) {}
+    PersistentCall(PersistentCall&&) = default;
+
+    int start();
+    /// Returns true from start() until the program has waited for the call.
+    [[nodiscard]] bool active() const { return active_; }
+    /// Drives weft and the host. Returns true if an active call has ended.
+    [[nodiscard]] bool ended();
+    /// Waits until the call is no longer active.
+    int wait();
+    /// Gives the lane back; a call in flight goes on.
+    void free();
+
+  private:
+    void end(weft_status status);
+
+    std::shared_ptr<PreparedCall> call_;
+    std::shared_ptr<Lane> lane_;  ///< nullptr on one rank
+    weft_request* request_ = nullptr;
+    bool active_ = false;
+    int error_ = MPI_SUCCESS;
+};
+
+/// The persistent calls of the program, by the handles of their requests.
+class PersistentCalls {
+  public:
+    static PersistentCalls& get();
+
+    /// Adds a call and sets `request`. Returns MPI_SUCCESS or the host's error.
+    int add(std::shared_ptr<PreparedCall> call, std::shared_ptr<Lane> lane, MPI_Request* request);
+    /// Returns nullptr for other requests.
+    [[nodiscard]] PersistentCall* find(MPI_Request handle);
+    void remove(MPI_Request handle);
+    [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+
+  private:
+    std::atomic<std::size_t> count_{0};  ///< relaxed: the owner of a handle knows that it exists
+    HandleMap<MPI_Request, PersistentCall> calls_;  ///< guarded by tables_mutex
+};
 
 }  // namespace weft::mpi

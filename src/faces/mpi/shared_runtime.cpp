@@ -45,21 +45,6 @@ class RuntimeLock {
     std::unique_lock<std::mutex> lock_;
 };
 
-int error_class(weft_status status) {
-    if (status == WEFT_ERR_ARGUMENT) return MPI_ERR_ARG;
-    return status == WEFT_ERR_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
-}
-
-/// Calls the communicator's error handler, as MPI does. Returns the code.
-int raise(MPI_Comm comm, int code) {
-    PMPI_Comm_call_errhandler(comm, code);
-    return code;
-}
-int raise(MPI_Comm comm, weft_status status) {
-    std::fprintf(stderr, "weft: %s\n", weft_last_error());
-    return raise(comm, error_class(status));
-}
-
 int query_started(void* error, MPI_Status* status) {
     PMPI_Status_set_elements(status, MPI_BYTE, 0);
     PMPI_Status_set_cancelled(status, 0);
@@ -83,6 +68,20 @@ int exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
 MPI_Request barrier = MPI_REQUEST_NULL;
 
 }  // namespace
+
+int SharedRuntime::error_class(weft_status status) {
+    if (status == WEFT_ERR_ARGUMENT) return MPI_ERR_ARG;
+    return status == WEFT_ERR_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+}
+
+int SharedRuntime::raise(MPI_Comm comm, int code) {
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
+int SharedRuntime::raise(MPI_Comm comm, weft_status status) {
+    std::fprintf(stderr, "weft: %s\n", weft_last_error());
+    return raise(comm, error_class(status));
+}
 
 SharedRuntime& SharedRuntime::get() {
     static SharedRuntime& only = *new SharedRuntime;  // not destroyed: see Layer::get()
@@ -188,9 +187,11 @@ void SharedRuntime::drop_pending_teams() {
 // --- calls ---------------------------------------------------------------------------------------
 
 int SharedRuntime::run(weft_team* team, PreparedCall& call) {
+    weft_request* request = nullptr;
     inside_weft = !threaded_;  // else set by RuntimeLock
-    const weft_status status = threaded_ ? run_shared(team, call) : call.run(team);
+    weft_status status = threaded_ ? begin(team, call, request) : call.run(team);
     inside_weft = false;
+    if (threaded_ && status == WEFT_OK && request != nullptr) status = wait(request);
     if (status != WEFT_OK) [[unlikely]]
         return raise(call.comm(), status);
     // See kBarriersDeliver: messages that were sent before the barrier must be visible after it.
@@ -201,23 +202,43 @@ int SharedRuntime::run(weft_team* team, PreparedCall& call) {
     return MPI_SUCCESS;
 }
 
-/// Starts the call and tests it until it ends. Other threads may use the runtime between tests.
-weft_status SharedRuntime::run_shared(weft_team* team, PreparedCall& call) {
-    weft_request* request = nullptr;
+weft_status SharedRuntime::begin(weft_team* team, PreparedCall& call, weft_request*& request) {
+    const RuntimeLock lock(threaded_);
+    const weft_status status = call.run(team, &request);
+    if (request != nullptr) begun_count_.fetch_add(1, std::memory_order_relaxed);
+    return status;
+}
+
+bool SharedRuntime::test(weft_request*& request, weft_status& status) {
+    int done = 0;
     {
         const RuntimeLock lock(threaded_);
-        if (const weft_status status = call.run(team, &request); status != WEFT_OK) return status;
+        status = weft_test(&request, &done);
+        if (status != WEFT_OK) done = 1;
     }
-    for (;;) {
-        {
-            const RuntimeLock lock(threaded_);
-            int done = 0;
-            const weft_status status = weft_test(&request, &done);
-            if (status != WEFT_OK || done != 0) return status;
-        }
-        drive_host(own_);
-        sched_yield();
+    if (done != 0) begun_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (done == 0 && threaded_) drive_host(own_);
+    return done != 0;
+}
+
+/// With several threads, others may use the runtime between tests.
+weft_status SharedRuntime::wait(weft_request*& request) {
+    weft_status status = WEFT_OK;
+    if (threaded_) {
+        while (!test(request, status)) sched_yield();
+        return status;
     }
+    const RuntimeLock lock(false);
+    status = weft_wait(&request);
+    begun_count_.fetch_sub(1, std::memory_order_relaxed);
+    return status;
+}
+
+void SharedRuntime::abandon(std::shared_ptr<PreparedCall> call, weft_request*& request) {
+    const RuntimeLock lock(threaded_);
+    started_.push_back({.call = std::move(call), .request = std::exchange(request, nullptr)});
+    begun_count_.fetch_sub(1, std::memory_order_relaxed);
+    started_count_.store(started_.size() + ended_.size(), std::memory_order_relaxed);
 }
 
 int SharedRuntime::start(weft_team* team, std::shared_ptr<PreparedCall> call,
@@ -250,7 +271,9 @@ int SharedRuntime::start(weft_team* team, std::shared_ptr<PreparedCall> call,
 /// Finishes calls that have ended, and completes their requests. Returns their number.
 int SharedRuntime::complete(StartedCalls& ended) {
     for (StartedCall& one : ended) {
-        if (const int error = one.call->finish(); *one.error == MPI_SUCCESS) *one.error = error;
+        const int error = one.call->finish();
+        if (one.error == nullptr) continue;
+        if (*one.error == MPI_SUCCESS) *one.error = error;
         PMPI_Grequest_complete(one.host_request);
     }
     return static_cast<int>(ended.size());
@@ -259,7 +282,8 @@ int SharedRuntime::complete(StartedCalls& ended) {
 int SharedRuntime::progress() {
     // Without started calls, peers on other nodes may still need progress of this rank.
     constexpr unsigned kIdleEvery = 64;
-    const bool idle = started_count_.load(std::memory_order_relaxed) == 0;
+    const bool idle = started_count_.load(std::memory_order_relaxed) == 0 &&
+                      begun_count_.load(std::memory_order_relaxed) == 0;
     if (inside_weft || runtime_ == nullptr || (idle && ++idle_calls_ % kIdleEvery != 0)) return 0;
     StartedCalls ended;
     {
@@ -272,8 +296,8 @@ int SharedRuntime::progress() {
             const auto next = std::next(at);
             int done = 0;
             if (weft_request_ended(at->request, &done) == WEFT_OK && done != 0) {
-                if (const weft_status status = weft_wait(&at->request); status != WEFT_OK)
-                    *at->error = error_class(status);
+                const weft_status status = weft_wait(&at->request);
+                if (status != WEFT_OK && at->error != nullptr) *at->error = error_class(status);
                 ended.splice(ended.end(), started_, at);
             }
             at = next;

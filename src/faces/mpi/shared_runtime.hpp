@@ -52,6 +52,19 @@ class SharedRuntime {
     int run(weft_team* team, PreparedCall& call);
     /// Starts a call and sets `request`. Returns as run().
     int start(weft_team* team, std::shared_ptr<PreparedCall> call, MPI_Request* request);
+    /// Starts a call for which the caller calls test() or wait(). Sets `request`, or leaves it null
+    /// if the call is complete.
+    [[nodiscard]] weft_status begin(weft_team* team, PreparedCall& call, weft_request*& request);
+    /// Drives weft and the host. Returns true if the call has ended, and sets `status`.
+    [[nodiscard]] bool test(weft_request*& request, weft_status& status);
+    /// Waits for a call.
+    [[nodiscard]] weft_status wait(weft_request*& request);
+    /// Ends a call for which no one waits.
+    void abandon(std::shared_ptr<PreparedCall> call, weft_request*& request);
+    /// Calls the communicator's error handler, as MPI does. Returns the code.
+    static int raise(MPI_Comm comm, int code);
+    static int raise(MPI_Comm comm, weft_status status);
+    [[nodiscard]] static int error_class(weft_status status);
     /// Drives started calls. Returns the number of calls that have completed. The host may call it.
     int progress();
     /// Returns true if the host cannot complete the requests of started calls while it waits, and
@@ -68,11 +81,10 @@ class SharedRuntime {
         std::shared_ptr<PreparedCall> call;
         weft_request* request = nullptr;
         MPI_Request host_request = MPI_REQUEST_NULL;  ///< generalized request of the program
-        int* error = nullptr;                         ///< result of host_request, freed with it
+        int* error = nullptr;  ///< result of host_request, freed with it; nullptr: no request
     };
     using StartedCalls = std::list<StartedCall>;
 
-    weft_status run_shared(weft_team* team, PreparedCall& call);
     static int complete(StartedCalls& ended);
     void drop_pending_teams();
     static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
@@ -90,6 +102,7 @@ class SharedRuntime {
     StartedCalls started_;
     StartedCalls ended_;  ///< calls whose requests complete_ended() completes
     std::atomic<std::size_t> started_count_{0};  ///< size of started_ and ended_
+    std::atomic<int> begun_count_{0};            ///< calls of begin() that are in flight
     unsigned idle_calls_ = 0;                    ///< calls of progress() without started calls
 };
 

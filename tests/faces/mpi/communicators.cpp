@@ -9,8 +9,10 @@
 // operations  COUNT operations made, used once and freed; output as for churn.
 // many     COUNT communicators of several groups alive at once, with calls on them in turn and at
 //          random; output as for churn.
-// started  A started call as the first call on each of 10 communicators, then
+// started  A started and a persistent call as the first calls on each of 10 communicators, then
 //          COUNT on one of them.
+// orders   COUNT times, each rank starts and completes five persistent calls of a communicator in
+//          an order of its own, by each of the functions that wait and test.
 // window   COUNT times, rank 0 completes its accesses to the other ranks' windows and enters a
 //          barrier. After the barrier, the first MPI_Win_test of each owner must succeed.
 // own      COUNT calls on a duplicate of MPI_COMM_WORLD.
@@ -21,6 +23,9 @@
 // reused   COUNT communicators one after another; on some ranks they get the handles of freed ones.
 // overlap  COUNT calls whose blocks overlap, which MPI forbids; they must be executed anyway.
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -152,20 +157,99 @@ void many(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, largest);
 }
 
-void check_started(MPI_Comm comm, int value) {
+MPI_Request init_sum(const int& mine, int& sum, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+#if MPI_VERSION >= 4
+    MPI_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+#else
+    MPIX_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+#endif
+    return request;
+}
+
+void check_started(MPI_Comm comm, int value, bool persistent) {
     const int mine = value * (rank + 1);
     int sum = 0;
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
+    if (persistent) request = init_sum(mine, sum, comm);
+    if (persistent) MPI_Start(&request);
+    if (!persistent) MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (persistent) MPI_Request_free(&request);
     if (sum != value * size * (size + 1) / 2) ++wrong;
+}
+
+constexpr int kPersistent = 5;
+
+/// Completes all active requests. Returns the number of functions' results that are wrong.
+int complete(MPI_Request* requests, int count, int how) {
+    int index = 0;
+    int done = 0;
+    int indices[kPersistent + 1];
+    MPI_Status statuses[kPersistent + 1];
+    switch (how % 6) {
+        case 0:
+            return MPI_Waitall(count, requests, statuses) == MPI_SUCCESS ? 0 : 1;
+        case 1:
+            while (done == 0) MPI_Testall(count, requests, &done, statuses);
+            return 0;
+        case 2:
+            for (int left = count; left > 0; --left) {
+                MPI_Waitany(count, requests, &index, statuses);
+                if (index == MPI_UNDEFINED) return 1;
+            }
+            MPI_Waitany(count, requests, &index, statuses);
+            return index == MPI_UNDEFINED ? 0 : 1;
+        case 3:
+            for (int left = count; left > 0; left -= done)
+                MPI_Waitsome(count, requests, &done, indices, statuses);
+            MPI_Testsome(count, requests, &done, indices, statuses);
+            return done == MPI_UNDEFINED ? 0 : 1;
+        case 4:
+            for (int left = count; left > 0; left -= done)
+                MPI_Testany(count, requests, &index, &done, statuses);
+            return 0;
+        default:
+            for (int i = 0; i < count; ++i) {
+                for (done = 0; done == 0;) MPI_Request_get_status(requests[i], &done, statuses);
+                MPI_Test(&requests[i], &done, statuses);
+                if (done == 0) return 1;
+            }
+            return 0;
+    }
+}
+
+/// Rank 1 completes each persistent call before it starts the next one.
+void orders(int count) {
+    int mine[kPersistent];
+    int sums[kPersistent];
+    int message = 0;
+    MPI_Request requests[kPersistent + 1];
+    for (int i = 0; i < kPersistent; ++i) requests[i] = init_sum(mine[i], sums[i], MPI_COMM_WORLD);
+    for (int round = 0; round < count; ++round) {
+        for (int i = 0; i < kPersistent; ++i) mine[i] = (rank + 1) * (round + i);
+        MPI_Irecv(&message, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[kPersistent]);
+        MPI_Send(&round, 1, MPI_INT, rank, 0, MPI_COMM_WORLD);
+        for (int i = 0; i < kPersistent; ++i) {
+            MPI_Request& next = requests[(i + rank * 2) % kPersistent];
+            MPI_Start(&next);
+            if (rank == 1) wrong += complete(&next, 1, round + i);
+        }
+        const int first = rank == 1 ? kPersistent : 0;
+        wrong += complete(requests + first, kPersistent + 1 - first, round);
+        for (int i = 0; i < kPersistent; ++i)
+            if (sums[i] != (round + i) * size * (size + 1) / 2) ++wrong;
+        if (message != round) ++wrong;
+    }
+    for (int i = 0; i < kPersistent; ++i) MPI_Request_free(&requests[i]);
 }
 
 void started(int count) {
     MPI_Comm comms[10];
     for (MPI_Comm& comm : comms) MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
-    for (int i = 0; i < 10; ++i) check_started(comms[i], i);
-    for (int i = 0; i < count; ++i) check_started(comms[0], i);
+    for (int i = 0; i < 10; ++i) check_started(comms[i], i, false);
+    for (int i = 0; i < 10; ++i) check_started(comms[i], i, true);
+    for (int i = 0; i < count; ++i) check_started(comms[0], i, i % 2 == 0);
     for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
@@ -281,6 +365,7 @@ int main(int argc, char** argv) {
     if (mode == "window") window(count);
     if (mode == "many") many(count);
     if (mode == "started") started(count);
+    if (mode == "orders") orders(count);
     if (mode == "operations") operations(count);
     if (mode == "alive") alive(count);
     if (mode == "churn") churn(count);

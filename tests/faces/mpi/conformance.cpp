@@ -8,7 +8,7 @@
 //          signature, displacements. The MPI call and the PMPI call get equal buffers, and
 //          afterwards every byte of the buffers must agree. Values are small integers, so
 //          floating-point results are exact in any order.
-// Holds    Three started calls on different communicators are in flight at a time,
+// Holds    Three started or persistent calls on different communicators are in flight at a time,
 //          together with messages. All kinds of wait and test complete them.
 //          Rank 0 prints the number of cases. Cases that hit a fault of the host MPI are left out.
 #include <mpi.h>
@@ -372,7 +372,11 @@ void Cases::start_case(Case& c) {
     const bool typed = c.call == kBcast || (c.call >= kGather && c.call <= kAlltoall);
     if (typed) MPI_Type_dup(in_type, &c.in_type);
     if (typed) MPI_Type_dup(out_type, &c.out_type);
-    make_call(c, false, Form::started);
+    // MPICH 4.0.2: the host's persistent requests cannot be freed, and MPI_Testall refuses them.
+    static const char* const mode = std::getenv("WEFT_MPI");
+    static const bool is_off = mode != nullptr && std::string(mode) == "off";
+    const bool starts = is_off || draw_below(shared_, 2) == 0;
+    make_call(c, false, starts ? Form::started : Form::persistent);
     if (typed) MPI_Type_free(&c.in_type);
     if (typed) MPI_Type_free(&c.out_type);
     c.in_type = in_type;

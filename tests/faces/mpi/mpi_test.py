@@ -199,10 +199,17 @@ class MpiTest(unittest.TestCase):
         self.assertRegex(err, r"weft: allreduce .* none\n")
         self.assertLess(int(re.search(r"(-?\d+) KiB\n", out)[1]), 1024, out)
 
-    def test_first_started_calls_are_served(self):
+    def test_first_started_and_persistent_calls_are_served(self):
         status, _, err = run(2, ["communicators", "started", 50], {"WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)
-        self.assertRegex(err, r"weft: allreduce +120 +120 .* none\n")
+        self.assertRegex(err, r"weft: allreduce +140 +140 .* none\n")
+
+    def test_ranks_start_persistent_calls_in_any_order(self):
+        for ranks in (1, 2, 4):
+            with self.subTest(ranks=ranks):
+                status, _, err = run(ranks, ["communicators", "orders", 60], {"WEFT_MPI_STATS": "1"})
+                self.assertEqual(status, 0, err)
+                self.assertRegex(err, rf"weft: allreduce +{5 * ranks} +{5 * ranks} .* none\n")
 
     def test_mpi_run_selects_the_layer(self):
         weft = str(BIN / "weft")

@@ -4,8 +4,8 @@
 // usage: neighbors SEED CASES   (under a launcher, with the layer preloaded)
 //
 // Idea     All ranks draw the same grids and graphs, in which a rank can be a neighbor several
-//          times, or its own neighbor. Each call is made blocking and started. Every
-//          byte of the buffers must agree with the twin.
+//          times, or its own neighbor. Each call is made blocking, started and persistent; the
+//          persistent call is started twice. Every byte of the buffers must agree with the twin.
 #include <mpi.h>
 
 #include <cstdio>
@@ -150,13 +150,19 @@ void run_case(Random& shared, Random& local, const std::vector<MPI_Datatype>& ty
 #if !defined(OPEN_MPI)  // MPICH 4.0.2 reads the counts of alltoallw as if these degrees were equal
     if (call == 4 && comm_has_unequal_degrees(comm)) call = 3;
 #endif
-    const auto form = static_cast<Form>(draw(shared, 2));
+    const auto form = static_cast<Form>(draw(shared, 3));
     const int count = draw(shared, 4) == 0 ? draw(shared, 3000) : draw(shared, 5);
     Blocks in(destinations, count, types[static_cast<std::size_t>(draw(local, 3))], local);
     Blocks out(sources, count, types[static_cast<std::size_t>(draw(local, 3))], local);
     MPI_Request request = MPI_REQUEST_NULL;
     make(call, in, out, comm, false, form, &request);
     if (form != Form::blocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (form == Form::persistent) {
+        MPI_Startall(1, &request);
+        int done = 0;
+        while (done == 0) MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE);
+        MPI_Request_free(&request);
+    }
     make(call, in, out, comm, true, form, &request);
     if (form != Form::blocking) PMPI_Wait(&request, MPI_STATUS_IGNORE);
     if (out.buffers.bytes[0] == out.buffers.bytes[1]) return;

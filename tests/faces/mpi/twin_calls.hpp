@@ -3,6 +3,9 @@
 #pragma once
 
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 
 #include <cstddef>
 #include <cstring>
@@ -75,14 +78,23 @@ struct Case {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-/// Form of a call.
-enum class Form { blocking, started };
+/// Form of the call of MPI. The call of PMPI is then blocking or, for the other forms, started.
+enum class Form { blocking, started, persistent };
 
+#if MPI_VERSION >= 4
+#define TWIN_INIT(Name) MPI_##Name##_init
+#else
+#define TWIN_INIT(Name) MPIX_##Name##_init
+#endif
+#define TWIN_PERSISTENT(Name, ...)                                                            \
+    (TWIN_INIT(Name)(__VA_ARGS__, MPI_INFO_NULL, request) == MPI_SUCCESS ? MPI_Start(request) \
+                                                                         : MPI_ERR_OTHER)
 /// Calls PMPI if `host`, else MPI, in the form `form`.
-#define TWIN(Name, Started, ...)                                                          \
-    (form == Form::blocking ? (host ? PMPI_##Name(__VA_ARGS__) : MPI_##Name(__VA_ARGS__)) \
-     : host                 ? PMPI_##Started(__VA_ARGS__, request)                        \
-                            : MPI_##Started(__VA_ARGS__, request))
+#define TWIN(Name, Started, ...)                                                           \
+    (form == Form::blocking  ? (host ? PMPI_##Name(__VA_ARGS__) : MPI_##Name(__VA_ARGS__)) \
+     : host                  ? PMPI_##Started(__VA_ARGS__, request)                        \
+     : form == Form::started ? MPI_##Started(__VA_ARGS__, request)                         \
+                             : TWIN_PERSISTENT(Name, __VA_ARGS__))
 
 inline int make_movement(Case& c, bool host, Form form, const void* in, void* out) {
     MPI_Request* const request = &c.requests[host ? 1 : 0];
