@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -108,6 +109,13 @@ int wait_for_calls(int count, const MPI_Request* requests) {
     return first;
 }
 
+/// Returns true if the host's Waitall would abort: MPICH's refuses a null request beside a
+/// generalized request that has not completed.
+bool waitall_aborts(int count, const MPI_Request* requests) {
+    return !kIsOpenMpi && SharedRuntime::get().has_started() && requests != nullptr &&
+           std::find(requests, requests + count, MPI_REQUEST_NULL) != requests + count;
+}
+
 /// Sets the status of an inactive request. Returns `error`.
 int set_status(MPI_Request& request, MPI_Status* status, int error) {
     int done = 0;
@@ -150,6 +158,7 @@ using weft::mpi::set_status;
 using weft::mpi::test_for;
 using weft::mpi::wait_for;
 using weft::mpi::wait_for_calls;
+using weft::mpi::waitall_aborts;
 
 // --- starting ------------------------------------------------------------------------------------
 
@@ -187,7 +196,7 @@ WEFT_MPI_ENTRY MPI_Wait(MPI_Request* request, MPI_Status* status) {
 WEFT_MPI_ENTRY MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     const int error = wait_for_calls(count, requests);
     const int result = wait_for(
-        false, [&] { return PMPI_Waitall(count, requests, statuses); },
+        waitall_aborts(count, requests), [&] { return PMPI_Waitall(count, requests, statuses); },
         [&](int& tested) {
             int done = 0;
             tested = PMPI_Testall(count, requests, &done, statuses);

@@ -70,8 +70,11 @@ class SharedRuntime {
     /// Returns true if the host cannot complete the requests of started calls while it waits, and
     /// such calls are in flight: then only complete_ended() completes them.
     [[nodiscard]] bool must_complete() const {
-        return threaded_ && !kRequestsEndInProgress &&
-               started_count_.load(std::memory_order_relaxed) != 0;
+        return threaded_ && !kRequestsEndInProgress && has_started();
+    }
+    /// Returns true if started calls are in flight.
+    [[nodiscard]] bool has_started() const {
+        return started_count_.load(std::memory_order_relaxed) != 0;
     }
     /// Drives started calls, and completes the requests of those that have ended.
     void complete_ended();

@@ -13,53 +13,19 @@
 
 namespace weft::mpi {
 
-/// Collective calls of MPI. Started and blocking calls share a kind.
-enum class CallKind : std::uint8_t {
-    barrier,
-    broadcast,
-    allreduce,
-    reduce,
-    gather,
-    scatter,
-    allgather,
-    alltoall,
-    reduce_scatter_block,
-    scan,
-    exscan,
-    gatherv,
-    scatterv,
-    allgatherv,
-    alltoallv,
-    alltoallw,
-    reduce_scatter,
-    neighbor_allgather,
-    neighbor_allgatherv,
-    neighbor_alltoall,
-    neighbor_alltoallv,
-    neighbor_alltoallw,
-};
-inline constexpr std::array<std::string_view, 22> kKindNames{"barrier",
-                                                             "broadcast",
-                                                             "allreduce",
-                                                             "reduce",
-                                                             "gather",
-                                                             "scatter",
-                                                             "allgather",
-                                                             "alltoall",
-                                                             "reduce_scatter_block",
-                                                             "scan",
-                                                             "exscan",
-                                                             "gatherv",
-                                                             "scatterv",
-                                                             "allgatherv",
-                                                             "alltoallv",
-                                                             "alltoallw",
-                                                             "reduce_scatter",
-                                                             "neighbor_allgather",
-                                                             "neighbor_allgatherv",
-                                                             "neighbor_alltoall",
-                                                             "neighbor_alltoallv",
-                                                             "neighbor_alltoallw"};
+#define WEFT_MPI_KINDS(each)                                                              \
+    each(barrier) each(broadcast) each(allreduce) each(reduce) each(gather) each(scatter) \
+        each(allgather) each(alltoall) each(reduce_scatter_block) each(scan) each(exscan) \
+            each(gatherv) each(scatterv) each(allgatherv) each(alltoallv) each(alltoallw) \
+                each(reduce_scatter) each(neighbor_allgather) each(neighbor_allgatherv)   \
+                    each(neighbor_alltoall) each(neighbor_alltoallv) each(neighbor_alltoallw)
+#define WEFT_MPI_VALUE(kind) kind,
+#define WEFT_MPI_NAME(kind) std::string_view(#kind),
+/// Collective calls of MPI. All forms of a call share a kind.
+enum class CallKind : std::uint8_t { WEFT_MPI_KINDS(WEFT_MPI_VALUE) };
+inline constexpr std::array kKindNames{WEFT_MPI_KINDS(WEFT_MPI_NAME)};
+#undef WEFT_MPI_VALUE
+#undef WEFT_MPI_NAME
 
 /// Reason why a call went to the host.
 enum class Why : std::uint8_t {

@@ -244,12 +244,25 @@ void orders(int count) {
     for (int i = 0; i < kPersistent; ++i) MPI_Request_free(&requests[i]);
 }
 
+/// Rank 0 waits for a call that the other ranks have not started, and for a null request.
+void wait_with_null() {
+    const int mine = 1;
+    int sum = 0;
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0) usleep(50'000);
+    MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    if (sum != size) ++wrong;
+}
+
 void started(int count) {
     MPI_Comm comms[10];
     for (MPI_Comm& comm : comms) MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
     for (int i = 0; i < 10; ++i) check_started(comms[i], i, false);
     for (int i = 0; i < 10; ++i) check_started(comms[i], i, true);
     for (int i = 0; i < count; ++i) check_started(comms[0], i, i % 2 == 0);
+    wait_with_null();
     for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
