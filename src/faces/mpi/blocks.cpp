@@ -52,15 +52,6 @@ struct Contents {
     Contents& operator=(const Contents&) = delete;
 };
 
-int combiner_of(MPI_Datatype type) {
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    int combiner = MPI_COMBINER_NAMED;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner;
-}
-
 /// Leaves `types` empty if the type is named, or has counts that are no ints.
 Contents::Contents(MPI_Datatype type) {
 #if MPI_VERSION >= 4
@@ -86,7 +77,7 @@ Contents::Contents(MPI_Datatype type) {
 
 Contents::~Contents() {
     for (MPI_Datatype& type : types)
-        if (combiner_of(type) != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
+        if (!is_predefined(type)) PMPI_Type_free(&type);
 }
 
 std::ptrdiff_t extent_of(MPI_Datatype type) {
@@ -258,9 +249,19 @@ void BlockList::copy(const std::byte* from, std::byte* to, std::size_t count,
     });
 }
 
+bool is_predefined(MPI_Datatype type) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    int combiner = MPI_COMBINER_NAMED;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 std::optional<BlockList> read_blocks(MPI_Datatype type) {
+    if (is_predefined(type)) return read_named(type);
     const Contents made(type);
-    if (made.combiner == MPI_COMBINER_NAMED) return read_named(type);
     if (made.types.empty()) return std::nullopt;
     const int* const integers = made.integers.data();
     const MPI_Aint* const addresses = made.addresses.data();

@@ -62,6 +62,10 @@ class BlockList {
     std::vector<BlockRun> runs_;
 };
 
+/// Returns true for types that the program has not made, including Fortran's types with a precision
+/// and range, and cannot free.
+[[nodiscard]] bool is_predefined(MPI_Datatype type);
+
 /// Reads the blocks of a type; nothing if the list cannot describe the type.
 [[nodiscard]] std::optional<BlockList> read_blocks(MPI_Datatype type);
 

@@ -23,7 +23,7 @@ bool overlap(const std::vector<Packing>& blocks) {
 /// then that of the next block. Returns false for erroneous arguments.
 bool read_block(const Elements& given, std::size_t, std::ptrdiff_t& next, Packing& block) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
-    if (facts == nullptr) return false;
+    if (facts == nullptr || (given.memory == MPI_IN_PLACE && given.count != 0)) return false;
     block = {.memory = at(given.memory, next),
              .count = given.count,
              .type = given.type,
@@ -52,16 +52,16 @@ bool is_contiguous(const Packing& block) {
 
 }  // namespace
 
-/// Allocates one byte more than `bytes`, so that the address is not null for 0 bytes.
 std::byte* CallData::make_room(std::size_t bytes) {
-    packed = Room(bytes + 1);
+    packed = Room(bytes);  // not null, even for 0 bytes
     memory = packed.get();
     return packed.get();
 }
 
 Why CallData::set(const Elements& given, MPI_Count times, bool copies, std::size_t& bytes) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
-    if (facts == nullptr) return Why::arguments;
+    if (facts == nullptr || (given.memory == MPI_IN_PLACE && given.count != 0))
+        return Why::arguments;
     bytes = bytes_of(given.count, *facts);
     memory = const_cast<void*>(given.memory);
     if (facts->contiguous && !copies) return Why::served;

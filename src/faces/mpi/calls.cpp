@@ -234,6 +234,7 @@ WEFT_MPI_MAKES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info
                (comm, type, key, info))
 WEFT_MPI_MAKES(Comm_create, (MPI_Comm comm, MPI_Group group), (comm, group))
 WEFT_MPI_MAKES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag), (comm, group, tag))
+WEFT_MPI_MAKES(Intercomm_merge, (MPI_Comm comm, int high), (comm, high))
 WEFT_MPI_MAKES(Cart_create,
                (MPI_Comm comm, int count, const int* extents, const int* periods, int reorder),
                (comm, count, extents, periods, reorder))
@@ -250,6 +251,17 @@ WEFT_MPI_MAKES(Dist_graph_create_adjacent,
                 int destinations, const int* to, const int* out_weights, MPI_Info info,
                 int reorder),
                (comm, sources, from, in_weights, destinations, to, out_weights, info, reorder))
+
+#define WEFT_MPI_FREES(Name)                               \
+    WEFT_MPI_ENTRY MPI_##Name(MPI_Comm* comm) {            \
+        const MPI_Comm outer = freeing;                    \
+        freeing = comm == nullptr ? MPI_COMM_NULL : *comm; \
+        const int result = PMPI_##Name(comm);              \
+        freeing = outer;                                   \
+        return result;                                     \
+    }
+WEFT_MPI_FREES(Comm_free)
+WEFT_MPI_FREES(Comm_disconnect)
 
 #if MPI_VERSION >= 4
 

@@ -12,6 +12,7 @@
 
 #include <type_traits>
 
+#include "faces/mpi/layer.hpp"
 #include "faces/mpi/types.hpp"
 
 #if defined(OPEN_MPI)
@@ -34,7 +35,6 @@ Parameter from(void* given) {
     if constexpr (std::is_same_v<Parameter, MPI_Datatype>) return MPI_Type_f2c(*word);
     if constexpr (std::is_same_v<Parameter, MPI_Op>) return MPI_Op_f2c(*word);
     if constexpr (std::is_same_v<Parameter, MPI_Comm>) return MPI_Comm_f2c(*word);
-    if constexpr (std::is_same_v<Parameter, MPI_Group>) return MPI_Group_f2c(*word);
     if constexpr (std::is_same_v<Parameter, int>) return *word;
     if constexpr (std::is_pointer_v<Parameter>) return static_cast<Parameter>(memory_of(given));
 }
@@ -74,6 +74,9 @@ int call(int (*function)(Parameters...), Given*... given) {
 #define WEFT_FORTRAN_LIST(...) __VA_ARGS__
 
 #define WEFT_FORTRAN_1 (void* a), (a)
+#define WEFT_FORTRAN_2 (void* a, void* b), (a, b)
+#define WEFT_FORTRAN_3 (void* a, void* b, void* c), (a, b, c)
+#define WEFT_FORTRAN_4 (void* a, void* b, void* c, void* d), (a, b, c, d)
 #define WEFT_FORTRAN_5 (void* a, void* b, void* c, void* d, void* e), (a, b, c, d, e)
 #define WEFT_FORTRAN_6 (void* a, void* b, void* c, void* d, void* e, void* f), (a, b, c, d, e, f)
 #define WEFT_FORTRAN_7 \
@@ -107,19 +110,49 @@ WEFT_FORTRAN(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, WEFT_FORT
 WEFT_FORTRAN(neighbor_allgatherv, Neighbor_allgatherv, Ineighbor_allgatherv, WEFT_FORTRAN_8)
 WEFT_FORTRAN(neighbor_alltoallv, Neighbor_alltoallv, Ineighbor_alltoallv, WEFT_FORTRAN_9)
 
-// Functions that make communicators, so that started calls have lanes.
-#define WEFT_FORTRAN_MAKES(name, Name, parameters, arguments)                      \
+namespace {
+
+/// Calls the host's Fortran entry that makes a communicator, and adds its state to the layer.
+template <class... Given>
+void make_comm(const char* entry, MPI_Fint* made, MPI_Fint* error, Given... given) {
+    using Entry = void (*)(Given..., MPI_Fint*, MPI_Fint*);
+    const auto make = reinterpret_cast<Entry>(dlsym(RTLD_DEFAULT, entry));
+    MPI_Fint result = MPI_ERR_OTHER;
+    if (make != nullptr) make(given..., made, &result);
+    weft::mpi::Layer& layer = weft::mpi::Layer::get();
+    if (result == MPI_SUCCESS && layer.begun()) layer.adopt(MPI_Comm_f2c(*made));
+    set_error(error, result);
+}
+
+}  // namespace
+
+#define WEFT_FORTRAN_MAKES(name, ...) WEFT_FORTRAN_MAKES_PAIR(name, __VA_ARGS__)
+#define WEFT_FORTRAN_MAKES_PAIR(name, parameters, arguments)                       \
     WEFT_FORTRAN_ENTRY mpi_##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* made, \
                                      MPI_Fint* error) {                            \
-        MPI_Comm comm = MPI_COMM_NULL;                                             \
-        const int result = call(MPI_##Name, WEFT_FORTRAN_LIST arguments, &comm);   \
-        if (result == MPI_SUCCESS) *made = MPI_Comm_c2f(comm);                     \
-        set_error(error, result);                                                  \
+        make_comm("pmpi_" #name "_", made, error, WEFT_FORTRAN_LIST arguments);    \
     }                                                                              \
     WEFT_FORTRAN_F08(name, WEFT_FORTRAN_LIST parameters, MPI_Fint* made, MPI_Fint* error)
-WEFT_FORTRAN_MAKES(comm_dup, Comm_dup, (void* a), (a))
-WEFT_FORTRAN_MAKES(comm_split, Comm_split, (void* a, void* b, void* c), (a, b, c))
-WEFT_FORTRAN_MAKES(comm_create, Comm_create, (void* a, void* b), (a, b))
+WEFT_FORTRAN_MAKES(comm_dup, WEFT_FORTRAN_1)
+WEFT_FORTRAN_MAKES(comm_dup_with_info, WEFT_FORTRAN_2)
+WEFT_FORTRAN_MAKES(comm_create, WEFT_FORTRAN_2)
+WEFT_FORTRAN_MAKES(cart_sub, WEFT_FORTRAN_2)
+WEFT_FORTRAN_MAKES(intercomm_merge, WEFT_FORTRAN_2)
+WEFT_FORTRAN_MAKES(comm_split, WEFT_FORTRAN_3)
+WEFT_FORTRAN_MAKES(comm_create_group, WEFT_FORTRAN_3)
+WEFT_FORTRAN_MAKES(comm_split_type, WEFT_FORTRAN_4)
+WEFT_FORTRAN_MAKES(cart_create, WEFT_FORTRAN_5)
+WEFT_FORTRAN_MAKES(graph_create, WEFT_FORTRAN_5)
+WEFT_FORTRAN_MAKES(dist_graph_create, WEFT_FORTRAN_8)
+WEFT_FORTRAN_MAKES(dist_graph_create_adjacent, WEFT_FORTRAN_9)
+
+WEFT_FORTRAN_ENTRY mpi_comm_free_(MPI_Fint* comm, MPI_Fint* error) {
+    MPI_Comm freed = MPI_Comm_f2c(*comm);
+    const int result = MPI_Comm_free(&freed);
+    if (result == MPI_SUCCESS) *comm = MPI_Comm_c2f(freed);
+    set_error(error, result);
+}
+WEFT_FORTRAN_F08(comm_free, MPI_Fint* comm, MPI_Fint* error)
 
 WEFT_FORTRAN_ENTRY mpi_op_create_(void (*function)(), MPI_Fint* commutes, MPI_Fint* op,
                                   MPI_Fint* error) {

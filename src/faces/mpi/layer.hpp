@@ -108,6 +108,10 @@ inline std::array<Shortcut, kKindNames.size()> shortcuts;
 /// MPI_COMM_NULL: none. Relaxed: a late store only delays the shortcut to the host.
 inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
 
+/// The communicator that this thread frees. Callbacks of its attributes may use it, but the layer
+/// must not add it again.
+inline thread_local MPI_Comm freeing = MPI_COMM_NULL;
+
 /// Bits of the kinds of calls that go to the host without being counted; all kinds are set until
 /// MPI_Init ends. Relaxed: a late store only delays the first served call.
 inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
@@ -199,6 +203,7 @@ class Layer {
     [[nodiscard]] Communicator* find(MPI_Comm comm) {
         return locked([&] {
             Communicator* const known = communicators_.find(comm);
+            if (known == nullptr && comm == freeing) return known;
             return known != nullptr ? known : add(comm);
         });
     }
@@ -214,6 +219,7 @@ class Layer {
     void share_team(Communicator& at, const std::vector<int>& members);
     void make_lane(Communicator& at, const std::vector<int>& members, bool wanted);
     Why take_lane(Communicator& at, std::shared_ptr<Lane>& lane);
+    [[nodiscard]] bool has_all_ranks(const std::vector<int>& members) const;
     [[nodiscard]] bool is_ready_for_lane();
     std::shared_ptr<Lane> new_lane(const Communicator& at, const std::vector<int>& members,
                                    bool ready, bool makes);

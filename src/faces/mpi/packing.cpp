@@ -61,9 +61,9 @@ int move_piece(const Packing& piece, bool packs) {
     const int bytes = static_cast<int>(piece.bytes());
     const int count = static_cast<int>(piece.count);
     return packs ? PMPI_Pack(piece.memory, count, piece.type, piece.packed, bytes, &position,
-                             packing_comm)
+                             own_comm)
                  : PMPI_Unpack(piece.packed, bytes, &position, piece.memory, count, piece.type,
-                               packing_comm);
+                               own_comm);
 }
 
 /// Packs or unpacks pieces of at most kPackedMax bytes, or of one element. Returns the first error.
@@ -118,8 +118,10 @@ int Packing::pack() const {
 }
 
 void Packing::keep() {
+    // Copies of predefined types cannot be reduced.
+    if (kept != nullptr || bytes() == 0 || is_predefined(type)) return;
     MPI_Datatype copy = MPI_DATATYPE_NULL;
-    if (kept != nullptr || bytes() == 0 || PMPI_Type_dup(type, &copy) != MPI_SUCCESS) return;
+    if (PMPI_Type_dup(type, &copy) != MPI_SUCCESS) return;
     type = copy;
     kept = std::shared_ptr<const void>(nullptr, [copy](const void*) {
         MPI_Datatype last = copy;

@@ -128,8 +128,8 @@ Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
     if (is_alias_of_block(out, in)) return Why::arguments;
     why = set_all(in_, in);
     if (why != Why::served || in_place) return why;
-    if (member_.size != 1) return Why::served;
-    return check_own_block(in_.counts.empty() ? count_ : in_.counts[0], out_bytes, 0);
+    if (!in_.counts.empty() && member_.size != 1) return Why::served;
+    return check_own_block(in_.counts.empty() ? count_ : in_.counts[0], out_bytes, 1);
 }
 
 /// In place, results overwrite the data, so a copy of the data is sent.
@@ -187,12 +187,12 @@ WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
 
 /// MPI guarantees that all members pass the same count, type and operation (MPI 4.0, 6.9.1).
 Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
+    const bool has_result = kind_ != CallKind::reduce || root_is(root_);
     in_.memory = in == MPI_IN_PLACE ? WEFT_IN_PLACE : const_cast<void*>(in);
-    out_.memory = const_cast<void*>(out.memory);
+    if (has_result) out_.memory = const_cast<void*>(out.memory);
     if (out.count == 0) return Why::served;
     TypeFacts* const facts = facts_for(out.count, out.type);
     if (facts == nullptr || op == MPI_OP_NULL) return Why::arguments;
-    const bool has_result = kind_ != CallKind::reduce || root_is(root_);
     if (has_result && (out.memory == MPI_IN_PLACE || is_alias(in, out.memory, 0)))
         return Why::arguments;
     Reduction how = reduction_for(op, out.type, *facts, form_ != Form::blocking);
@@ -378,6 +378,7 @@ void PreparedCall::run_alone() {
     const bool moves_nothing = moves_as_ == CallKind::barrier || moves_as_ == CallKind::broadcast ||
                                moves_as_ == CallKind::exscan;
     if (moves_nothing || in_.memory == WEFT_IN_PLACE || out_.memory == WEFT_IN_PLACE) return;
+    if (neighbors_ != nullptr && out_.counts.empty()) return;  // it is not its own neighbor
     const std::size_t count = !in_.counts.empty()    ? in_.counts[0]
                               : !out_.counts.empty() ? out_.counts[0]
                                                      : count_;

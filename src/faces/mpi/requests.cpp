@@ -56,7 +56,7 @@ PersistentCalls& PersistentCalls::get() {
 
 int PersistentCalls::add(std::shared_ptr<PreparedCall> call, std::shared_ptr<Lane> lane,
                          MPI_Request* request) {
-    const int error = PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, packing_comm, request);
+    const int error = PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, own_comm, request);
     if (error != MPI_SUCCESS) return error;
     const std::lock_guard lock(tables_mutex);
     calls_.add(*request, PersistentCall(std::move(call), std::move(lane)));
@@ -145,20 +145,8 @@ int test_for(Test test) {
 }
 
 }  // namespace
-}  // namespace weft::mpi
 
 #define WEFT_MPI_ENTRY extern "C" __attribute__((visibility("default"))) int
-
-using weft::mpi::any_active;
-using weft::mpi::find_call;
-using weft::mpi::for_each_call;
-using weft::mpi::PersistentCall;
-using weft::mpi::PersistentCalls;
-using weft::mpi::set_status;
-using weft::mpi::test_for;
-using weft::mpi::wait_for;
-using weft::mpi::wait_for_calls;
-using weft::mpi::waitall_aborts;
 
 // --- starting ------------------------------------------------------------------------------------
 
@@ -278,3 +266,5 @@ WEFT_MPI_ENTRY MPI_Request_get_status(MPI_Request request, int* done, MPI_Status
     if (call != nullptr && call->active() && !call->ended()) return MPI_SUCCESS;
     return test_for([&] { return PMPI_Request_get_status(request, done, status); });
 }
+
+}  // namespace weft::mpi

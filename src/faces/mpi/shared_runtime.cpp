@@ -134,7 +134,7 @@ void SharedRuntime::start_on(MPI_Comm world, bool threads, bool progress) {
             if (!inside_host) drive_host(*static_cast<MPI_Comm*>(comm));
         },
         &own_);
-    on_host_progress([] { return get().progress(); });
+    hooked_ = on_host_progress([] { return get().progress(); });
 }
 
 void SharedRuntime::end() {
@@ -148,6 +148,13 @@ void SharedRuntime::end() {
 }
 
 // --- teams ---------------------------------------------------------------------------------------
+
+void SharedRuntime::find_least(std::array<std::int64_t, 2>& words) {
+    const RuntimeLock lock(threaded_);
+    if (weft_allreduce(world(), WEFT_IN_PLACE, words.data(), words.size(), WEFT_INT64, WEFT_MIN) !=
+        WEFT_OK)
+        words.fill(0);
+}
 
 weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& members) {
     drop_pending_teams();

@@ -11,6 +11,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <list>
@@ -40,6 +41,8 @@ class SharedRuntime {
 
     /// Returns the team of all ranks.
     [[nodiscard]] weft_team* world() const { return weft_world(runtime_); }
+    /// Sets each word to its least value over all ranks, or to 0 if that fails. Collective.
+    void find_least(std::array<std::int64_t, 2>& words);
     /// Makes a team of the members of a communicator. All members call this; `members` are their
     /// ranks in own(). Returns nullptr on failure.
     [[nodiscard]] weft_team* make_team(MPI_Comm comm, const std::vector<int>& members);
@@ -70,7 +73,7 @@ class SharedRuntime {
     /// Returns true if the host cannot complete the requests of started calls while it waits, and
     /// such calls are in flight: then only complete_ended() completes them.
     [[nodiscard]] bool must_complete() const {
-        return threaded_ && !kRequestsEndInProgress && has_started();
+        return (!hooked_ || (threaded_ && !kRequestsEndInProgress)) && has_started();
     }
     /// Returns true if started calls are in flight.
     [[nodiscard]] bool has_started() const {
@@ -94,6 +97,7 @@ class SharedRuntime {
 
     bool threaded_ = false;
     bool progress_ = true;
+    bool hooked_ = true;    ///< the host calls progress() while it waits
     bool refused_ = false;  ///< the runtime failed to start
     MPI_Comm own_ = MPI_COMM_NULL;
     weft_runtime* runtime_ = nullptr;

@@ -206,81 +206,25 @@ Tables::Tables() {
         operations.add(op, {.builtin = ours, .held = nullptr, .by_type = {}});
 }
 
-/// Packs two elements. Returns true if packing does not change their bytes; false without a trial
-/// for elements above kTriedMax bytes.
-bool packs_to_itself(MPI_Datatype type, std::size_t size) {
-    constexpr std::size_t kTriedMax = std::size_t{1} << 16;
-    if (size == 0) return true;
-    if (size > kTriedMax) return false;
-    std::vector<unsigned char> before(2 * size);
-    std::vector<unsigned char> after(2 * size);
-    std::uint32_t state = 1;
-    for (unsigned char& byte : before)
-        byte = static_cast<unsigned char>((state *= 0x9e3779b1) >> 24);
-    int at = 0;
-    const int bytes = static_cast<int>(after.size());
-    return PMPI_Pack(before.data(), 2, type, after.data(), bytes, &at, packing_comm) ==
-               MPI_SUCCESS &&
-           at == bytes && before == after;
-}
-
-/// Returns the constructor of a type (a combiner). If it repeats another type without gaps, `base`
-/// receives that type; the caller frees it unless it is named. Else `base` is not changed.
-int combiner_of(MPI_Datatype type, MPI_Datatype* base = nullptr) {
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    int combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    const bool repeats = combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP;
-    if (base == nullptr || !repeats || integers > 1 || addresses != 0 || types != 1)
-        return combiner;
-    int count = 0;
-    MPI_Aint no_address = 0;
-    PMPI_Type_get_contents(type, integers, 0, 1, &count, &no_address, base);
-    return combiner;
-}
-
-/// Reads sizes as MPI_Count, since the size of a type above 2 GiB does not fit into an int. Returns
-/// false if the host does not know the type.
-bool read_facts(MPI_Datatype type, TypeFacts& facts) {
+/// Adds a type to the tables. Returns nullptr if the host refuses the type in messages: then it is
+/// no type, or not committed. Reads sizes as MPI_Count: those above 2 GiB do not fit into an int.
+TypeFacts* add_type(MPI_Datatype type) {
     MPI_Count size = 0;
     MPI_Count lower = 0;
     MPI_Count extent = 0;
-    MPI_Count true_lower = 0;
-    MPI_Count true_extent = 0;
-    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size == MPI_UNDEFINED ||
-        PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS)
-        return false;
-    facts.size = static_cast<std::size_t>(size);
-    facts.extent = static_cast<MPI_Aint>(extent);
-    facts.contiguous = extent == size && lower == 0 && true_lower == 0 && true_extent == size;
-    return true;
-}
-
-/// Returns true if the bytes of a type without gaps are also in order.
-bool is_in_order(MPI_Datatype type, std::size_t size) {
-    MPI_Datatype base = MPI_DATATYPE_NULL;
-    combiner_of(type, &base);
-    if (base == MPI_DATATYPE_NULL) return packs_to_itself(type, size);
-    TypeFacts facts;
-    const bool in_order =
-        read_facts(base, facts) && facts.contiguous && is_in_order(base, facts.size);
-    if (combiner_of(base) != MPI_COMBINER_NAMED) PMPI_Type_free(&base);
-    return in_order;
-}
-
-/// Adds a type to the tables. Returns nullptr if the host does not know the type.
-TypeFacts* add_type(MPI_Datatype type) {
-    TypeFacts facts;
-    if (!read_facts(type, facts)) return nullptr;
-    facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
-    if (!facts.contiguous)
-        if (auto blocks = read_blocks(type))
-            facts.blocks = std::make_shared<const BlockList>(std::move(*blocks));
+    const char unread = 0;  // a message without a receiver is checked, but its data is not read
+    if (PMPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, own_comm) != MPI_SUCCESS ||
+        PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size == MPI_UNDEFINED ||
+        PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
+        return nullptr;
+    TypeFacts facts{.size = static_cast<std::size_t>(size),
+                    .extent = static_cast<MPI_Aint>(extent)};
+    auto blocks = read_blocks(type);
+    facts.contiguous = size == 0 || (extent == size && blocks && blocks->is_one_block(facts.size));
+    if (!facts.contiguous && blocks)
+        facts.blocks = std::make_shared<const BlockList>(std::move(*blocks));
     Tables& all = tables();
-    if (combiner_of(type) != MPI_COMBINER_NAMED) {
+    if (!is_predefined(type)) {
         // Made here, not in the constructor, which may run before MPI is initialized.
         if (all.type_key == MPI_KEYVAL_INVALID)
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
@@ -316,7 +260,9 @@ namespace {
 /// elements, whose error would go to the handler of MPI_COMM_WORLD or, in some versions, of
 /// MPI_COMM_SELF.
 bool host_allows(MPI_Op op, weft_op ours, MPI_Datatype type, TypeFacts& facts) {
-    if (packing_comm != MPI_COMM_SELF) return false;  // MPI_COMM_WORLD is not initialized
+    int has_world = 0;
+    PMPI_Initialized(&has_world);
+    if (has_world == 0) return false;  // the program only uses sessions
     if ((facts.asked & bit(ours)) == 0) {
         MPI_Errhandler handlers[2];
         const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};

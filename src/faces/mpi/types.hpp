@@ -75,9 +75,9 @@ void note_user_operation(MPI_Op op, void (*function)(), Signature signature, boo
 /// false if the operation is unknown. Any thread may call.
 [[nodiscard]] bool forget_user_operation(MPI_Op op);
 
-/// Communicator for functions that only work on this rank's memory: another one in programs that
-/// only use sessions, which have no MPI_COMM_SELF.
-inline MPI_Comm packing_comm = MPI_COMM_SELF;
+/// Communicator of this rank alone, whose errors are returned; for functions that only work on this
+/// rank's memory.
+inline MPI_Comm own_comm = MPI_COMM_NULL;
 
 /// Guards the tables of types, operations and communicators where several threads make calls.
 inline std::recursive_mutex tables_mutex;

@@ -140,6 +140,8 @@ class OtherPrograms(unittest.TestCase):
             self.assertEqual((status, out in expected), (0, True), (layer, out, err))
 
     def test_a_program_that_only_uses_sessions_runs(self):
+        status, _, err = run(1, ["sessions"], {"WEFT_MPI_STATS": "1"}, DEADLINE_S)
+        self.assertEqual(status, 0, err)
         status, out, err = run(2, ["sessions"], {"WEFT_MPI_STATS": "1"}, DEADLINE_S)
         self.assertEqual(status, 0, err)
         if MPI == "mpich":

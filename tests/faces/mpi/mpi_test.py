@@ -116,7 +116,7 @@ class MpiTest(unittest.TestCase):
                 self.assertTrue(all(int(served) > 0 for served in table.values()), err)
 
     def test_neighbor_calls_agree_with_the_hosts_calls(self):
-        for ranks in (1, 2, 3, 5) if LONG else (2, 3):
+        for ranks in (1, 2, 3, 5) if LONG else (1, 2, 3):
             with self.subTest(ranks=ranks):
                 cases = 5000 if LONG else 200
                 status, out, err = run(ranks, ["neighbors", ranks, cases], {"WEFT_MPI_STATS": "1"})
@@ -203,6 +203,12 @@ class MpiTest(unittest.TestCase):
         status, _, err = run(2, ["communicators", "started", 50], {"WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)
         self.assertRegex(err, r"weft: allreduce +142 +142 .* none\n")
+
+    def test_rare_calls_and_errors_are_those_of_the_host(self):
+        for ranks in (2, 3):
+            status, out, err = run(ranks, ["edges"], {"WEFT_MPI_STATS": "1"})
+            self.assertEqual((status, out), (0, "right\n"), err)
+            self.assertRegex(err, r"weft: scan .* none\n")
 
     def test_ranks_start_persistent_calls_in_any_order(self):
         for ranks in (1, 2, 4):

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// edges.cpp - rare legal calls have the host's results, and erroneous calls the host's errors.
+//
+// usage: edges   (under a launcher, with the layer preloaded)
+//
+// Idea     Each check makes calls of MPI. Expected error classes are those of the same PMPI call.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+namespace {
+
+int rank = 0;
+int size = 0;
+int wrong = 0;
+
+void check(bool right, const char* what) {
+    if (!right && ++wrong <= 9) std::fprintf(stderr, "rank %d: %s\n", rank, what);
+}
+
+int class_of(int code) {
+    int its_class = MPI_SUCCESS;
+    MPI_Error_class(code, &its_class);
+    return its_class;
+}
+
+/// Returns the sum of 1 over the members.
+int count_members(MPI_Comm comm) {
+    const int one = 1;
+    int sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+    return sum;
+}
+
+// --- legal calls ---------------------------------------------------------------------------------
+
+int call_while_deleted(MPI_Comm comm, int, void*, void*) {
+    check(count_members(comm) == size, "a call in the callback that deletes an attribute");
+    return MPI_SUCCESS;
+}
+
+/// A communicator that makes a call while it is deleted leaves no state for the next one, which may
+/// have its handle.
+void delete_with_calls() {
+    int key = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, call_while_deleted, &key, nullptr);
+    for (int round = 0; round < 40; ++round) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Comm_set_attr(copy, key, nullptr);
+        check(count_members(copy) == size, "a call before the attribute is deleted");
+        MPI_Comm_free(&copy);
+        MPI_Comm other = MPI_COMM_NULL;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, round % 2 == 0 ? rank : -rank, &other);
+        int its_rank = 0;
+        MPI_Comm_rank(other, &its_rank);
+        int value = its_rank == 0 ? round : -1;
+        MPI_Bcast(&value, 1, MPI_INT, 0, other);
+        check(value == round, "a broadcast on the next communicator");
+        MPI_Comm_free(&other);
+    }
+    MPI_Comm_free_keyval(&key);
+}
+
+void fortran_types() {
+    MPI_Datatype real = MPI_DATATYPE_NULL;
+    MPI_Type_create_f90_real(6, MPI_UNDEFINED, &real);
+    MPI_Datatype types[2];
+    MPI_Type_vector(2, 1, 2, real, &types[0]);
+    MPI_Type_contiguous(3, real, &types[1]);
+    for (MPI_Datatype& type : types) {
+        MPI_Type_commit(&type);
+        float values[3] = {rank == 0 ? 1.0F : 0, 0, rank == 0 ? 2.0F : 0};
+        MPI_Bcast(values, 1, type, 0, MPI_COMM_WORLD);
+        check(values[0] == 1 && values[2] == 2, "a broadcast of a type made of MPI_REAL");
+        MPI_Type_free(&type);
+    }
+}
+
+/// The output of a reduce is only significant at the root.
+void reduce_without_output() {
+    int sum = 0;
+    const int mine = rank + 1;
+    MPI_Reduce(&mine, rank == 0 ? &sum : MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    check(rank != 0 || sum == size * (size + 1) / 2, "a reduce");
+}
+
+/// The statistics show that weft serves the started calls on a merged communicator.
+void merge() {
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm between = MPI_COMM_NULL;
+    MPI_Comm merged = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, (rank + 1) % 2, 0, &between);
+    MPI_Intercomm_merge(between, rank % 2, &merged);
+    for (int i = 0; i < 5; ++i) {
+        int value = rank;
+        int greatest = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Iscan(&value, &greatest, 1, MPI_INT, MPI_MAX, merged, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check(greatest >= rank, "a started call on a merged communicator");
+    }
+    for (MPI_Comm* const comm : {&merged, &between, &half}) MPI_Comm_free(comm);
+}
+
+/// A started reduction of a type for which the layer has no kernel.
+void start_combination() {
+    const long double in[2] = {1, 2};
+    long double out[2] = {};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(in, out, 1, MPI_C_LONG_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(out[0] == size && out[1] == 2 * size, "a started sum of long complex numbers");
+}
+
+// --- erroneous calls -----------------------------------------------------------------------------
+
+MPI_Comm copy_with_returned_errors() {
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    return copy;
+}
+
+/// The root's own block is longer than its output: bytes beyond the output must not change.
+void scatter_too_much() {
+    MPI_Comm comm = copy_with_returned_errors();
+    int in[64] = {};
+    int out[8];
+    std::ranges::fill(out, -1);
+    const int code = MPI_Scatter(in, 8, MPI_INT, out, rank == 0 ? 4 : 8, MPI_INT, 0, comm);
+    check(class_of(code) == (rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "error of a scatter");
+    check(rank != 0 || std::count(out + 4, std::end(out), -1) == 4, "bytes beyond a scatter");
+    MPI_Comm_free(&comm);
+}
+
+/// No rank may pass MPI_IN_PLACE as the output of an allgather.
+void gather_in_wrong_place() {
+    MPI_Comm comm = copy_with_returned_errors();
+    const int code = MPI_Allgather(&rank, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm);
+    const int host = PMPI_Allgather(&rank, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm);
+    check(class_of(code) == class_of(host), "error of MPI_IN_PLACE as an output");
+    MPI_Comm_free(&comm);
+}
+
+void use_uncommitted_types() {
+    MPI_Comm comm = copy_with_returned_errors();
+    MPI_Datatype types[2];
+    MPI_Type_vector(2, 1, 2, MPI_INT, &types[0]);
+    MPI_Type_contiguous(3, MPI_INT, &types[1]);
+    for (MPI_Datatype& type : types) {
+        int values[3] = {};
+        check(class_of(MPI_Bcast(values, 1, type, 0, comm)) == MPI_ERR_TYPE,
+              "error of a type that is not committed");
+        MPI_Type_commit(&type);
+        check(MPI_Bcast(values, 1, type, 0, comm) == MPI_SUCCESS, "the type, committed");
+        MPI_Type_free(&type);
+    }
+    MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    merge();
+    start_combination();
+    delete_with_calls();
+    fortran_types();
+    reduce_without_output();
+    scatter_too_much();
+    gather_in_wrong_place();
+    use_uncommitted_types();
+    int all = 0;
+    PMPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0 && all == 0) std::puts("right");
+    MPI_Finalize();
+    return all == 0 ? 0 : 1;
+}
