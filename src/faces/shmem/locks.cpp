@@ -71,7 +71,7 @@ SHMEM_ROUTINE(int, test_lock, (long* lock)) {
     shmem::require_job("test_lock");
     auto* const word = reinterpret_cast<shmem::LockWord*>(lock);
     if (shmem::exchange_last(word, {.last = shmem::own_number(), .expected = 0}) == 0) return 0;
-    shmem::drive_and_yield();  // the holder may need this core
+    shmem::drive_and_yield();  // the holder may need this processor
     return 1;
 }
 

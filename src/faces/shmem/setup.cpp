@@ -16,8 +16,8 @@ namespace weft::shmem {
 namespace {
 
 constexpr std::size_t kDefaultHeapBytes = std::size_t{2} << 30;
-constexpr std::size_t kLayerBytes = std::size_t{4}
-                                    << 20;  ///< part of the heap for active sets and alignment
+/// Part of the heap for active sets and alignment.
+constexpr std::size_t kLayerBytes = std::size_t{4} << 20;
 
 /// Variables for the size of the heap; the first one takes precedence.
 constexpr const char* kSymmetric = "SHMEM_SYMMETRIC_SIZE";
@@ -39,7 +39,9 @@ std::size_t symmetric_size() {
     for (const char* power = units; unit != nullptr && power <= unit; ++power) value *= 1024;
     const bool ended = *end == '\0' || (unit != nullptr && end[1] == '\0');
     if (end == text || !ended || !(value >= 0 && value < 1e15))
-        refuse("init", "SHMEM_SYMMETRIC_SIZE: expected a size such as 512M or 1.5G");
+        refuse("init",
+               (std::string(kSymmetric) + " is " + text + ", expected a size such as 512M or 1.5G")
+                   .c_str());
     return static_cast<std::size_t>(value);
 }
 
@@ -94,7 +96,10 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
         job.all_local = (pe == 0 || job.all_local) && copy != nullptr;
     }
     if (pages.size() > JobState::kRangesMax)
-        refuse("init", "the program has more segments of variables than this library expects");
+        refuse("init",
+               ("the program has " + std::to_string(pages.size()) +
+                " segments of variables, expected at most " + std::to_string(JobState::kRangesMax))
+                   .c_str());
     for (std::size_t i = 0; i < pages.size(); ++i) {
         if (const int error = share_pages(pages[i], at); error != 0)
             refuse("init", (std::string("the program's variables cannot be shared: ") +
@@ -158,7 +163,10 @@ using shmem::job;
 
 SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
-        shmem::refuse("init_thread", "requested: expected one of SHMEM_THREAD_SINGLE to _MULTIPLE");
+        shmem::refuse("init_thread", ("requested: " + std::to_string(requested) +
+                                      " is no thread level; expected SHMEM_THREAD_SINGLE to "
+                                      "SHMEM_THREAD_MULTIPLE")
+                                         .c_str());
     if (job.forked) shmem::refuse_without_job("init_thread");
     if (job.runtime == nullptr) {
         const auto pages = shmem::find_data_pages();

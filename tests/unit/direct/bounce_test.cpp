@@ -115,17 +115,17 @@ TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
 
 TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
     DirectMemory direct(options());
-    const auto way = [&](std::uint64_t bytes, Access access, const base::Copies& copies) {
+    const auto method = [&](std::uint64_t bytes, Access access, const base::Copies& copies) {
         const auto exposure = direct.expose(buffer_.at(), bytes, access, copies);
         direct.unexpose(exposure);
         return exposure.reach.method;
     };
     // base::Copies: number, bytes in total, number of peers that copy at the same time.
-    EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), AccessMethod::bounced);
-    EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), AccessMethod::copied);
-    EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), AccessMethod::copied)
+    EXPECT_EQ(method(16 * kPage, Access::read, {1, 16 * kPage}), AccessMethod::bounced);
+    EXPECT_EQ(method(16 * kPage, Access::write, {1, 1000}), AccessMethod::copied);
+    EXPECT_EQ(method(16 * kPage, Access::read, {0, 0}), AccessMethod::copied)
         << "no peer needs the buffer";
-    EXPECT_EQ(way(16 * kPage, Access::read, {3, 3 * kPage, 3}), AccessMethod::bounced);
+    EXPECT_EQ(method(16 * kPage, Access::read, {3, 3 * kPage, 3}), AccessMethod::bounced);
     DirectOptions wide = options();
     wide.processors = 4;
     DirectMemory side_by_side(std::move(wide));
