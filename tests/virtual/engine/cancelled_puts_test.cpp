@@ -4,6 +4,9 @@
 // the source and let only the target make progress.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/support/virtual_wire.hpp"
 
 namespace weft::test {
