@@ -21,12 +21,11 @@
 // Holds    Rank order if requested: every part keeps it, and nodes must hold consecutive ranks
 //          (for scans always). Results are bit-identical if `net` is bit-identical (and `node`, if
 //          it is an allreduce). The parts of a barrier on a node are the signals of a reduce and
-//          of a broadcast. A pipeline is one loop over all parts, unless some parts cut the buffer
-//          and others cut each block (allgather, reduce_scatter). `segments` in the spec of a part
-//          applies to all parts. An alltoall needs equal numbers of ranks on all nodes: a rank of
-//          a small node would have to hold more blocks than its buffer has. On a node, long
-//          buffers and blocks are read and written in place by `mapped`, unless the spec names the
-//          part's algorithm.
+//          of a broadcast. In a pipeline each part has a lane, so segments on the node and on the
+//          network overlap. `segments` in the spec of a part applies to all parts. An alltoall
+//          needs equal numbers of ranks on all nodes: a rank of a small node would have to hold
+//          more blocks than its buffer has. On a node, long buffers and blocks are read and written
+//          in place by `mapped`, unless the spec names the part's algorithm.
 #include <algorithm>
 #include <span>
 

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/interleave.hpp"
+#include "plan/schedule/part_blocks.hpp"
 
 namespace weft::plan {
 
@@ -29,8 +30,11 @@ bool is_loop(const Program& program) {
 
 class Splicer {
   public:
-    Splicer(Program header, const std::vector<SplicePart>& parts)
-        : program_(std::move(header)), parts_(parts), scratch_first_(program_.scratch) {
+    Splicer(Program header, const std::vector<SplicePart>& parts, bool interleaves)
+        : program_(std::move(header)),
+          parts_(parts),
+          interleaves_(interleaves),
+          scratch_first_(program_.scratch) {
         program_.steps.clear();
         program_.lanes.clear();
         program_.blocks.clear();
@@ -38,24 +42,26 @@ class Splicer {
         program_.slot_capacity.clear();
     }
 
-    base::Result<Program> run(bool interleaves) {
+    base::Result<Program> run() {
         WEFT_TRY(set_sizes());
-        lanes_.resize(1);
-        if (merged_ && program_.segments > 1) lanes_.front().push_back({.kind = StepKind::loop});
+        if (flows_)
+            pending_.clear();
+        else
+            lanes_.resize(1);
         for (const SplicePart& part : parts_) {
             const std::uint32_t first = program_.slots;
             reserve(part);
             if (!part.own) continue;
             WEFT_TRY(add(part, first));
         }
-        if (merged_ && program_.segments > 1) close_loop(lanes_.front(), 0);
-        if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // loop without a body
+        if (flows_) connect_lanes();
+        if (merged_ && program_.segments > 1) put_in_loops();
         for (const std::vector<Step>& lane : lanes_) {
             if (lane.empty()) continue;
             program_.lanes.push_back({as_u32(program_.steps.size()), as_u32(lane.size())});
             program_.steps.insert(program_.steps.end(), lane.begin(), lane.end());
         }
-        if (interleaves && merged_ && program_.segments > 1) interleave(program_);
+        if (flows_) interleave(program_);
         return std::move(program_);
     }
 
@@ -87,7 +93,7 @@ class Splicer {
         return base::Done{};
     }
 
-    /// Sets segments, depth and units that fit all parts, and merged_.
+    /// Sets segments, depth and units that fit all parts, merged_, flows_ and spreads_.
     base::Result<void> set_sizes() {
         merged_ = true;
         program_.segments = program_.depth = 1;
@@ -103,11 +109,39 @@ class Splicer {
                         shape.collective, shape.algorithm, shape.segments, program_.segments);
                 program_.segments = std::max(program_.segments, shape.segments);
                 program_.depth = std::max(program_.depth, shape.depth);
-                merged_ = merged_ && is_loop(shape) &&
-                          (part.blocks_of == nullptr) == (parts_.front().blocks_of == nullptr);
+                merged_ = merged_ && is_loop(shape);
             }
         }
+        if (cut_differently()) {
+            spreads_ = merged_ && interleaves_ && program_.segments > 1 && can_spread_all();
+            if (spreads_ && cut_units()) {
+                flows_ = true;
+                return base::Done{};
+            }
+            merged_ = spreads_ = false;
+        }
+        flows_ = merged_ && interleaves_ && program_.segments > 1;
         return cut_units();
+    }
+
+    /// Returns true if some parts cut the vector and others cut each block.
+    [[nodiscard]] bool cut_differently() const {
+        return std::ranges::any_of(parts_, [&](const SplicePart& part) {
+            return (part.blocks_of == nullptr) != (parts_.front().blocks_of == nullptr);
+        });
+    }
+    /// Returns true if the units of all parts that cut the vector can be spread over the blocks.
+    [[nodiscard]] bool can_spread_all() const {
+        return std::ranges::all_of(parts_, [&](const SplicePart& part) {
+            return part.blocks_of != nullptr ||
+                   (!part.bare && part.ranges == 1 &&
+                    std::ranges::all_of(part.shapes, [&](const auto& shape) {
+                        return shape->segments == program_.segments && can_spread(*shape);
+                    }));
+        });
+    }
+    [[nodiscard]] bool spreads(const SplicePart& part) const {
+        return spreads_ && part.blocks_of == nullptr;
     }
 
     /// Returns true if the program's blocks cannot be mapped to blocks of the whole. A block of the
@@ -134,14 +168,6 @@ class Splicer {
                    !same_block(program, block.first, block.first + block.count - 1);
         });
     }
-    /// Returns true if some block does not move with the segments of the vector.
-    static bool cuts_otherwise(const Program& program) {
-        const std::uint32_t piece = program.units / program.segments;
-        return std::ranges::any_of(program.blocks, [&](const Block& block) {
-            return (block.advance != 0 && block.advance != piece) ||
-                   block.first % piece + (block.count - 1) * block.stride >= piece;
-        });
-    }
     static base::Result<void> check_fit(const SplicePart& part, const Program& program) {
         if (part.ranges > 1 && program.segments > 1 && cuts_otherwise(program))
             return base::fail(Status::unsupported, "{} {} does not cut the vector into segments",
@@ -157,6 +183,7 @@ class Splicer {
 
     /// Returns the smallest number of units of the whole buffer that fits the part's units.
     [[nodiscard]] std::uint64_t units_in_whole(const SplicePart& part, const Program& shape) const {
+        if (spreads(part)) return std::uint64_t{shape.units} * as_u32(program_.size);
         if (part.blocks_of == nullptr) return std::uint64_t{shape.units} * part.ranges;
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
@@ -165,7 +192,7 @@ class Splicer {
         return shape.units / as_u32(shape.size);
     }
 
-    /// Returns the number of units of the whole that each unit of the part becomes.
+    /// Returns the number of adjacent units of the whole that each unit of the part becomes.
     [[nodiscard]] std::uint32_t factor(const SplicePart& part, const Program& shape) const {
         if (part.bare || shape.units == 0) return 1;
         return as_u32(program_.units / units_in_whole(part, shape));
@@ -182,6 +209,7 @@ class Splicer {
     };
     [[nodiscard]] Widening widening(const SplicePart& part, const Program& shape) const {
         Widening wide{.factor = factor(part, shape)};
+        if (spreads(part)) wide.times = static_cast<std::uint64_t>(program_.size);
         if (part.blocks_of == nullptr) return wide;
         wide.times = static_cast<std::uint64_t>(part.blocks_max);
         wide.most = units_in_whole(part, shape);
@@ -216,38 +244,62 @@ class Splicer {
     base::Result<void> add(const SplicePart& part, std::uint32_t first_slot) {
         const Program& own = *part.own;
         WEFT_TRY(check_fit(part, own));
-        if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
+        if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)) ||
+            (spreads(part) && !can_spread(own)))
             return base::fail(Status::unsupported,
                               "{} {} of {} ranks is of another form on rank {} than on others",
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
-        represented_.assign(static_cast<std::size_t>(own.size), {});
         slot_first_ = first_slot;
-        factor_ = factor(part, own);
+        blocks_.emplace(part, own, place_of(part, own));
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
-        if (pending_ && writes(own)) {
-            lanes_.front().push_back({.kind = StepKind::flush});
-            pending_ = false;
+        if (writes(own)) flush_lanes();
+        if (flows_) {
+            if (lanes_.empty() || slots_of_part_ > 0) {
+                lanes_.emplace_back();
+                pending_.push_back(false);
+            }
+            for (const Lane& lane : own.lanes) translate(steps_of(own, lane), lanes_.size() - 1);
+        } else {
+            add_lanes(own, first_slot + slots_of_part_);
         }
-        const std::uint32_t own_signals = first_slot + slots_of_part_;
+        return base::Done{};
+    }
+    [[nodiscard]] PartPlace place_of(const SplicePart& part, const Program& own) const {
+        const auto ranks = as_u32(program_.size);
+        return {.slot_first = slot_first_,
+                .scratch_first = scratch_first_,
+                .factor = factor(part, own),
+                .blocks = spreads(part) ? ranks : 0,
+                .block_units = program_.units / ranks};
+    }
+
+    /// Adds the lanes of a part to those of the whole, between signals of the rank to itself.
+    void add_lanes(const Program& own, std::uint32_t own_signals) {
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, 0));
         for (std::size_t lane = 0; lane < own.lanes.size(); ++lane) {
             if (lanes_.size() <= lane) lanes_.emplace_back();
             if (lane > 0) lanes_[lane].push_back(to_itself(StepKind::wait, own_signals, lane, 0));
-            translate(steps_of(own, own.lanes[lane]), lanes_[lane]);
+            translate(steps_of(own, own.lanes[lane]), lane);
             if (lane > 0) end_lane(own_signals, lane);
         }
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, 1));
-        return base::Done{};
     }
 
     /// Ends a lane other than the main one. The next part may overwrite data that this lane's puts
-    /// read, so the lane flushes. add() flushes the main lane.
+    /// read, so the lane flushes. flush_lanes() flushes the main lane.
     void end_lane(std::uint32_t own_signals, std::size_t lane) {
         if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
         lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
+    }
+    /// Flushes the puts of earlier parts, before a part that may overwrite the data that they read.
+    void flush_lanes() {
+        for (std::size_t lane = 0; lane < pending_.size(); ++lane) {
+            if (pending_[lane]) lanes_[lane].push_back({.kind = StepKind::flush});
+            pending_[lane] = false;
+        }
     }
 
     /// Returns a signal to this rank, or the wait for it, at the start (which = 0) or the end (1)
@@ -256,6 +308,50 @@ class Splicer {
                                  std::uint32_t which) const {
         const auto number = as_u32(lane - 1) * 2 + which;
         return {.kind = kind, .peer = program_.rank, .signal = first + number};
+    }
+
+    /// Lets each lane begin a segment after the lane before it has ended the segment. The first
+    /// lane is at most `depth` segments ahead of the last one, because signals have this number of
+    /// copies. The rank signals to itself under numbers under which no other rank signals to it. If
+    /// there are too few of them, several parts share a lane.
+    void connect_lanes() {
+        std::erase_if(lanes_, [](const std::vector<Step>& lane) { return lane.empty(); });
+        const std::vector<std::uint32_t> numbers = numbers_without_waits();
+        while (lanes_.size() > std::max<std::size_t>(1, numbers.size())) {
+            std::vector<Step>& before = lanes_[lanes_.size() - 2];
+            before.insert(before.end(), lanes_.back().begin(), lanes_.back().end());
+            lanes_.pop_back();
+        }
+        if (lanes_.size() < 2) return;
+        Step credit{.lag = static_cast<std::uint16_t>(program_.depth),
+                    .peer = program_.rank,
+                    .signal = numbers.back()};
+        credit.kind = StepKind::wait;
+        lanes_.front().push_back(credit);
+        credit.kind = StepKind::signal;
+        lanes_.back().insert(lanes_.back().begin(), credit);
+        for (std::size_t lane = 1; lane < lanes_.size(); ++lane) {
+            Step end{.peer = program_.rank, .signal = numbers[lane - 1]};
+            end.kind = StepKind::signal;
+            lanes_[lane - 1].push_back(end);
+            end.kind = StepKind::wait;
+            lanes_[lane].insert(lanes_[lane].begin(), end);
+        }
+    }
+    [[nodiscard]] std::vector<std::uint32_t> numbers_without_waits() const {
+        std::vector<bool> has_wait(program_.slots);
+        for (const std::vector<Step>& lane : lanes_)
+            for (const Step& step : lane)
+                if (step.kind == StepKind::wait) has_wait[step.signal] = true;
+        std::vector<std::uint32_t> numbers;
+        for (std::uint32_t number = 0; number < program_.slots; ++number)
+            if (!has_wait[number]) numbers.push_back(number);
+        return numbers;
+    }
+    void put_in_loops() {
+        for (std::vector<Step>& lane : lanes_)
+            if (!lane.empty())
+                lane.insert(lane.begin(), {.kind = StepKind::loop, .signal = as_u32(lane.size())});
     }
 
     /// Returns true if steps of the part write to vectors.
@@ -269,58 +365,48 @@ class Splicer {
 
     /// Returns true if the step copies data to its own location.
     [[nodiscard]] bool is_no_op(const Program& own, const Step& step) const {
-        if (step.kind != StepKind::copy) return false;
-        const auto targets = blocks_of(own, step.target);
-        const auto sources = blocks_of(own, step.source);
-        return std::ranges::equal(targets, sources, [&](const Block& a, const Block& b) {
-            return is_one_vector(named(a), named(b)) && translated({&a, 1}) == translated({&b, 1});
-        });
+        return step.kind == StepKind::copy &&
+               blocks_->are_same(blocks_of(own, step.target), blocks_of(own, step.source));
     }
 
-    [[nodiscard]] static bool is_one_vector(const Block& a, const Block& b) {
-        return a.buffer == b.buffer && a.index == b.index && a.peer == b.peer;
-    }
-
-    void translate(std::span<const Step> steps, std::vector<Step>& lane) {
+    void translate(std::span<const Step> steps, std::size_t lane) {
         std::size_t loop = 0;
         std::uint32_t left = 0;
+        std::vector<Step>& kept = lanes_[lane];
         for (const Step& step : steps) {
             if (step.kind == StepKind::loop) {
                 if (merged_) continue;
-                loop = lane.size();
+                loop = kept.size();
                 left = step.signal;
-                lane.push_back(step);
+                kept.push_back(step);
                 continue;
             }
             translate(step, lane);
-            if (left > 0 && --left == 0) close_loop(lane, loop);
+            if (left > 0 && --left == 0) kept[loop].signal = as_u32(kept.size() - loop - 1);
         }
     }
 
-    static void close_loop(std::vector<Step>& lane, std::size_t loop) {
-        lane[loop].signal = as_u32(lane.size() - loop - 1);
-    }
-
-    void translate(const Step& step, std::vector<Step>& lane) {
+    void translate(const Step& step, std::size_t lane) {
         const Program& own = *part_->own;
         const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
+        const bool counts = lane < pending_.size();
         if (moves && (part_->bare || is_no_op(own, step))) return;
         if (step.kind == StepKind::flush) {
             if (part_->bare) return;
-            if (&lane == &lanes_.front()) pending_ = false;
-            lane.push_back(step);
+            if (counts) pending_[lane] = false;
+            lanes_[lane].push_back(step);
             return;
         }
-        Step& kept = lane.emplace_back(step);
+        Step& kept = lanes_[lane].emplace_back(step);
         if (!moves) kept.signal += slot_first_;
         if (kept.peer != kNoRank) kept.peer = part_->rank_of(kept.peer);
         if (part_->bare) {
             remove_data(kept);
             return;
         }
-        if (step.kind == StepKind::put && &lane == &lanes_.front()) pending_ = true;
-        kept.target = intern(own, step.target);
-        kept.source = intern(own, step.source);
+        if (step.kind == StepKind::put && counts) pending_[lane] = true;
+        kept.target = intern(own, step.kind, step.target);
+        kept.source = intern(own, step.kind, step.source);
     }
 
     /// Turns a step into a signal or wait without data.
@@ -331,160 +417,38 @@ class Splicer {
         step.target = step.source = {};
     }
 
-    BlockList intern(const Program& own, BlockList list) {
+    BlockList intern(const Program& own, StepKind kind, BlockList list) {
         translated_.clear();
-        for (const Block& block : blocks_of(own, list)) translate(block, translated_);
+        for (const Block& block : blocks_of(own, list))
+            blocks_->translate(kind, block, translated_);
         return index_.add_to(program_, translated_);
-    }
-
-    [[nodiscard]] std::vector<Block> translated(std::span<const Block> list) const {
-        std::vector<Block> blocks;
-        for (const Block& block : list) translate(block, blocks);
-        return blocks;
-    }
-
-    /// Adds a block of the part as blocks of the whole. Units that are not adjacent
-    /// become separate blocks.
-    void translate(Block block, std::vector<Block>& blocks) const {
-        block = named(block);
-        if (part_->blocks_of != nullptr) return add_represented(block, blocks);
-        const std::uint32_t shift = range_shift(block.first);
-        const std::size_t before = blocks.size();
-        widen(block, blocks);
-        for (Block& one : std::span(blocks).subspan(before)) {
-            one.first += shift;
-            one.origin += shift;
-            one.advance *= part_->ranges;
-        }
-    }
-
-    /// Returns the distance by which a part's range moves a unit. A piece of the pipeline has
-    /// `ranges` pieces of the part.
-    [[nodiscard]] std::uint32_t range_shift(std::uint32_t unit) const {
-        const std::uint32_t piece = part_->own->units / part_->own->segments;
-        if (part_->ranges == 1 || piece == 0) return 0;
-        return (unit / piece * (part_->ranges - 1) + part_->range) * piece * factor_;
-    }
-
-    /// Adds a block in the smaller units of the whole.
-    void widen(Block block, std::vector<Block>& blocks) const {
-        if (factor_ == 1) {
-            blocks.push_back(block);
-            return;
-        }
-        block.advance *= factor_;
-        if (block.stride == 1 || block.count <= 1) {
-            block.origin = (block.stride == 1 ? block.origin : block.first) * factor_;
-            block.first *= factor_;
-            block.count *= factor_;
-            block.stride = 1;
-            blocks.push_back(block);
-            return;
-        }
-        for (std::uint32_t i = 0; i < block.count; ++i) {
-            Block& one = blocks.emplace_back(block);
-            one.origin = one.first = (block.first + i * block.stride) * factor_;
-            one.count = factor_;
-            one.stride = 1;
-        }
-    }
-
-    /// Adds the blocks that a block of the group represents, piece by piece. Joins adjacent units,
-    /// and units at equal distances.
-    void add_represented(const Block& block, std::vector<Block>& blocks) const {
-        const std::uint32_t pieces = pieces_of(*part_->own);
-        bool follows = false;  // the next unit may extend the last block of the list
-        for (std::uint32_t i = 0; i < block.count; ++i) {
-            const std::uint32_t unit = block.first + i * block.stride;
-            const Represented& whole = represented_by(unit / pieces);
-            const bool strided = whole.stride > 1 && factor_ == 1;
-            const bool in_part = i == 0 && block.stride == 1 && part_->blocks_max == 1;
-            for (const Rank rank : whole.ranks) {
-                const std::uint32_t first = (as_u32(rank) * pieces + unit % pieces) * factor_;
-                if (follows && !strided && blocks.back().first + blocks.back().count == first) {
-                    blocks.back().count += factor_;
-                    continue;
-                }
-                Block& one = blocks.emplace_back(block);
-                one.first = first;
-                one.origin = first - (in_part ? (unit - block.origin) * factor_ : 0);
-                one.count = strided ? as_u32(whole.ranks.size()) : factor_;
-                one.stride = strided ? whole.stride * pieces : 1;
-                one.advance = block.advance * factor_;
-                follows = !strided;
-                if (strided) break;
-            }
-        }
-    }
-
-    /// Blocks of the whole, by rank, that a block of the group represents.
-    struct Represented {
-        std::vector<Rank> ranks;
-        std::uint32_t stride = 1;  ///< distance between the ranks if constant and positive, else 1
-    };
-    [[nodiscard]] const Represented& represented_by(std::uint32_t rank) const {
-        Represented& known = represented_[rank];
-        if (!known.ranks.empty()) return known;
-        known.ranks = part_->blocks_of(static_cast<Rank>(rank));
-        const std::vector<Rank>& ranks = known.ranks;
-        if (ranks.size() < 2 || ranks[1] <= ranks[0]) return known;
-        const Rank distance = ranks[1] - ranks[0];
-        const bool even = std::ranges::adjacent_find(ranks, [&](Rank a, Rank b) {
-                              return b - a != distance;
-                          }) == ranks.end();
-        if (even) known.stride = as_u32(distance);
-        return known;
-    }
-
-    /// Returns the block with the buffer, index and peer of the whole; units are unchanged.
-    [[nodiscard]] Block named(Block block) const {
-        const auto rename = [&block](VectorName name) {
-            block.buffer = name.buffer;
-            block.index = name.index;
-        };
-        switch (block.buffer) {
-            case Buffer::input:
-                rename(part_->input);
-                break;
-            case Buffer::output:
-                rename(part_->output);
-                break;
-            case Buffer::scratch:
-                block.index += scratch_first_;
-                break;
-            case Buffer::slot:
-                block.index += slot_first_;
-                break;
-            case Buffer::published:
-            case Buffer::mapped:
-                block.index += slot_first_;
-                block.peer = part_->rank_of(block.peer);
-                break;
-        }
-        return block;
     }
 
     Program program_;
     const std::vector<SplicePart>& parts_;
+    bool interleaves_;
     std::uint32_t scratch_first_;
-    BlockIndex index_;                              ///< index of the program's blocks
-    std::vector<Block> translated_;                 ///< translation of the current list
-    mutable std::vector<Represented> represented_;  ///< by rank of the part, filled on request
+    BlockIndex index_;               ///< index of the program's blocks
+    std::vector<Block> translated_;  ///< translation of the current list
     std::vector<std::vector<Step>> lanes_;
-    bool merged_ = false;   ///< all parts are in one loop
-    bool pending_ = false;  ///< puts of the main lane since its last flush may read vectors
+    bool merged_ = false;  ///< all parts are in loops over the same segments
+    /// Several segments are in flight. Each part has its own lane, except parts without messages.
+    bool flows_ = false;
+    bool spreads_ = false;  ///< parts that cut the vector work on a piece of every block
+    /// By lane: puts since its last flush may read vectors. Only the main lane, unless flows_.
+    std::vector<bool> pending_{false};
     std::size_t lanes_max_ = 1;
     std::uint32_t slots_of_part_ = 0;
     const SplicePart* part_ = nullptr;
     std::uint32_t slot_first_ = 0;
-    std::uint32_t factor_ = 1;
+    std::optional<PartBlocks> blocks_;  ///< of the current part
 };
 
 }  // namespace
 
 base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts,
                              bool interleaves) {
-    return Splicer(std::move(header), parts).run(interleaves);
+    return Splicer(std::move(header), parts, interleaves).run();
 }
 
 }  // namespace weft::plan

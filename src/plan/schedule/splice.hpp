@@ -7,12 +7,13 @@
 //          of the preceding parts, and cuts the buffers finely enough for all parts.
 // Why      Composed algorithms reuse the generators of calls in smaller groups.
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part:
-//          the fields of programs that are equal in a group. Parts that are one loop each become
-//          one loop, so pieces of the buffer pass through all parts as a pipeline. This requires
-//          that all parts cut the buffer into pieces, or all cut each block. Otherwise the parts
+//          the fields of programs that are equal in a group. If each part is one loop, pieces of
+//          the buffer pass through all parts as a pipeline: each part has a lane with a loop, and
+//          several segments are in flight (interleave.hpp). If some parts cut the buffer and others
+//          cut each block, the former work on a piece of every block (part_blocks.hpp). Other parts
 //          run one after the other. Incompatible parts are rejected on all ranks, by their shapes.
-//          A program that differs from its shapes is a bug of its generator. All lanes of a part
-//          start and end together, by signals of the rank to itself.
+//          A program that differs from its shapes is a bug of its generator. Lanes of a rank wait
+//          for each other by signals of the rank to itself.
 #pragma once
 
 #include <functional>
@@ -54,8 +55,7 @@ struct SplicePart {
 
 /// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the
 /// number of scratch buffers that the parts name; the parts determine the rest. Fails if the
-/// parts are incompatible. `interleaves`: if all parts are in one loop, several of its segments are
-/// in flight (interleave.hpp).
+/// parts are incompatible. Without `interleaves`, one segment is in flight: a loop has all parts.
 [[nodiscard]] base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts,
                                            bool interleaves);
 

@@ -46,7 +46,9 @@ CostedStep CostedSteps::costed(const ExecutedStep& step) const {
                       .segment = step.segment,
                       .peer = step.peer,
                       .key = step.key};
-    if (step.kind == StepKind::wait) {
+    if (step.peer == program_.rank) {  // a signal between lanes takes no time
+        costed.kind = step.kind == StepKind::wait ? Kind::wait : Kind::send;
+    } else if (step.kind == StepKind::wait) {
         costed.kind = Kind::wait;
         costed.busy = local.receive;
         costed.latency = model.latency;

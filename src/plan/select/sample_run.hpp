@@ -180,6 +180,7 @@ class SampleRun {
             if (arrived == kNotYet && !wait.known) arrived = usual_arrival(of, state, wait);
             if (arrived == kNotYet) ++state.missing;
             state.due = std::max(state.due, arrived);
+            if (wait.step.peer == sample_.ranks[of.rank]) continue;  // takes no time
             arrivals_.push_back({arrived, counted_.work ? wait.step.taken : 0});
         }
         if (state.missing > 0) return false;
@@ -192,7 +193,7 @@ class SampleRun {
         clock = std::max(clock, state.ready);
         const Time busy = counted_.work ? sample_.models.model.receive : 0;
         for (const Arrival& each : arrivals_) clock = std::max(clock + each.work, each.time) + busy;
-        state.ready = clock;
+        state.ready = clock = std::max(clock, state.due);
         state.at += count;
         return true;
     }

@@ -142,7 +142,7 @@ Rank SampledRanks::last_sender(Rank rank) const {
         for (std::size_t i = sample_.lanes[lane].end; i-- > sample_.lanes[lane].first;) {
             const Sample::Action& action = sample_.actions[i];
             if (!action.is_wait()) after = &action;
-            if (!action.is_wait() || action.step.lagged) continue;
+            if (!action.is_wait() || action.step.lagged || action.step.peer == rank) continue;
             const int rating = (followed_.contains(action.step.peer) ? 0 : 2) +
                                (sample_.is_remote(rank, action.step.peer) ? 1 : 0);
             const bool farther = found != nullptr && rating == best && after == after_found &&

@@ -163,6 +163,7 @@ Time SharedWork::receipt(const PutCost& cost, bool far, std::uint64_t bytes) con
 
 /// Adds a step that sends a message, or waits for one.
 void SharedWork::add_message(Rank rank, const ExecutedStep& step, RankWork& work) {
+    if (step.peer == rank) return;  // between lanes
     const Time times = step.times;
     const bool far = is_far(rank, step.peer);
     const PutCost& cost = far ? machine_.far : machine_.near;

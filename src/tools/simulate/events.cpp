@@ -120,6 +120,8 @@ class OrderedRun {
 
     void push(const Event& event) { queue_.push({event, pushed_++}); }
     void depart(const Departure& message) {
+        if (message.source == message.target)  // between lanes: needs no port
+            return processors_.arrive(message.target, message.key, message.arrives);
         push(contended_
                  ? traffic_.enter(message)
                  : Event{message.arrives, static_cast<std::uint32_t>(message.target), message.key});

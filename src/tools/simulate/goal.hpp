@@ -12,7 +12,8 @@
 //          whole nanoseconds: the time of a reduction is rounded, and 0 is omitted. The label of
 //          the calc has the picoseconds, which simulate_goal() uses. LogGOPSim accepts no blanks
 //          before an operation and no message of 0 bytes. A message without data is written as 1b
-//          with a label that begins with s; simulate_goal() reads it as 0 bytes.
+//          with a label that begins with s; simulate_goal() reads it as 0 bytes. A signal of a rank
+//          to itself and the wait for it become two calcs of 0 ns; the second requires the first.
 // Next     docs/selection.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
 #pragma once
 

@@ -69,6 +69,7 @@ class RankWriter {
                     add(step);
             });
         }
+        write_requirements_of_lanes();
         text_ += "}\n";
         if (failure_) return *failure_;
         return {};
@@ -80,7 +81,9 @@ class RankWriter {
         const bool receives = step.kind == plan::StepKind::wait;
         if (!receives || !receiving_) require_written();
         receiving_ = receives;
-        if (receives)
+        if (step.peer == program_.rank)
+            write_meeting_of_lanes(step);
+        else if (receives)
             write_message("recv", "from", step, bytes_for(step));
         else if (step.message)
             write_message("send", "to", step, step.bytes);
@@ -96,6 +99,26 @@ class RankWriter {
         fmt::format_to(std::back_inserter(text_), "{} {}b {} {} tag {}\n", verb,
                        std::max<std::uint64_t>(1, bytes), word, step.peer, step.key);
         end();
+    }
+    /// Writes a signal of the rank to itself, or the wait for it, as a calc without time.
+    void write_meeting_of_lanes(const plan::ExecutedStep& step) {
+        begin('l');
+        text_ += "calc 0\n";
+        end();
+        (step.message ? signals_ : waits_).emplace_back(step.key, own_);
+    }
+    /// Lets each wait for a signal of the rank to itself require the signal.
+    void write_requirements_of_lanes() {
+        const auto by_key = [](const KeyedLabel& one) { return one.first; };
+        std::ranges::sort(signals_, {}, by_key);
+        for (const auto& [key, wait] : waits_) {
+            const auto signal = std::ranges::lower_bound(signals_, key, {}, by_key);
+            if (signal == signals_.end() || signal->first != key) continue;
+            write_label(wait);
+            text_ += " requires ";
+            write_label(signal->second);
+            text_ += '\n';
+        }
     }
     void write_calc(Time time) {
         if (time == 0) return;
@@ -146,7 +169,10 @@ class RankWriter {
     const BufferSize& size_;
     const MessageModel& model_;
     const MessageSizes& sizes_;
-    Label own_;  ///< label of the present operation
+    using KeyedLabel = std::pair<std::uint64_t, Label>;
+    std::vector<KeyedLabel> signals_;  ///< to the rank itself
+    std::vector<KeyedLabel> waits_;    ///< for these signals
+    Label own_;                        ///< label of the present operation
     std::vector<Label> required_;
     std::vector<Label> written_;
     std::uint64_t label_ = 0;

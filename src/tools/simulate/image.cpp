@@ -54,6 +54,7 @@ base::Result<void> ImagePart::add(const Program& program) {
             using Kind = plan::CostedStep::Kind;
             const auto key = static_cast<std::uint32_t>(step.key);
             const auto busy = [&] {
+                if (step.peer == program.rank) return index_of(0);
                 return index_of(step.busy - step.memory, step.latency - models_.model.latency,
                                 step.hold, step.taken, step.two_way);
             };

@@ -142,7 +142,10 @@ void Processors::receive_one(const PossibleAction& message, LaneState& state) {
     if (crossings_ && message.key != kNoKey)
         arrival = std::max(arrival, crossings_->arrival(clock, rank, message.key,
                                                         arrivals_.find(rank, message.key)));
-    const Time start = clock.receive(inputs_.model, Arrival{arrival, work});
+    const bool from_itself =
+        !own_messages_.empty() && own_messages_.contains(cell(rank, message.key));
+    const Time start = from_itself ? begin : clock.receive(inputs_.model, Arrival{arrival, work});
+    if (from_itself) clock.now = begin;
     add_span(Span::Kind::wait, rank, kNoRank, begin, start);
     add_span(Span::Kind::receive, rank, kNoRank, start, clock.now);
     if (--state.left > 0) return;
@@ -185,20 +188,25 @@ Departure Processors::send_next(LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
     const Rank peer = ahead(rank, *state.run);
-    const Time busy = state.part->times()[state.at[1]];
     const std::uint32_t key = *state.at >> 3;
-    const Time begin = clock.next_send(inputs_.model);
-    const Time delay = state.part->delays()[state.at[1]];
-    const Time arrives = clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
-    add_span(Span::Kind::send, rank, peer, begin, clock.now);
-    add_span(Span::Kind::flight, rank, peer, clock.now, arrives);
-    if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
-    if (crossings_) crossings_->set(peer, key, begin, state.part->two_ways()[state.at[1]]);
+    const std::uint32_t costs = state.at[1];
     ++state.run;
     if (--state.left == 0) {
         state.at = state.run;
         state.run = nullptr;
     }
+    if (peer == rank) {  // between lanes: takes no time
+        own_messages_.insert(cell(rank, key));
+        return {rank, peer, key, clock.now, clock.now, 0};
+    }
+    const Time busy = state.part->times()[costs];
+    const Time begin = clock.next_send(inputs_.model);
+    const Time delay = state.part->delays()[costs];
+    const Time arrives = clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
+    add_span(Span::Kind::send, rank, peer, begin, clock.now);
+    add_span(Span::Kind::flight, rank, peer, clock.now, arrives);
+    if (works_) works_->set(peer, key, state.part->works()[costs]);
+    if (crossings_) crossings_->set(peer, key, begin, state.part->two_ways()[costs]);
     return {rank, peer, key, clock.now, arrives, busy - busy_base_};
 }
 
@@ -239,7 +247,7 @@ base::Result<Outcome> Processors::outcome() const {
             return base::fail(Status::argument, "rank {} lane {} waits for an unsent message",
                               state.lane.rank, state.lane.lane);
     Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(),
-                    .messages = raises_,
+                    .messages = raises_ - own_messages_.size(),
                     .events = raises_ + waits_};
     for (const Clock& clock : clocks_) {
         outcome.makespan = std::max(outcome.makespan, clock.now);

@@ -18,6 +18,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tools/simulate/board.hpp"
@@ -145,6 +146,7 @@ class Processors {
     std::vector<std::uint32_t> free_flights_;  ///< indices of flights_ that can be used again
     /// Times at which NICs are free: for each node, of arriving and of departing messages.
     std::vector<Time> nics_free_;
+    std::unordered_set<std::uint64_t> own_messages_;  ///< of ranks to themselves, by cell()
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
 };

@@ -238,17 +238,25 @@ TEST(HierarchicalProof, NetworkRoundsEqualThoseOfTheNetPart) {
     }
 }
 
-TEST(HierarchicalProof, LoopsOfThePartsAreMerged) {
+TEST(HierarchicalProof, EachPartHasALaneWithALoopOverTheSamePieces) {
     const plan::Layout layout(9, 3);
-    for (const plan::Program& program :
-         programs_on(layout, "allreduce", "hierarchical:net=(ring),segments=4", {.elements = 60})) {
-        const auto loops =
-            std::ranges::count(program.steps, plan::StepKind::loop, &plan::Step::kind);
-        EXPECT_EQ(loops, 1);
-        EXPECT_EQ(program.segments, 4U);
-        // The loop, whose `signal` is its number of steps, has all other steps.
-        EXPECT_EQ(program.steps.front().signal + 1, program.steps.size());
-    }
+    constexpr const char* kComposed[] = {"allreduce", "allgather", "reduce_scatter"};
+    for (const char* collective : kComposed)
+        for (const char* near : {"put", "mapped"}) {
+            const auto spec = fmt::format("hierarchical:net=(ring),near={},segments=4", near);
+            for (const plan::Program& program :
+                 programs_on(layout, collective, spec.c_str(), {.elements = 360})) {
+                SCOPED_TRACE(fmt::format("{} {} rank {}", collective, spec, program.rank));
+                EXPECT_EQ(program.segments, 4U);
+                const auto lanes = program.distinct_lanes();
+                EXPECT_EQ(lanes.size(), program.rank % 3 == 0 ? 3U : 2U);
+                for (const plan::Lane& lane : lanes) {
+                    const plan::Step& loop = program.steps[lane.first];
+                    EXPECT_EQ(loop.kind, plan::StepKind::loop);
+                    EXPECT_EQ(loop.signal + 1, lane.count);
+                }
+            }
+        }
 }
 
 /// Puts of long buffers and blocks go to other nodes only. Within a node ranks read or write all

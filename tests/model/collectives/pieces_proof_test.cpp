@@ -24,6 +24,10 @@ struct Exchange {
     bool nodes = false;  ///< needs nodes of several ranks
 };
 const Exchange kExchanges[] = {
+    {"allgather", "hierarchical:near=put", true},
+    {"allgather", "hierarchical:net=(ring),near=mapped", true},
+    {"reduce_scatter", "hierarchical:near=put", true},
+    {"reduce_scatter", "hierarchical:near=mapped", true},
     {"reduce", "hierarchical:near=mapped", true},
     {"broadcast", "hierarchical:net=(scatter-allgather),near=mapped", true},
     {"scan", "hierarchical:near=mapped", true},
@@ -168,7 +172,7 @@ TEST(PiecesProof, HalfTheCopiesOfSlotsAreRejected) {
         if (has_two) program.depth = program.window();
         return has_two;
     };
-    EXPECT_EQ(expect_rejected(change, "slot"), 51);
+    EXPECT_EQ(expect_rejected(change, "slot"), 59);
 }
 
 TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/schedule/part_blocks.hpp"
+
+#include <algorithm>
+
+#include "plan/schedule/canonical.hpp"
+
+namespace weft::plan {
+
+bool cuts_otherwise(const Program& program) {
+    const std::uint32_t piece = program.units / program.segments;
+    return std::ranges::any_of(program.blocks, [&](const Block& block) {
+        return (block.advance != 0 && block.advance != piece) ||
+               block.first % piece + (block.count - 1) * block.stride >= piece;
+    });
+}
+
+bool can_spread(const Program& program) {
+    if (program.units == 0 || program.units % program.segments != 0 || cuts_otherwise(program))
+        return false;
+    const bool reads_in_parts = std::ranges::any_of(program.blocks, [](const Block& block) {
+        return is_payload(block.buffer) && block.buffer != Buffer::mapped && block.stride == 1 &&
+               block.origin != block.first;
+    });
+    return !reads_in_parts && std::ranges::none_of(program.steps, [&](const Step& step) {
+        if (step.kind == StepKind::put) return step.target.count != 0;  // one range at the peer
+        return step.kind == StepKind::expose &&
+               program.blocks[step.source.start].buffer == Buffer::slot;
+    });
+}
+
+std::vector<Block> PartBlocks::translated(const Block& block) const {
+    std::vector<Block> blocks;
+    translate(block, blocks);
+    return blocks;
+}
+
+bool PartBlocks::are_same(std::span<const Block> a, std::span<const Block> b) const {
+    return std::ranges::equal(a, b, [&](const Block& left, const Block& right) {
+        const Block x = named(left);
+        const Block y = named(right);
+        const bool one_buffer = x.buffer == y.buffer && x.index == y.index && x.peer == y.peer;
+        return one_buffer && translated(left) == translated(right);
+    });
+}
+
+void PartBlocks::translate(const Block& block, std::vector<Block>& blocks) const {
+    const Block whole = named(block);
+    if (part_.blocks_of != nullptr) return add_represented(whole, blocks);
+    if (place_.blocks > 0) return spread(whole, false, blocks);
+    const std::uint32_t shift = range_shift(whole.first);
+    const std::size_t before = blocks.size();
+    widen(whole, blocks);
+    for (Block& one : std::span(blocks).subspan(before)) {
+        one.first += shift;
+        one.origin += shift;
+        one.advance *= part_.ranges;
+    }
+}
+
+void PartBlocks::translate(StepKind kind, const Block& block, std::vector<Block>& blocks) const {
+    if (place_.blocks == 0) return translate(block, blocks);
+    if (kind == StepKind::expose)
+        blocks.push_back(around_spread(named(block)));
+    else
+        spread(named(block), kind == StepKind::reduce, blocks);
+}
+
+/// Returns the block with the buffer, index and peer of the whole; units are unchanged.
+Block PartBlocks::named(Block block) const {
+    const auto rename = [&block](VectorName name) {
+        block.buffer = name.buffer;
+        block.index = name.index;
+    };
+    switch (block.buffer) {
+        case Buffer::input:
+            rename(part_.input);
+            break;
+        case Buffer::output:
+            rename(part_.output);
+            break;
+        case Buffer::scratch:
+            block.index += place_.scratch_first;
+            break;
+        case Buffer::slot:
+            block.index += place_.slot_first;
+            break;
+        case Buffer::published:
+        case Buffer::mapped:
+            block.index += place_.slot_first;
+            block.peer = part_.rank_of(block.peer);
+            break;
+    }
+    return block;
+}
+
+/// Returns the distance by which a part's range moves a unit. A piece of the pipeline has
+/// `ranges` pieces of the part.
+std::uint32_t PartBlocks::range_shift(std::uint32_t unit) const {
+    const std::uint32_t piece = own_.units / own_.segments;
+    if (part_.ranges == 1 || piece == 0) return 0;
+    return (unit / piece * (part_.ranges - 1) + part_.range) * piece * place_.factor;
+}
+
+/// Adds a block in the smaller units of the whole. Units that are not adjacent become separate
+/// blocks.
+void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
+    const std::uint32_t factor = place_.factor;
+    if (factor == 1) {
+        blocks.push_back(block);
+        return;
+    }
+    block.advance *= factor;
+    if (block.stride == 1 || block.count <= 1) {
+        block.origin = (block.stride == 1 ? block.origin : block.first) * factor;
+        block.first *= factor;
+        block.count *= factor;
+        block.stride = 1;
+        blocks.push_back(block);
+        return;
+    }
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        Block& one = blocks.emplace_back(block);
+        one.origin = one.first = (block.first + i * block.stride) * factor;
+        one.count = factor;
+        one.stride = 1;
+    }
+}
+
+/// Adds the blocks that a block of the group represents, piece by piece. Joins adjacent units,
+/// and units at equal distances.
+void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
+    const std::uint32_t factor = place_.factor;
+    const std::uint32_t pieces = own_.units / as_u32(own_.size);
+    bool follows = false;  // the next unit may extend the last block of the list
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        const std::uint32_t unit = block.first + i * block.stride;
+        const Represented& whole = represented_by(unit / pieces);
+        const bool strided = whole.stride > 1 && factor == 1;
+        const bool in_part = i == 0 && block.stride == 1 && part_.blocks_max == 1;
+        for (const Rank rank : whole.ranks) {
+            const std::uint32_t first = (as_u32(rank) * pieces + unit % pieces) * factor;
+            if (follows && !strided && blocks.back().first + blocks.back().count == first) {
+                blocks.back().count += factor;
+                continue;
+            }
+            Block& one = blocks.emplace_back(block);
+            one.first = first;
+            one.origin = first - (in_part ? (unit - block.origin) * factor : 0);
+            one.count = strided ? as_u32(whole.ranks.size()) : factor;
+            one.stride = strided ? whole.stride * pieces : 1;
+            one.advance = block.advance * factor;
+            follows = !strided;
+            if (strided) break;
+        }
+    }
+}
+
+const PartBlocks::Represented& PartBlocks::represented_by(std::uint32_t rank) const {
+    Represented& known = represented_[rank];
+    if (!known.ranks.empty()) return known;
+    known.ranks = part_.blocks_of(static_cast<Rank>(rank));
+    const std::vector<Rank>& ranks = known.ranks;
+    if (ranks.size() < 2 || ranks[1] <= ranks[0]) return known;
+    const Rank distance = ranks[1] - ranks[0];
+    const bool even = std::ranges::adjacent_find(
+                          ranks, [&](Rank a, Rank b) { return b - a != distance; }) == ranks.end();
+    if (even) known.stride = as_u32(distance);
+    return known;
+}
+
+/// Adds `factor` units of each block of the whole for each unit. A single unit of each block is one
+/// block with a stride. `in_runs`: it is a block for each unit, as in mapped memory, where units
+/// with a stride would be packed. The operands of a reduction have equal lists.
+void PartBlocks::spread(const Block& block, bool in_runs, std::vector<Block>& blocks) const {
+    const bool mapped = block.buffer == Buffer::mapped;
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        Block one = block;
+        one.first = (block.first + i * block.stride) * place_.factor;
+        one.origin = mapped ? block.origin * place_.factor : one.first;
+        one.count = place_.factor;
+        one.stride = 1;
+        one.advance *= place_.factor;
+        if (place_.factor == 1 && !mapped && !in_runs) {
+            one.count = place_.blocks;
+            one.stride = place_.block_units;
+            blocks.push_back(one);
+            continue;
+        }
+        for (std::uint32_t b = 0; b < place_.blocks; ++b) {
+            blocks.push_back(one);
+            one.first += place_.block_units;
+            if (!mapped) one.origin = one.first;
+        }
+    }
+}
+
+/// Returns the range from the first to the last unit of the whole that a spread block becomes.
+Block PartBlocks::around_spread(Block block) const {
+    block.first *= place_.factor;
+    block.origin = block.first;
+    block.count = block.count * place_.factor + (place_.blocks - 1) * place_.block_units;
+    block.stride = 1;
+    block.advance *= place_.factor;
+    return block;
+}
+
+}  // namespace weft::plan
