@@ -178,7 +178,8 @@ base::Result<plan::Program> generate_allreduce(const AlgorithmSpec& spec,
     }
     parts.push_back(WEFT_TRY(
         part_of_team(call, request, [&](BlockWriter& writer) { steps.double_up(writer); })));
-    return plan::splice(std::move(header), parts, !request.one_at_a_time);
+    return plan::splice(std::move(header), parts,
+                        request.one_at_a_time ? plan::Flow::one_segment : plan::Flow::segments);
 }
 
 /// Writes the levels of a reduce_scatter. `ends`: no rank is left for `then`. Otherwise the output
@@ -248,7 +249,8 @@ base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
         };
         parts.push_back(std::move(part));
     }
-    return plan::splice(std::move(header), parts, !request.one_at_a_time);
+    return plan::splice(std::move(header), parts,
+                        request.one_at_a_time ? plan::Flow::one_segment : plan::Flow::segments);
 }
 
 /// Returns specs that halve while the number of ranks is even. Few ranks then use a ring.

@@ -224,7 +224,7 @@ base::Result<plan::Program> generate_barrier(const AlgorithmSpec& spec,
     plan::SplicePart part{
         .shapes = {std::make_shared<const plan::Program>(*program)}, .own = *program, .bare = true};
     part.rank_of = [](Rank rank) { return rank; };
-    return plan::splice(program_header("barrier", spec, request), {part}, false);
+    return plan::splice(program_header("barrier", spec, request), {part}, plan::Flow::one_segment);
 }
 
 }  // namespace

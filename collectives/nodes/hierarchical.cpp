@@ -370,7 +370,8 @@ base::Result<plan::Program> compose(const Composed& entry, const Parts& parts, p
         if (!line.takes_part) part.own.reset();
         list.push_back(std::move(part));
     }
-    return plan::splice(std::move(header), list, !is_part);
+    return plan::splice(std::move(header), list,
+                        is_part ? plan::Flow::one_segment : plan::Flow::parts);
 }
 
 base::Result<plan::Program> generate_hierarchical(const Composed& entry, const AlgorithmSpec& spec,

@@ -30,10 +30,10 @@ bool is_loop(const Program& program) {
 
 class Splicer {
   public:
-    Splicer(Program header, const std::vector<SplicePart>& parts, bool interleaves)
+    Splicer(Program header, const std::vector<SplicePart>& parts, Flow flow)
         : program_(std::move(header)),
           parts_(parts),
-          interleaves_(interleaves),
+          flow_(flow),
           scratch_first_(program_.scratch) {
         program_.steps.clear();
         program_.lanes.clear();
@@ -44,7 +44,7 @@ class Splicer {
 
     base::Result<Program> run() {
         WEFT_TRY(set_sizes());
-        if (flows_)
+        if (in_lanes_)
             pending_.clear();
         else
             lanes_.resize(1);
@@ -54,14 +54,14 @@ class Splicer {
             if (!part.own) continue;
             WEFT_TRY(add(part, first));
         }
-        if (flows_) connect_lanes();
+        if (in_lanes_) connect_lanes();
         if (merged_ && program_.segments > 1) put_in_loops();
         for (const std::vector<Step>& lane : lanes_) {
             if (lane.empty()) continue;
             program_.lanes.push_back({as_u32(program_.steps.size()), as_u32(lane.size())});
             program_.steps.insert(program_.steps.end(), lane.begin(), lane.end());
         }
-        if (flows_) interleave(program_);
+        if (flow_ != Flow::one_segment && merged_ && program_.segments > 1) interleave(program_);
         return std::move(program_);
     }
 
@@ -93,7 +93,7 @@ class Splicer {
         return base::Done{};
     }
 
-    /// Sets segments, depth and units that fit all parts, merged_, flows_ and spreads_.
+    /// Sets segments, depth and units that fit all parts, merged_, in_lanes_ and spreads_.
     base::Result<void> set_sizes() {
         merged_ = true;
         program_.segments = program_.depth = 1;
@@ -113,17 +113,20 @@ class Splicer {
             }
         }
         if (cut_differently()) {
-            spreads_ = merged_ && interleaves_ && program_.segments > 1 && can_spread_all();
+            spreads_ = merged_ && has_lanes_of_parts() && can_spread_all();
             if (spreads_ && cut_units()) {
-                flows_ = true;
+                in_lanes_ = true;
                 return base::Done{};
             }
             merged_ = spreads_ = false;
         }
-        flows_ = merged_ && interleaves_ && program_.segments > 1;
+        in_lanes_ = merged_ && has_lanes_of_parts();
         return cut_units();
     }
 
+    [[nodiscard]] bool has_lanes_of_parts() const {
+        return flow_ == Flow::parts && program_.segments > 1;
+    }
     /// Returns true if some parts cut the vector and others cut each block.
     [[nodiscard]] bool cut_differently() const {
         return std::ranges::any_of(parts_, [&](const SplicePart& part) {
@@ -254,7 +257,7 @@ class Splicer {
         blocks_.emplace(part, own, place_of(part, own));
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
         if (writes(own)) flush_lanes();
-        if (flows_) {
+        if (in_lanes_) {
             if (lanes_.empty() || slots_of_part_ > 0) {
                 lanes_.emplace_back();
                 pending_.push_back(false);
@@ -426,16 +429,16 @@ class Splicer {
 
     Program program_;
     const std::vector<SplicePart>& parts_;
-    bool interleaves_;
+    Flow flow_;
     std::uint32_t scratch_first_;
     BlockIndex index_;               ///< index of the program's blocks
     std::vector<Block> translated_;  ///< translation of the current list
     std::vector<std::vector<Step>> lanes_;
     bool merged_ = false;  ///< all parts are in loops over the same segments
     /// Several segments are in flight. Each part has its own lane, except parts without messages.
-    bool flows_ = false;
+    bool in_lanes_ = false;
     bool spreads_ = false;  ///< parts that cut the vector work on a piece of every block
-    /// By lane: puts since its last flush may read vectors. Only the main lane, unless flows_.
+    /// By lane: puts since its last flush may read vectors. Only the main lane, unless in_lanes_.
     std::vector<bool> pending_{false};
     std::size_t lanes_max_ = 1;
     std::uint32_t slots_of_part_ = 0;
@@ -446,9 +449,8 @@ class Splicer {
 
 }  // namespace
 
-base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts,
-                             bool interleaves) {
-    return Splicer(std::move(header), parts, interleaves).run();
+base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts, Flow flow) {
+    return Splicer(std::move(header), parts, flow).run();
 }
 
 }  // namespace weft::plan

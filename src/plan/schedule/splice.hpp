@@ -8,12 +8,11 @@
 // Why      Composed algorithms reuse the generators of calls in smaller groups.
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part:
 //          the fields of programs that are equal in a group. If each part is one loop, pieces of
-//          the buffer pass through all parts as a pipeline: each part has a lane with a loop, and
-//          several segments are in flight (interleave.hpp). If some parts cut the buffer and others
-//          cut each block, the former work on a piece of every block (part_blocks.hpp). Other parts
-//          run one after the other. Incompatible parts are rejected on all ranks, by their shapes.
-//          A program that differs from its shapes is a bug of its generator. Lanes of a rank wait
-//          for each other by signals of the rank to itself.
+//          the buffer pass through all parts as a pipeline (Flow). If some parts cut the buffer and
+//          others cut each block, the former work on a piece of every block (part_blocks.hpp).
+//          Other parts run one after the other. Incompatible parts are rejected on all ranks, by
+//          their shapes. A program that differs from its shapes is a bug of its generator. Lanes of
+//          a rank wait for each other by signals of the rank to itself.
 #pragma once
 
 #include <functional>
@@ -53,10 +52,18 @@ struct SplicePart {
     std::uint32_t ranges = 1;
 };
 
+/// Segments of merged parts that are in flight (interleave.hpp).
+enum class Flow : std::uint8_t {
+    one_segment,  ///< one at a time
+    segments,     ///< several; each passes through all parts in one lane
+    /// Several, and each part has a lane. Each part must be right as a loop by itself.
+    parts,
+};
+
 /// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the
 /// number of scratch buffers that the parts name; the parts determine the rest. Fails if the
-/// parts are incompatible. Without `interleaves`, one segment is in flight: a loop has all parts.
+/// parts are incompatible.
 [[nodiscard]] base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts,
-                                           bool interleaves);
+                                           Flow flow);
 
 }  // namespace weft::plan
