@@ -4,7 +4,9 @@
 // These calls need WEFT_ON_FAILURE=continue, which `weft run --keep-going` sets. The death of a
 // rank then ends neither the job nor other ranks. All teams with this rank fail: their collectives
 // and waits, and one-sided calls to this rank, return WEFT_ERR_PEER; weft_last_error() names the
-// rank. One-sided calls to other members continue to work, and so do all other teams.
+// rank. One-sided calls to other members continue to work, and so do all other teams. All ranks
+// must be on one machine, on any number of virtual nodes. docs/reliability.md states what mpirun
+// and srun support.
 #ifndef WEFT_FAILURES_H
 #define WEFT_FAILURES_H
 
@@ -26,9 +28,10 @@ WEFT_API weft_status weft_team_revoke(weft_team* team);
 WEFT_API weft_status weft_agree(weft_team* team, uint64_t* word, int* dead);
 /// Makes a team of the survivors, in the same order. Collective over the survivors. All survivors
 /// get a team with the same members. If a member dies during the call, it may be a member of the
-/// new team, which then fails; shrink that team again. `team` keeps its memory and handle until it
-/// is freed. Its symmetric memory stays valid for one-sided calls between survivors, through either
-/// team. The limit of weft_team_split() applies.
+/// new team, which then fails; shrink that team again. `team` keeps its memory and handle until all
+/// survivors free it; if it has ranks on several nodes, its memory stays until the runtime ends.
+/// Its symmetric memory stays valid for one-sided calls between survivors, through either team. The
+/// limit of weft_team_split() applies.
 WEFT_API weft_status weft_team_shrink(weft_team* team, weft_team** out);
 /// Lists the members that this rank knows to be dead, in ascending order: writes up to `capacity`
 /// of their team ranks to `ranks`, which may be NULL if capacity is 0. *count: number of dead

@@ -168,9 +168,10 @@ base::Result<void> Runtime::meet_all() {
 base::Result<void> Runtime::meet_survivors() {
     job_.sigterm_report->set_stage("finalize: waiting for all survivors to call finalize");
     const auto agreed = WEFT_TRY(agree(world(), world().failed() ? 0 : 1));
+    // All survivors have entered, so their last messages have been sent: handle these.
+    for (Rank peer = 0; peer < world().size(); ++peer) engine_->poll();
     if (agreed.word != 0 && agreed.dead.count() == 0) static_cast<void>(write_reports());
-    static_cast<void>(WEFT_TRY(agree(world(), 0)));
-    return {};
+    return agree_at_end(world());
 }
 
 base::Result<void> Runtime::finalize() {
@@ -179,10 +180,11 @@ base::Result<void> Runtime::finalize() {
     progress_.close();  // from here on, only this thread drives the engine
     memory_.end = 0;
     messages_.close();
+    const bool survives = settings_.on_failure == base::FailureAction::proceed;
     base::Result<void> outcome = settle(*engine_, *onesided_);
-    if (outcome.ok()) outcome = messages_.settle(world());
+    if (outcome.ok() || survives) outcome = messages_.settle();
     engine_->drain();
-    if (settings_.on_failure == base::FailureAction::proceed)
+    if (survives)
         outcome = meet_survivors();
     else if (outcome.ok())
         outcome = meet_all();

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,7 @@ class Ranks {
             }
             return true;
         }
+        [[nodiscard]] static std::set<Rank> deaths() { return {}; }
         [[nodiscard]] const base::Failure& failure() const { return timeout; }
     };
     using Calls = run::OneSided<link::Wire, Drive>;

@@ -40,6 +40,7 @@ class VirtualPort final : public link::FabricPort {
     std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override {
         return fabric_.landed(rank_, peer, counter);
     }
+    void lose(Rank peer) noexcept override { fabric_.lose(rank_, peer); }
     void cancel() noexcept override { fabric_.cancel(rank_); }
     std::size_t in_flight() const noexcept override { return fabric_.in_flight_of(rank_); }
     const base::Failure* failure() const noexcept override { return nullptr; }
@@ -208,6 +209,7 @@ base::RemoteRegion VirtualFabric::expose(std::span<std::byte> memory) {
 }
 
 base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
+    if (lost_.contains({origin, put.peer})) return base::Post::posted;
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
     WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::with_immediate, options_.seed);
@@ -242,6 +244,7 @@ base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
 }
 
 base::Post VirtualFabric::try_read(Rank origin, const base::Read& get) {
+    if (lost_.contains({origin, get.peer})) return base::Post::posted;
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(get.bytes <= conduct.message_bytes_max && get.bytes > 0, get.bytes, options_.seed);
     const std::uint64_t limit = get.region != nullptr ? get.region->bytes : options_.segment_bytes;
@@ -253,6 +256,29 @@ base::Post VirtualFabric::try_read(Rank origin, const base::Read& get) {
     reads_.push_back({.get = get, .region = region, .origin = origin, .due = due(), .copy = {}});
     moved_ = true;
     return base::Post::posted;
+}
+
+void VirtualFabric::kill(Rank origin) {
+    for (auto& writes : writes_) {
+        std::uint64_t kept = random_.below(writes.size() + 1);
+        std::erase_if(writes, [&](const auto& write) {
+            return write->origin == origin && (kept == 0 || kept-- == 0);
+        });
+    }
+}
+
+void VirtualFabric::lose(Rank origin, Rank peer) {
+    lost_.insert({origin, peer});
+    std::erase_if(writes_[peer], [&](const auto& write) {
+        if (write->origin != origin) return false;
+        if (!write->complete && write->put.pending != nullptr) --*write->put.pending;
+        return true;
+    });
+    std::erase_if(reads_, [&](const Fetch& read) {
+        if (read.origin != origin || read.get.peer != peer) return false;
+        --*read.get.pending;
+        return true;
+    });
 }
 
 void VirtualFabric::cancel(Rank origin) {

@@ -17,8 +17,10 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -101,6 +103,10 @@ class VirtualFabric {
     void unexpose(std::uint64_t key) { registered_.erase(key); }
     base::Post try_put(Rank origin, const base::Put& put);
     base::Post try_read(Rank origin, const base::Read& get);
+    /// Ends a rank. Some of its last writes to each target are lost.
+    void kill(Rank origin);
+    /// Ends the operations of `origin` to and from a rank that has died; see FabricPort::lose().
+    void lose(Rank origin, Rank peer);
     /// Ends the rank's operations: they neither access its memory nor change `pending` again.
     void cancel(Rank origin);
     /// Returns the number of writes from `origin` to `target` that `counter` has counted.
@@ -168,6 +174,7 @@ class VirtualFabric {
     std::vector<Fetch> reads_;
     /// Counts by target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
+    std::set<std::pair<Rank, Rank>> lost_;          ///< by origin and peer; see lose()
     std::unordered_set<std::uint64_t> registered_;  ///< keys of the registered regions
     std::uint64_t registrations_ = 0;               ///< last key
     std::uint64_t clock_ = 0;                       ///< progress calls of all ranks

@@ -86,6 +86,12 @@ class VirtualJob {
     /// Returns zeroed memory in the rank's segment, aligned to a cache line.
     std::byte* allocate(Rank rank, std::size_t bytes);
 
+    /// Ends a rank, whose engine must not be used any more. Some of its messages are lost.
+    void kill(Rank rank) {
+        network_.kill(rank);
+        if (fabric_) fabric_->kill(rank);
+    }
+
     /// Selects a random rank. Calls `act`, which may issue calls of the rank and returns true on
     /// progress; then the rank's engine polls, in 7 of 8 steps. Returns true on any progress.
     bool step(const std::function<bool(Rank)>& act);

@@ -151,6 +151,28 @@ void VirtualNetwork::break_wire(Rank rank, base::Failure failure) {
     failures_[rank] = std::move(failure);
 }
 
+void VirtualNetwork::kill(Rank rank) {
+    const auto held = lock();
+    for (std::vector<Event>& events : events_) {
+        in_flight_ -= std::erase_if(events, [&](const Event& event) {
+            return flights_[event.flight].origin == rank && chance(50);
+        });
+    }
+}
+
+void VirtualNetwork::lose(Rank origin, Rank rank) {
+    const auto held = lock();
+    lost_.insert({origin, rank});
+    for (std::vector<Event>& events : events_) {
+        in_flight_ -= std::erase_if(events, [&](const Event& event) {
+            const Flight& flight = flights_[event.flight];
+            if (flight.origin != origin || flight.target != rank) return false;
+            if (event.source != nullptr || event.kind == EventKind::complete) --*flight.pending;
+            return true;
+        });
+    }
+}
+
 void VirtualNetwork::cancel(Rank rank) {
     const auto held = lock();
     // Takes the sources now, because the engine may reuse them after cancel(). The targets'
@@ -203,6 +225,7 @@ base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint6
     WEFT_CHECK(put.region == nullptr || !is_near(origin, put.peer), put.peer, options_.seed);
     WEFT_CHECK(put.target != base::Put::kInCell || bytes <= base::kCellPayload, bytes,
                options_.seed);
+    if (lost_.contains({origin, put.peer})) return base::Post::posted;
     if (chance(options_.profile.refuse_percent)) return base::Post::again;
     return is_near(origin, put.peer) ? put_local(origin, put) : put_remote(origin, put, resume);
 }

@@ -25,7 +25,9 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/put.hpp"
@@ -125,6 +127,10 @@ class VirtualNetwork {
     [[nodiscard]] bool take_moved();
     /// Makes the rank's wire report this failure.
     void break_wire(Rank rank, base::Failure failure);
+    /// Ends a rank, whose engine must not be used any more. Some of its messages are lost.
+    void kill(Rank rank);
+    /// Ends the puts of `origin` to a rank that has died; see run::Transport.
+    void lose(Rank origin, Rank rank);
     /// Ends the rank's puts: they neither read its memory nor change a `pending` counter again.
     void cancel(Rank rank);
 
@@ -206,6 +212,7 @@ class VirtualNetwork {
     std::vector<std::size_t> free_flights_;
     std::vector<std::vector<Event>> events_;  ///< by the rank whose progress calls handle them
     std::vector<std::optional<base::Failure>> failures_;
+    std::set<std::pair<Rank, Rank>> lost_;  ///< by origin and target; see lose()
     std::function<void(const DeliveredWrite&)> observer_;
     std::function<void(Rank)> pause_;
     std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
@@ -280,6 +287,10 @@ class VirtualWire {
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
     /// Returns the real wire, or nullptr if the virtual network carries the puts.
     [[nodiscard]] link::Wire* real() { return real_.get(); }
+    void lose(Rank rank) noexcept {
+        if (real_) real_->lose(rank);
+        network_.lose(rank_, rank);
+    }
     void cancel() noexcept {
         if (real_) real_->cancel();
         network_.cancel(rank_);

@@ -9,10 +9,8 @@ using namespace weft;
 using namespace weft::c_api;
 
 extern "C" weft_status weft_team_revoke(weft_team* team) {
-    return on(__func__, team, [](const TeamHandle& found) -> Result<void> {
-        run::revoke(*found.team);
-        return Done{};
-    });
+    return on(__func__, team,
+              [](const TeamHandle& found) -> Result<void> { return run::revoke(*found.team); });
 }
 
 extern "C" weft_status weft_agree(weft_team* team, uint64_t* word, int* dead) {

@@ -101,7 +101,7 @@ Team Team::split_by_node() {
 }
 
 void Team::revoke() {
-    run::revoke(team_of(link_));
+    succeed(run::revoke(team_of(link_)));
 }
 
 AgreedWord Team::agree(std::uint64_t word) {

@@ -172,6 +172,11 @@ class FabricPort {
     /// Returns the number of writes posted so far, for reports.
     [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }
 
+    /// Ends all puts to and gets from a peer whose process has ended, and decrements their
+    /// `pending`. Later puts and gets count as posted, but have no effect. Failures of transfers
+    /// with this peer are forgotten. The caller must fail calls that need the peer.
+    virtual void lose(Rank peer) noexcept = 0;
+
     /// Ends all puts and gets, which then touch neither memory of this rank nor `pending`. The port
     /// fails.
     virtual void cancel() noexcept = 0;
@@ -179,8 +184,8 @@ class FabricPort {
     /// Returns the number of posted puts and gets without local completion.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 
-    /// Returns the first failure of the endpoint, with peer, operation and the provider's
-    /// text, or nullptr.
+    /// Returns a failure of the endpoint or of a transfer with a peer that is not lost, with peer,
+    /// operation and the provider's text, or nullptr.
     [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
 };
 

@@ -30,6 +30,7 @@ struct RemotePort {
     std::uint32_t unsignaled = 0;        ///< unsignaled puts since the last signaled one (port.hpp)
     bool known = false;                  ///< the peer's card is stored
     bool warm = false;                   ///< connected by Port::warm()
+    bool lost = false;                   ///< Port::lose() was called
     std::vector<std::byte> endpoint;     ///< address of the endpoint, until it is resolved
     std::unique_ptr<SectionKeys> sections;  ///< nullptr: only the first section was used
 };

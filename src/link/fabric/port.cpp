@@ -79,8 +79,7 @@ Port::~Port() {
     // limited. Closing the endpoint cancels incomplete transfers.
     const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
     std::array<std::uint64_t, kBatch> ignored{};
-    while (in_flight() > 0 && failure_ == std::nullopt &&
-           std::chrono::steady_clock::now() < deadline) {
+    while (in_flight() > 0 && failure() == nullptr && std::chrono::steady_clock::now() < deadline) {
         static_cast<void>(poll(ignored));
     }
 }
@@ -97,7 +96,7 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
 
 bool Port::warm(Rank rank) noexcept {
     RemotePort& peer = peers_[rank];
-    if (peer.warm) return true;
+    if (peer.warm || peer.lost) return true;
     if (!ready(peer, rank)) return false;
     peer.warm = post(peer, rank, empty_write(peer, FI_INJECT)) == base::Post::posted;
     return peer.warm;
@@ -124,7 +123,7 @@ base::Result<RemoteRegion> Port::expose_as(std::span<std::byte> memory,
 base::Post Port::try_put(const base::Put& put) noexcept {
     RemotePort& peer = peers_[put.peer];
     if (!ready(peer, put.peer)) [[unlikely]]
-        return base::Post::again;
+        return peer.lost ? base::Post::posted : base::Post::again;
     if (put.bytes == 0) {
         WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
         return inject(peer, put.peer, empty_write(peer, FI_REMOTE_CQ_DATA, put.immediate));
@@ -301,7 +300,7 @@ base::Post Port::posted_as(ssize_t code, std::size_t bytes, Rank rank, bool read
     if (code != -FI_EAGAIN) {
         const auto what = fmt::format("{} of {} bytes {} rank {}", reads ? "read" : "write", bytes,
                                       reads ? "from" : "to", rank);
-        fail({Status::peer, endpoint_.refused(what, static_cast<int>(code)).text});
+        fail(rank, {Status::peer, endpoint_.refused(what, static_cast<int>(code)).text});
     }
     return base::Post::again;
 }
@@ -311,7 +310,7 @@ base::Post Port::posted_as(ssize_t code, std::size_t bytes, Rank rank, bool read
 base::Post Port::try_read(const base::Read& read) noexcept {
     RemotePort& peer = peers_[read.peer];
     if (!ready(peer, read.peer)) [[unlikely]]
-        return base::Post::again;
+        return peer.lost ? base::Post::posted : base::Post::again;
     WEFT_CHECK(read.bytes > 0 && read.bytes <= facts_.get_bytes_max, read.bytes,
                facts_.get_bytes_max);
     const auto from = target_of(peer, read.peer, read.region, read.source, read.bytes);
@@ -347,6 +346,27 @@ base::Post Port::post_read(RemotePort& peer, const RemoteTarget& from,
 }
 
 // --- completions ---------------------------------------------------------------------------------
+
+/// Also forgets failures of unknown peers: providers report closed connections without the peer. If
+/// another peer is the cause, the next transfer with that peer fails again.
+void Port::lose(Rank rank) noexcept {
+    RemotePort& peer = peers_[rank];
+    if (peer.lost) return;
+    peer.lost = true;
+    peer.address = FI_ADDR_UNSPEC;
+    peer.endpoint.clear();
+    if (held_peer_ == rank) held_peer_ = -1;
+    for (Transfer& transfer : transfers_.all()) {
+        if (!transfer.in_use || transfer.lost || transfer.peer != rank) continue;
+        transfer.into = nullptr;
+        if (transfer.failed)
+            finish(transfer);
+        else
+            transfers_.lose(transfer);
+    }
+    peer_failures_.erase(rank);
+    peer_failures_.erase(kAnyPeer);
+}
 
 void Port::cancel() noexcept {
     if (endpoint_.handle == nullptr) return;
@@ -412,7 +432,8 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
     return arrived;
 }
 
-/// Stores the failure that fi_cq_read() has reported with `code`, and ends the failed transfer.
+/// Stores the failure that fi_cq_read() has reported with `code`. A failed transfer ends for its
+/// caller in lose() or cancel(), because its data is neither delivered nor read.
 void Port::handle_error(ssize_t code) noexcept {
     if (code != -FI_EAVAIL) return fail(endpoint_.refused("fi_cq_read", static_cast<int>(code)));
     const auto failed = endpoint_.read_error();
@@ -424,8 +445,13 @@ void Port::handle_error(ssize_t code) noexcept {
                              : (failed->flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
                                  ? std::string("arrival of a put")
                                  : std::string("connection or operation of the provider");
-    fail(base::fail(Status::peer, "{} failed: {}", what, failed->text));
-    if (transfer != nullptr) finish(*transfer);
+    fail(transfer != nullptr ? transfer->peer : kAnyPeer,
+         base::fail(Status::peer, "{} failed: {}", what, failed->text));
+    if (transfer == nullptr) return;
+    if (transfer->lost || peers_[transfer->peer].lost)
+        finish(*transfer);
+    else
+        transfer->failed = true;
 }
 
 void Port::check_receives(ssize_t code) noexcept {

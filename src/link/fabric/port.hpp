@@ -24,6 +24,7 @@
 
 #include <rdma/fi_rma.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,11 +75,13 @@ class Port final : public FabricPort {
     }
     [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
+    void lose(Rank peer) noexcept override;
     void cancel() noexcept override;
     [[nodiscard]] std::uint64_t writes() const noexcept override { return writes_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return transfers_.in_flight(); }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
-        return failure_ ? &*failure_ : nullptr;
+        if (failure_ || peer_failures_.empty()) return failure_ ? &*failure_ : nullptr;
+        return &peer_failures_.begin()->second;
     }
 
   private:
@@ -136,6 +139,13 @@ class Port final : public FabricPort {
     void fail(base::Failure failure) noexcept {
         if (!failure_) failure_ = std::move(failure);
     }
+    /// Stores the failure of a transfer with a peer (kAnyPeer: unknown), unless the peer is lost.
+    void fail(Rank peer, base::Failure failure) noexcept {
+        if (peer == kAnyPeer || !peers_[peer].lost)
+            peer_failures_.try_emplace(peer, std::move(failure));
+    }
+
+    static constexpr Rank kAnyPeer = -1;
 
     FabricFacts facts_;
     Rank rank_;
@@ -152,6 +162,7 @@ class Port final : public FabricPort {
     Receives receives_;
     std::vector<std::byte> card_;  ///< see address()
     std::optional<base::Failure> failure_;
+    std::map<Rank, base::Failure> peer_failures_;  ///< first failure of transfers with each peer
     Endpoint endpoint_;
     Regions regions_;  ///< declared after the endpoint, so that it is closed first
     Peers peers_;

@@ -113,6 +113,10 @@ std::uint64_t StripedPort::writes() const noexcept {
         [](std::uint64_t sum, const auto& lane) { return sum + lane->writes(); });
 }
 
+void StripedPort::lose(Rank peer) noexcept {
+    for (const auto& lane : lanes_) lane->lose(peer);
+}
+
 void StripedPort::cancel() noexcept {
     for (const auto& lane : lanes_) lane->cancel();
 }

@@ -45,6 +45,7 @@ class StripedPort final : public FabricPort {
     [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
     [[nodiscard]] std::uint64_t writes() const noexcept override;
+    void lose(Rank peer) noexcept override;
     void cancel() noexcept override;
     [[nodiscard]] std::size_t in_flight() const noexcept override;
     [[nodiscard]] const base::Failure* failure() const noexcept override;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/copy.hpp"
@@ -38,6 +39,9 @@ struct Transfer {
     Transfer* next = nullptr;                 // next free transfer
     std::size_t bytes = 0;
     Rank peer = 0;
+    bool in_use = false;
+    bool failed = false;  // ended by libfabric with an error, but not for its caller
+    bool lost = false;    // ended for its caller, but not by libfabric
 };
 
 class Transfers {
@@ -58,19 +62,31 @@ class Transfers {
         transfer.pending = pending;
         transfer.bytes = bytes;
         transfer.peer = peer;
+        transfer.in_use = true;
         if (pending != nullptr) ++*pending;
         ++in_flight_;
         return transfer;
     }
     void release(Transfer& transfer) noexcept {
         if (transfer.pending != nullptr) --*transfer.pending;
+        if (!transfer.lost) --in_flight_;
         transfer.into = nullptr;
         transfer.source = Regions::kNoSource;
         transfer.staged = nullptr;
         transfer.pending = nullptr;
+        transfer.in_use = transfer.failed = transfer.lost = false;
         put_back(transfer);
+    }
+    /// Ends a transfer for its caller. It stays in use until libfabric has completed it, which
+    /// libfabric need not do if the peer has died.
+    void lose(Transfer& transfer) noexcept {
+        if (transfer.pending != nullptr) --*transfer.pending;
+        transfer.pending = nullptr;
+        transfer.into = nullptr;
+        transfer.lost = true;
         --in_flight_;
     }
+    [[nodiscard]] std::span<Transfer> all() noexcept { return pool_; }
     /// Returns the transfer with this context, or nullptr.
     [[nodiscard]] Transfer* of(void* context) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(context);

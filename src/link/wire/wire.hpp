@@ -68,6 +68,11 @@ class Wire {
     void settle(std::uint64_t cell) noexcept { arrivals_.settle(cell); }
     /// Pauses after `failures` failed polls in a row; see Waiter.
     void relax(unsigned failures) noexcept { waiter_.relax(failures); }
+    /// Ends the network transfers with a rank that has died; see FabricPort::lose().
+    void lose(Rank rank) noexcept {
+        std::erase(unconnected_, rank);
+        if (port_ && near(rank) == nullptr) port_->lose(rank);
+    }
     /// Ends all network transfers, which then touch neither memory nor counters. The wire fails.
     /// Memory of local peers stays accessible.
     void cancel() noexcept {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // agreement_area.hpp - memory in every segment for the messages of agreements.
 //
-// Holds    Each team region has an entry for each member and step, so each entry has one writer. A
-//          member overwrites an entry only in its next agreement: then all survivors have its
-//          messages, or the decision that it has sent before.
+// Holds    Each team region has an entry for each member and step, so each entry has one writer.
+//          Consecutive agreements use different entries. A member overwrites an entry in its next
+//          agreement but one: all survivors have ended the agreement of the entry, because each of
+//          them has voted in the agreement after it.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +25,23 @@ struct AgreementArea {
     std::uint64_t offset = 0;  ///< offset in every segment; a multiple of kCellStride
     Rank ranks = 0;            ///< ranks of the job; 0: no area
 
-    /// Returns the offset of the cell of a sender's message; the message follows the cell.
-    [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t team, Rank sender,
-                                               AgreementStep step) const {
-        const auto senders = static_cast<std::uint64_t>(ranks);
-        return offset + ((team * senders + static_cast<std::uint64_t>(sender)) * kAgreementSteps +
-                         static_cast<std::uint64_t>(step)) *
-                            entry_bytes();
+    /// Returns the offset of the cell of a sender's message; the message follows the cell. `tick`:
+    /// of the agreement; the ticks of consecutive agreements differ by 1.
+    [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t team, Rank sender, AgreementStep step,
+                                               base::Tick tick) const {
+        const std::uint64_t senders = team * static_cast<std::uint64_t>(ranks);
+        const std::uint64_t agreement =
+            (senders + static_cast<std::uint64_t>(sender)) * kTurns + tick % kTurns;
+        return offset +
+               (agreement * kAgreementSteps + static_cast<std::uint64_t>(step)) * entry_bytes();
     }
     [[nodiscard]] constexpr std::uint64_t bytes(std::uint32_t teams) const {
-        return teams * static_cast<std::uint64_t>(ranks) * kAgreementSteps * entry_bytes();
+        return teams * static_cast<std::uint64_t>(ranks) * kTurns * kAgreementSteps * entry_bytes();
     }
 
   private:
+    static constexpr std::uint64_t kTurns = 2;  ///< consecutive agreements with different entries
+
     [[nodiscard]] constexpr std::uint64_t entry_bytes() const {
         constexpr std::uint64_t kUnit = sizeof(base::Cell);
         const std::uint64_t message =

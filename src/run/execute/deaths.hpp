@@ -17,9 +17,15 @@ struct Deaths {
     [[nodiscard]] bool contains(Rank rank) const { return ranks.contains(rank); }
     /// Returns the failure of calls that need the rank, or nullptr if it is not known to be dead.
     [[nodiscard]] const base::Failure* failure_by(Rank rank) const {
+        if (ranks.empty()) [[likely]]
+            return nullptr;
         const auto found = ranks.find(rank);
         return found == ranks.end() ? nullptr : &found->second;
     }
+    /// The failure of a wait for a rank that has died, even if the wait has ended: the transfers of
+    /// the rank have ended without data. A wait for a team has ended nevertheless.
+    [[nodiscard]] const base::Failure* death_of(Rank rank) const { return failure_by(rank); }
+    [[nodiscard]] static const base::Failure* death_of(const TeamState*) { return nullptr; }
     /// Returns the failure of a team if its waits must not go on, or nullptr.
     [[nodiscard]] const base::Failure* failure_by(const TeamState* team) const {
         return survivable && team->failed ? &team->failure : nullptr;

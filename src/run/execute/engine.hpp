@@ -131,10 +131,10 @@ class Engine {
     /// Drives the engine until ended() returns true. The caller holds the turn. `waits` is a
     /// function that describes this wait for reports. Returns false if the watchdog has ended all
     /// waits or, if the job continues after deaths, if `involved`, a rank of the job or a team, has
-    /// died or failed; then failure() has the reason.
+    /// died or failed; then failure() has the reason. After a rank's death, ended() does not count.
     template <class Ended, class Waits, class Involved = Rank>
     bool await(Ended ended, Waits waits, Involved involved = -1) {
-        if (ended()) return true;
+        if (ended() && deaths().death_of(involved) == nullptr) return true;
         const Driving driving(*this);
         idle_ = {};
         struct Described {  // ends before `waits`, also if ended() throws
@@ -144,7 +144,7 @@ class Engine {
         const base::Failure* why = nullptr;
         while ((why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
             if (!poll_now()) external_.drive();
-            if (ended()) return true;
+            if (ended() && deaths().death_of(involved) == nullptr) return true;
             pause();
             if (turn_.divided()) describe_await_ = std::ref(waits);  // others may have set it
         }

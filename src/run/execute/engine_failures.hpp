@@ -64,9 +64,13 @@ bool Engine<Wire>::end_failing() {
            }) != 0;
 }
 
-/// Fails the affected team. If all are affected, also ends all waits and cancels the wire.
+/// Fails the affected teams. If all are affected, also ends all waits and cancels the wire.
 template <Transport Wire>
 void Engine<Wire>::give_up() {
+    if (const Rank dead = watchdog_.affected_rank(); dead >= 0) {
+        wire_.lose(dead);
+        stepper_.forget_ended_peer();
+    }
     gave_up_ = gave_up_ || watchdog_.affects_all();
     if (gave_up_ && !cancelled_) wire_.cancel();
     cancelled_ = gave_up_;

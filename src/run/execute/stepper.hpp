@@ -95,6 +95,8 @@ class Stepper {
         waiting.want = flag(op, segment, step.salt);
         return waiting;
     }
+    /// Records that the death of the ended peer is known, so that lingers() waits for the next one.
+    void forget_ended_peer() noexcept { gone_since_ns_ = 0; }
 
   private:
     template <bool kRecorded>

@@ -49,6 +49,8 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.settle(offset) } noexcept;
     /// Pauses or yields. Called after a poll without effect, with the number of these in a row.
     { wire.relax(failures) } noexcept;
+    /// Ends transfers with a rank that has died. Later puts to it count as posted, without effect.
+    { wire.lose(rank) } noexcept;
     /// Fails the wire: after that, no transfer accesses memory or `pending`.
     { wire.cancel() } noexcept;
     /// Returns the failure of the network or of a peer, or nullptr.

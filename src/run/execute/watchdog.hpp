@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -92,6 +93,11 @@ void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 [[nodiscard]] std::vector<Rank> ranks_that_may_wait(const TeamState& team,
                                                     const BoundProgram* program);
 
+/// Returns the failure of calls of a team that a rank of the job has revoked.
+[[nodiscard]] inline base::Failure revocation(std::uint32_t team, Rank by) {
+    return base::fail(Status::peer, "team {} was revoked by rank {}", team, by);
+}
+
 struct WatchdogOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;   ///< wait before the first inquiry, and between two
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
@@ -165,6 +171,8 @@ class Watchdog {
         return affects_all() || affected_team_ == &team;
     }
 
+    /// Returns the rank whose death has failed its teams, or -1 if another failure was the last.
+    [[nodiscard]] Rank affected_rank() const { return affected_rank_; }
     [[nodiscard]] const Deaths& deaths() const { return deaths_; }
     /// Records a death; failure() and affects() then describe it. Returns false if it was known.
     bool note_death(Rank job_rank) {
@@ -221,9 +229,11 @@ class Watchdog {
             if (broken_since_ns_ == 0) broken_since_ns_ = now;
             if (failure->status != Status::peer || now - broken_since_ns_ >= options_.linger_ns)
                 return give_up(*failure, nullptr);
+        } else {
+            broken_since_ns_ = 0;  // the failure was that of a rank that has died
         }
         static_cast<void>(finish_sending(now));
-        if (!read_inquiries(teams)) return false;
+        if (!read_inquiries(teams) || !read_revocations(teams)) return false;
         if (now >= wait_state.next_inquiry_ns) {
             wait_state.next_inquiry_ns = now + options_.inquiry_ns;
             for (const WaitingLane& lane : lanes()) inquire(lane);
@@ -233,6 +243,19 @@ class Watchdog {
             // Each report appears after twice the waiting time of the previous report.
             wait_state.next_report_ns = later(now, std::max(waited_ns, options_.timeout_ns));
             return report(lanes(), waited_ns, ++wait_state.reports);
+        }
+        return true;
+    }
+
+    /// Returns false if a member has revoked a team. A verdict about it may have been overwritten.
+    bool read_revocations(const Teams& teams) {
+        for (const auto& team : teams) {
+            if (team->failed || team->setup.revoked == 0) continue;
+            const std::atomic_ref<base::FlagWord> word(
+                *reinterpret_cast<base::FlagWord*>(wire_.near(job_rank_) + team->setup.revoked));
+            const base::FlagWord revoked = word.load(std::memory_order_relaxed);
+            if (base::tick_of(revoked) == team->setup.first_tick)
+                return give_up(revocation(team->setup.id, base::hash_of(revoked)), team.get());
         }
         return true;
     }

@@ -263,13 +263,15 @@ class Joiner {
 
     /// Watches the processes of the other ranks. They still run, or will not join the next fence.
     base::Result<void> watch_ranks() {
-        if (job_.nodes > 1)
-            return base::fail(Status::unsupported,
-                              "WEFT_ON_FAILURE=continue (weft run --keep-going) needs all ranks on "
-                              "one node, but the job has {} nodes",
-                              job_.nodes);
-        for (Rank rank = 0; rank < size_; ++rank)
+        for (Rank rank = 0; rank < size_; ++rank) {
+            if (card_of(rank).segment.host != card_of(me_).segment.host)
+                return base::fail(Status::unsupported,
+                                  "WEFT_ON_FAILURE=continue (weft run --keep-going) needs all "
+                                  "ranks on one machine, in one pid namespace, because ranks watch "
+                                  "each other's processes; ranks {} and {} are apart",
+                                  me_, rank);
             if (rank != me_) WEFT_TRY(job_.ends.watch(rank, card_of(rank).segment.pid));
+        }
         return {};
     }
 
@@ -320,6 +322,14 @@ class Joiner {
             WEFT_TRY(port_->use_memory(offset, bytes));
         job_.provider = port_->facts().provider;
         job_.notify = link::to_text(port_->facts().notify);
+        // A late message of an agreement could overwrite a message of a later one.
+        if (settings_.on_failure == base::FailureAction::proceed &&
+            port_->facts().remote.completion != base::RemoteCompletion::ordered)
+            return base::fail(Status::unsupported,
+                              "WEFT_ON_FAILURE=continue (weft run --keep-going) on several nodes "
+                              "needs a network that keeps the order of writes; provider {} does "
+                              "not promise it (docs/reliability.md)",
+                              job_.provider);
         return {};
     }
 

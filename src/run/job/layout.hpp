@@ -2,7 +2,8 @@
 // layout.hpp - the layout of every rank's segment.
 //
 // Idea     The parts of a segment, in order: header, mailboxes, one-sided area; for each team
-//          region, a word that counts members that have left the team; choices of algorithms (used
+//          region and member, a word that the member sets when it leaves the team; for each team
+//          region, a word that a member sets when it revokes the team; choices of algorithms (used
 //          in the segment of the node's first rank); active messages; messages of agreements, if
 //          the job continues after deaths; a fixed table of team regions; space for copies of
 //          buffers that local peers cannot map; heap.
@@ -67,7 +68,8 @@ struct SegmentLayout {
         onesided = {.offset = base::round_up(Mailboxes::kEnd, base::kCellStride),
                     .ranks = job_size};
         left = base::round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
-        choices = base::round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell));
+        revoked = left + kTeams * std::uint64_t{ranks} * sizeof(std::uint64_t);
+        choices = base::round_up(revoked + kTeams * sizeof(std::uint64_t), sizeof(base::Cell));
         messages = {.offset = choices + kChoicesBytes, .ranks = job_size};
         const bool agrees = settings.on_failure == base::FailureAction::proceed;
         agreements = {
@@ -76,7 +78,7 @@ struct SegmentLayout {
         regions = base::round_up(agreements.offset + agreements.bytes(kTeams), kAlignment);
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
-        onesided.words = {left, kTeams, heap};
+        onesided.words = {left, kTeams * (std::uint64_t{ranks} + 1), heap};
         bytes = heap + base::round_up(settings.heap_bytes, kAlignment);
     }
 
@@ -91,8 +93,12 @@ struct SegmentLayout {
         return regions + team * region_bytes;
     }
 
-    [[nodiscard]] std::uint64_t left_word(std::uint32_t team) const {
-        return left + team * sizeof(std::uint64_t);
+    [[nodiscard]] std::uint64_t left_word(std::uint32_t team, Rank member) const {
+        const std::uint64_t number = team * static_cast<std::uint64_t>(onesided.ranks);
+        return left + (number + static_cast<std::uint64_t>(member)) * sizeof(std::uint64_t);
+    }
+    [[nodiscard]] std::uint64_t revoked_word(std::uint32_t team) const {
+        return revoked + team * sizeof(std::uint64_t);
     }
 
     /// Returns the parts of a region that all calls may use: first cells and bulk banks.
@@ -127,7 +133,8 @@ struct SegmentLayout {
     OneSidedArea onesided;
     MessageArea messages;
     AgreementArea agreements;
-    std::uint64_t left = 0;     ///< offset of the words that count members that have left
+    std::uint64_t left = 0;     ///< offset of the words of members that have left
+    std::uint64_t revoked = 0;  ///< offset of the words of revoked teams
     std::uint64_t choices = 0;  ///< offset of the choices (run/team/node_choices.hpp)
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;

@@ -86,6 +86,7 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
     const Turn::Hold hold = engine_.take_turn();
     if (messages_ == nullptr) [[unlikely]]
         open();
+    if (const base::Failure* const dead = engine_.deaths().failure_by(job_rank)) return *dead;
     if (messages_->queued(job_rank) >= kQueuedMax) [[unlikely]] {
         const auto waits = [&] {
             return fmt::format("am_request: waiting for rank {} to take messages", job_rank);
@@ -101,17 +102,19 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
 bool ActiveMessages::send_at_once(Rank job_rank, int handler, const void* data,
                                   std::size_t bytes) noexcept {
     if (engine_.shares_turn() || messages_ == nullptr || closed_ || handler < 0 ||
-        handler >= kHandlers || data == nullptr) [[unlikely]]
+        handler >= kHandlers || data == nullptr || !engine_.deaths().ranks.empty()) [[unlikely]]
         return false;
     return messages_->post_at_once(job_rank, static_cast<std::uint32_t>(handler), data, bytes);
 }
 
-base::Result<void> ActiveMessages::settle(const Team& world) {
+base::Result<void> ActiveMessages::settle() {
     if (messages_ == nullptr) return {};
     const Turn::Hold hold = engine_.take_turn();
-    const TeamState* const all = &world.state();
-    if (engine_.await([&] { return messages_->idle(); },
-                      [] { return std::string("waiting for ranks to take messages"); }, all))
+    const auto settled = [&] {
+        for (const auto& [rank, why] : engine_.deaths().ranks) messages_->forget(rank);
+        return messages_->idle();
+    };
+    if (engine_.await(settled, [] { return std::string("waiting for ranks to take messages"); }))
         return {};
     return engine_.failure();
 }

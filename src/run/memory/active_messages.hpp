@@ -52,7 +52,7 @@ class ActiveMessages {
     /// Returns the largest size of a message in bytes.
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
     /// Waits until all messages of this rank have been sent.
-    [[nodiscard]] base::Result<void> settle(const Team& world);
+    [[nodiscard]] base::Result<void> settle();
     /// Makes every later call fail, because the runtime is finalized.
     void close() { closed_ = true; }
 

@@ -293,8 +293,7 @@ base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
     const Waited waited = services_.onesided.quiet(stream_, deadline);
     if (waited == Waited::done) return {};
     if (waited == Waited::failed) return services_.engine.failure();
-    return base::fail(Status::timeout,
-                      "quiet: time limit exceeded: operations are in flight");
+    return base::fail(Status::timeout, "quiet: time limit exceeded: operations are in flight");
 }
 
 std::byte* RemoteMemory::address_on(const void* memory, Rank member) {

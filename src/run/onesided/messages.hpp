@@ -77,6 +77,12 @@ class Messages {
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }
+    /// Drops the messages to a rank that has died.
+    void forget(Rank rank) noexcept {
+        MessageList& queue = peer(rank).queue;
+        queued_ -= queue.size();
+        reading_.splice(reading_.end(), queue);
+    }
     /// Returns the number of messages to a rank that are not posted yet.
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queue.size(); }
     /// Returns true if no message is queued and no transfer reads a message's source.

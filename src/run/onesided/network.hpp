@@ -44,10 +44,11 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
 
 /// Drives the engine. await() returns true when ended() returns true; it returns false if the wait
 /// for `rank` (-1: for no rank) cannot succeed, and failure() has the reason. waits() describes the
-/// wait, for reports.
+/// wait, for reports. deaths() has the ranks that are known to be dead.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)(), Rank rank) {
     { driver.await(ended, waits, rank) } -> std::same_as<bool>;
+    { driver.deaths().contains(rank) } -> std::same_as<bool>;
     { driver.failure() } -> std::convertible_to<const base::Failure&>;
 };
 // clang-format on

@@ -8,7 +8,7 @@
 // Holds    The caller has checked addresses and ranks of the job, and holds the engine's turn.
 //          Other threads may have the turn during a wait, so values read before a wait may be
 //          outdated after it. A call that returns false has failed permanently.
-// Next     registered.hpp, which users of OneSided include for memory outside the segments.
+// Next     quiet.hpp and registered.hpp, which users of OneSided include, too.
 #pragma once
 
 #include <algorithm>
@@ -112,8 +112,10 @@ class OneSided {
              Stream* stream = nullptr) {
         Stream& used = chosen(stream);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : used.outstanding;
-        return start_get(rank, into, from, bytes, pending, stream) &&
-               (when == Return::at_once || await_none(used, pending, rank, "get", bytes));
+        if (!start_get(rank, into, from, bytes, pending, stream)) return false;
+        if (when != Return::at_once) return await_none(used, pending, rank, "get", bytes);
+        if (reach(rank, from) == nullptr) used.mark_dirty(rank);  // quiet() reports its death
+        return true;
     }
     /// Starts a get. Until the data has arrived, `pending` is not 0, and must stay at its address.
     bool start_get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes,
@@ -237,37 +239,18 @@ class OneSided {
         return true;
     }
 
-    /// Completes all puts and gets of the stream, locally and at the peers, until the deadline.
+    /// Completes all puts and gets of the stream, locally and at the peers, until the deadline. If
+    /// peers have died since the last quiet(), completes the calls to the others and fails.
     Waited quiet(Stream* stream, const base::Deadline& deadline) {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
         Stream& used = chosen(stream);
-        const auto by = [&](Rank rank, auto ended) {
-            if (!until([&] { return ended() || deadline.passed(); }, rank, "quiet"))
-                return Waited::failed;
-            return ended() ? Waited::done : Waited::late;
-        };
-        Waited waited = by(kNoPeer, [&] { return used.outstanding == 0; });
-        // Flushes only peers that are dirty now: other threads may put during the waits below.
-        std::vector<Stream::Flush> flushes = std::exchange(used.spare, {});
-        flushes.clear();
-        for (const Rank rank : used.dirty) flushes.push_back({.rank = rank});
-        for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
-            const Rank rank = flushes[i].rank;
-            waited = by(rank, [&] { return is_flushable(rank); });
-            if (waited != Waited::done) break;
-            const auto started = start_flush(used, rank);
-            if (!started) waited = Waited::failed;
-            if (started) flushes[i] = *started;
+        bool lost = false;
+        Waited waited = complete(used, deadline);
+        while (waited == Waited::failed &&
+               used.forget([&](Rank rank) { return driver_.deaths().contains(rank); })) {
+            lost = true;
+            waited = complete(used, deadline);
         }
-        for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
-            const Stream::Flush& flush = flushes[i];
-            waited = by(flush.rank, [&] { return is_flushed(flush); });
-            if (waited == Waited::done) settle(used, flush);
-        }
-        if (waited == Waited::done) used.forget_clean(flushes);
-        used.spare = std::move(flushes);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        return waited;
+        return lost && waited == Waited::done ? Waited::failed : waited;
     }
     bool quiet(Stream* stream = nullptr) { return quiet(stream, {}) == Waited::done; }
     /// Completes the puts and gets of all streams.
@@ -286,6 +269,9 @@ class OneSided {
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     friend class Deliveries<Wire, Drive>;
+
+    // Defined in quiet.hpp.
+    Waited complete(Stream& used, const base::Deadline& deadline);
 
     [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[rank]; }
     [[nodiscard]] Stream& chosen(Stream* stream) { return stream == nullptr ? default_ : *stream; }

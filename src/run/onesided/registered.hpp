@@ -13,6 +13,7 @@
 #include "base/copy.hpp"
 #include "base/reach.hpp"
 #include "run/onesided/onesided.hpp"
+#include "run/onesided/quiet.hpp"
 
 namespace weft::run {
 

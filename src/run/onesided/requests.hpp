@@ -47,6 +47,16 @@ struct Stream {
         at(rank).dirty = true;
         dirty.push_back(rank);
     }
+    /// Removes peers that fulfil a condition from the list of dirty peers. Returns true if it had
+    /// any.
+    template <class Condition>
+    bool forget(Condition condition) {
+        return std::erase_if(dirty, [&](Rank rank) {
+                   if (!condition(rank)) return false;
+                   at(rank).dirty = at(rank).fenced = false;
+                   return true;
+               }) != 0;
+    }
     /// Marks peers as clean if nothing was posted to them after their flush.
     void forget_clean(const std::vector<Flush>& flushes) {
         for (const Flush& flush : flushes) {

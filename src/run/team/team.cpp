@@ -24,6 +24,7 @@ Team::Team(const TeamServices& services, std::uint64_t serial, std::uint32_t id,
                                 .region = services.layout.region(id),
                                 .shape = services.layout.shape,
                                 .first_tick = first_tick,
+                                .revoked = services.layout.revoked_word(id),
                                 .barrier = &(*barrier)->program});
     prepare_cells((*barrier)->program.program.slots);
 }

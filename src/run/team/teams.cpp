@@ -342,23 +342,29 @@ void Teams::end_left_teams() {
     for (Team* team : ending) remove(*team);
 }
 
-/// Returns true if all members have left. A leaving rank adds 1 to a word of each member: when it
-/// equals the team's size, no member uses the region. The caller holds the turn.
+/// Returns true if no member uses the region: all have left or have died. A leaving rank sets its
+/// word at each member to the team's first tick. The puts of a rank that has died end with it on
+/// its node, but may still be under way to other nodes. The caller holds the turn.
 bool Teams::all_have_left(Team& team) {
-    const std::uint64_t word = services_.layout.left_word(team.id());
+    const TeamSetup& setup = team.state().setup;
+    const SegmentLayout& layout = services_.layout;
     if (!std::exchange(team.departure().announced, true)) {
         // Delivers puts to the team's memory before the notices. If it fails, all later calls fail.
         static_cast<void>(services_.onesided.fence());
-        for (const Rank member : team.state().setup.job_ranks)
-            services_.onesided.put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
+        const Signal notice{layout.left_word(setup.id, setup.rank), setup.first_tick, false};
+        for (const Rank member : setup.job_ranks)
+            services_.onesided.put_signal(member, 0, nullptr, 0, notice, Return::at_once);
     }
     link::Wire& wire = *services_.job.wire;
-    // Acquire: pairs with the members' atomic additions.
-    std::atomic_ref<std::uint64_t> count(
-        *reinterpret_cast<std::uint64_t*>(wire.near(services_.job.bootstrap->rank()) + word));
-    if (count.load(std::memory_order_acquire) < static_cast<std::uint64_t>(team.size()))
-        return false;
-    count.store(0, std::memory_order_relaxed);
+    std::byte* const own = wire.near(services_.job.bootstrap->rank());
+    for (Rank member = 0; member < team.size(); ++member) {
+        // Acquire: pairs with the member's store.
+        const std::atomic_ref<std::uint64_t> word(
+            *reinterpret_cast<std::uint64_t*>(own + layout.left_word(setup.id, member)));
+        const bool left = word.load(std::memory_order_acquire) == setup.first_tick;
+        const bool died = services_.engine.deaths().contains(team.job_rank(member));
+        if (!left && !(died && team.nodes() == 1)) return false;
+    }
     if (team.failed())
         wire.forget_pieces(services_.layout.region(team.id()), services_.layout.region_bytes);
     return true;

@@ -97,7 +97,7 @@ class RandomCalls {
             matrix_call.pattern = static_cast<int>(below(kCountPatterns));
             matrix_call.count = static_cast<std::size_t>(matrix_call.pattern);
         }
-        caller_.make(matrix_call, spec);
+        caller_.run_and_check(matrix_call, spec);
         world_.set_algorithm(traits.name, "");
     }
 

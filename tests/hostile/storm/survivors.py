@@ -44,7 +44,7 @@ def run_job(arguments, seed):
     ranks = draw.randint(4, 8)
     deaths = draw.choice([1, 2, ranks - 1])
     victims = draw.sample(range(ranks), deaths)
-    command = [f"{arguments.build}/bin/weft", "run", "--keep-going", "-n", str(ranks)]
+    command = [f"{arguments.build}/bin/weft", "run", "--keep-going", "-n", str(ranks), "--nodes", str(arguments.nodes)]
     command += ["--", f"{arguments.build}/bin/weft_survivor_rank", str(seed), str(COMPUTE_S)]
     job = Job(command)
     try:
@@ -89,6 +89,7 @@ def main():
     parser = argparse.ArgumentParser(description="Kills ranks of jobs that keep going.")
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--count", type=int, default=20, help="number of jobs")
+    parser.add_argument("--nodes", type=int, default=1, help="number of virtual nodes")
     parser.add_argument("--seed", type=int, default=None, help="seed of the first job; default: random")
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()

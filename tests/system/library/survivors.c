@@ -3,7 +3,8 @@
  *
  * Fails    if a call that involves the dead rank does not fail with WEFT_ERR_PEER and its number,
  *          if another call fails, or if the survivors do not agree. With the argument `ends`, the
- *          job does not continue after deaths, and no rank dies. */
+ *          job does not continue after deaths, and no rank dies. With `nodes`, the ranks are on
+ *          several nodes, where places of teams with dead members are not used again. */
 #define _DEFAULT_SOURCE
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +12,16 @@
 
 #include "check.h"
 
+enum { kMessages = 300, kDoomed = 12, kLater = 24 }; /* more teams than places */
+
 static uint64_t* memory; /* symmetric: 4 words */
+static weft_team* doomed[kDoomed];
+static int handled = 0; /* messages */
+
+static void count_message(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    (void)arg, (void)message, (void)data, (void)bytes;
+    ++handled;
+}
 
 /* Checks that a call fails because of the dead rank, whose number is in the message. */
 #define FAILED_BY(call, rank)                                    \
@@ -27,6 +37,7 @@ static void refuse_without_survival(void) {
     weft_team* team = NULL;
     REFUSED_AS(weft_agree(world, &word, NULL), WEFT_ERR_UNSUPPORTED, "WEFT_ON_FAILURE=continue");
     REFUSED_AS(weft_team_shrink(world, &team), WEFT_ERR_UNSUPPORTED, "WEFT_ON_FAILURE=continue");
+    REFUSED_AS(weft_team_revoke(world), WEFT_ERR_UNSUPPORTED, "WEFT_ON_FAILURE=continue");
     CHECK(word == 1 && team == NULL);
     DONE(weft_barrier(world));
 }
@@ -51,6 +62,7 @@ static void check_failures(int dead, weft_team* others) {
     FAILED_BY(weft_get(world, &value, memory, sizeof value, dead), dead);
     FAILED_BY(weft_fetch_add(world, memory, 1, dead, &value), dead);
     FAILED_BY(weft_wait_until(world, memory + 1, WEFT_EQ, 99), dead);
+    FAILED_BY(weft_am_request(world, dead, 1, &value, sizeof value), dead);
     /* Survivors reach each other, and teams without the dead rank work. */
     value = 7;
     DONE(weft_put(world, memory, &value, sizeof value, next));
@@ -110,8 +122,34 @@ static void revoke_and_shrink(weft_team* team) {
     DONE(weft_team_free(team));
 }
 
+/* Revokes two teams at once. The others wait for words, not in calls of the teams. */
+static void revoke_two(weft_team* team) {
+    weft_team* two[2];
+    int i;
+    for (i = 0; i < 2; ++i) DONE(weft_team_split(team, 0, 0, &two[i]));
+    DONE(weft_barrier(team));
+    for (i = 0; i < 2 && my_rank == 0; ++i) DONE(weft_team_revoke(two[i]));
+    for (i = 0; i < 2; ++i) {
+        CHECK(weft_wait_until(two[i], memory + 1, WEFT_EQ, 99) == WEFT_ERR_PEER);
+        CHECK(strstr(weft_last_error(), "was revoked by rank 0") != NULL);
+        DONE(weft_team_free(two[i]));
+    }
+}
+
+/* Frees the teams of the dead rank, and makes as many that their places are needed. */
+static void reuse_places(weft_team* team) {
+    weft_team* later[kLater];
+    int i;
+    for (i = 0; i < kDoomed; ++i) DONE(weft_team_free(doomed[i]));
+    DONE(weft_barrier(team));
+    for (i = 0; i < kLater; ++i) DONE(weft_team_split(team, 0, 0, &later[i]));
+    for (i = 0; i < kLater; ++i) DONE(weft_team_free(later[i]));
+}
+
 int main(int argc, char** argv) {
     const int ends = argc > 1 && strcmp(argv[1], "ends") == 0;
+    const int nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
+    int i;
     weft_team* others = NULL;
     int dead;
     if (!join_job()) return 1;
@@ -125,12 +163,19 @@ int main(int argc, char** argv) {
     DONE(weft_alloc(world, 4 * sizeof *memory, (void**)&memory));
     memset(memory, 0, 4 * sizeof *memory);
     DONE(weft_team_split(world, my_rank == dead ? -1 : 0, 0, &others));
+    for (i = 0; i < kDoomed; ++i) DONE(weft_team_split(world, 0, 0, &doomed[i]));
+    DONE(weft_am_register(runtime, 1, count_message, NULL));
     DONE(weft_barrier(world));
     if (my_rank == dead) raise(SIGKILL);
     check_failures(dead, others);
     weft_team* const team = shrink(dead);
     use_memory(team, dead);
+    revoke_two(team);
+    if (!nodes) reuse_places(team);
+    for (i = 0; i < kMessages && my_rank == 0 && dead > 1; ++i)
+        DONE(weft_am_request(team, 1, 1, &i, sizeof i));
     revoke_and_shrink(team);
     DONE(weft_finalize(runtime));
+    CHECK(handled == (my_rank == 1 ? kMessages : 0));
     return verdict("the survivors are right");
 }

@@ -10,10 +10,17 @@ namespace weft::test {
 namespace {
 
 TEST(SurvivorsTest, SurvivorsGoOnAfterADeath) {
-    for (const int ranks : {2, 4, 7}) {
-        SCOPED_TRACE(ranks);
-        const Outcome outcome =
-            run_ranks({"--keep-going", "-n", std::to_string(ranks)}, {rank_program("survivors")});
+    struct Shape {
+        int ranks;
+        int nodes;
+    };
+    for (const auto& [ranks, nodes] : {Shape{2, 1}, {4, 1}, {7, 1}, {2, 2}, {4, 2}, {5, 3}}) {
+        SCOPED_TRACE(fmt::format("{} ranks on {} nodes", ranks, nodes));
+        std::vector<std::string> program{rank_program("survivors")};
+        if (nodes > 1) program.emplace_back("nodes");
+        const Outcome outcome = run_ranks(
+            {"--keep-going", "-n", std::to_string(ranks), "--nodes", std::to_string(nodes)},
+            program);
         EXPECT_EQ(outcome.status, 1);  // the number of dead ranks
         EXPECT_EQ(
             outcome.errors,
@@ -21,15 +28,6 @@ TEST(SurvivorsTest, SurvivorsGoOnAfterADeath) {
                         ranks - 1));
         EXPECT_EQ(outcome.output, fmt::format("{} ranks: the survivors are right\n", ranks));
     }
-}
-
-TEST(SurvivorsTest, JobsOfSeveralNodesAreRefused) {
-    const Outcome outcome =
-        run_ranks({"--keep-going", "-n", "2", "--nodes", "2"}, {rank_program("survivors")});
-    EXPECT_EQ(outcome.status, 2);  // the number of ranks that failed
-    EXPECT_NE(outcome.errors.find("needs all ranks on one node, but the job has 2 nodes"),
-              std::string::npos)
-        << outcome.errors;
 }
 
 TEST(SurvivorsTest, WithoutSurvivalAgreementIsRefused) {

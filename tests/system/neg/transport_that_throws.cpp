@@ -28,6 +28,7 @@ struct Bare {
     void progress() noexcept;
     void settle(std::uint64_t offset) noexcept;
     void relax(unsigned failures) noexcept;
+    void lose(weft::Rank rank) noexcept;
     void cancel() noexcept;
     const weft::base::Failure* failure() noexcept;
 };

@@ -4,6 +4,8 @@
 // counter jumps by 2^32, a quiet must send the peer a request.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "run/onesided/registered.hpp"
 #include "tests/hostile/fuzz/hostile_wire.hpp"
 
@@ -40,6 +42,7 @@ struct NoWait {
     bool await(Ended ended, Waits, Rank) {
         return ended();
     }
+    [[nodiscard]] static std::set<Rank> deaths() { return {}; }
     [[nodiscard]] const base::Failure& failure() const { return timeout; }
 };
 

@@ -175,9 +175,10 @@ TEST(PlansWithCounts, RanksWithDifferentCountsMakeMatchingAlltoallvPlans) {
     const Words other{0, 0, 1};  // counts of rank 0, which expects no element from rank 1
     PlanCache first = cache_of(1, 3);
     PlanCache second = cache_of(0, 3);
-    const auto one = first.find(Call::alltoallv(nullptr, {three}, nullptr, {other}, Type::float64));
+    const auto one =
+        first.find_or_make(Call::alltoallv(nullptr, {three}, nullptr, {other}, Type::float64));
     const auto two =
-        second.find(Call::alltoallv(nullptr, {other}, nullptr, {other}, Type::float64));
+        second.find_or_make(Call::alltoallv(nullptr, {other}, nullptr, {other}, Type::float64));
     ASSERT_TRUE(one.ok()) << one.failure().text;
     ASSERT_TRUE(two.ok()) << two.failure().text;
     EXPECT_EQ((*one)->program.call_hash, (*two)->program.call_hash);

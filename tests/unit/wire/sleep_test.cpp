@@ -44,6 +44,7 @@ class ScriptedPort final : public FabricPort {
         for (std::size_t i = 0; i < count; ++i) immediates[i] = kWriteOfRank1;
         return count;
     }
+    void lose(Rank) noexcept override {}
     void cancel() noexcept override {}
     [[nodiscard]] std::size_t in_flight() const noexcept override { return events_.in_flight; }
     [[nodiscard]] const base::Failure* failure() const noexcept override { return nullptr; }

@@ -44,6 +44,7 @@ class StrangePort final : public link::FabricPort {
         }
         return count;
     }
+    void lose(Rank) noexcept override {}
     void cancel() noexcept override {}
     std::size_t in_flight() const noexcept override { return 0; }
     const base::Failure* failure() const noexcept override { return nullptr; }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <deque>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -120,6 +121,7 @@ class SharedRanks {
             }
             return true;
         }
+        [[nodiscard, maybe_unused]] static std::set<Rank> deaths() { return {}; }
         [[nodiscard, maybe_unused]] const base::Failure& failure() const { return timeout; }
     };
     using Calls = run::OneSided<link::Wire, Drive>;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// agreement_exchange.hpp - carries the messages of one agreement of one rank over a wire.
+//
+// Idea     The messages of run/agree are puts to entries in every member's segment, one for each
+//          sender and step (AgreementArea). The flag of an entry has the tick of the agreement.
+// Holds    A rank reads its entries after it has read the list of deaths, so it sees all messages
+//          that a local rank sent before its death.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <list>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/put.hpp"
+#include "base/result.hpp"
+#include "run/agree/agreement_area.hpp"
+#include "run/execute/engine.hpp"
+
+namespace weft::run {
+
+/// Members and numbers of an agreement.
+struct AgreementSetup {
+    std::uint32_t team = 0;
+    Rank rank = 0;                    ///< this rank in the team
+    std::span<const Rank> job_ranks;  ///< by team rank; must outlive the agreement
+    base::Tick tick = 0;              ///< differs from the ticks of earlier agreements in the team
+};
+
+/// Returns the members of a team that are known to be dead.
+[[nodiscard]] inline RankSet dead_among(std::span<const Rank> job_ranks, const Deaths& deaths) {
+    RankSet dead(static_cast<Rank>(job_ranks.size()));
+    for (std::size_t member = 0; member < job_ranks.size() && !deaths.ranks.empty(); ++member)
+        if (deaths.contains(job_ranks[member])) dead.add(static_cast<Rank>(member));
+    return dead;
+}
+
+template <class Engine, Transport Wire>
+class AgreementExchange {
+  public:
+    AgreementExchange(Engine& engine, Wire& wire, const AgreementArea& area,
+                      const AgreementSetup& setup, Ballot vote)
+        : engine_(engine),
+          wire_(wire),
+          area_(area),
+          setup_(setup),
+          own_(wire.near(setup.job_ranks[static_cast<std::size_t>(setup.rank)])),
+          flag_(base::flag_word(setup.tick, kHash)),
+          seen_(setup.job_ranks.size() * kAgreementSteps),
+          agreement_(setup.rank, size(), std::move(vote)) {}
+    AgreementExchange(const AgreementExchange&) = delete;
+    AgreementExchange& operator=(const AgreementExchange&) = delete;
+
+    /// Handles arrived messages and deaths, and sends. Returns true if this rank has decided and
+    /// its messages have left. The caller holds the turn, and polls the engine between two calls.
+    bool advance() {
+        const RankSet dead = dead_among(setup_.job_ranks, engine_.deaths());
+        for (Rank member = 0; member < size(); ++member)
+            if (member != setup_.rank) read_messages(member);
+        for (const Rank member : dead.members()) agreement_.note_death(member);
+        while (auto next = agreement_.next_message()) prepare(std::move(*next));
+        std::erase_if(sent_, [&](Sent& sent) { return has_left(sent); });
+        return agreement_.decided() && sent_.empty();
+    }
+
+    /// Returns the decision, after advance() has returned true. Fails teams of further dead ranks.
+    [[nodiscard]] const Ballot& decision() {
+        for (const Rank member : agreement_.decision().dead.members())
+            engine_.note_death(job_rank(member));
+        return agreement_.decision();
+    }
+    /// Returns true if each other member has sent its decision or is known to be dead.
+    [[nodiscard]] bool all_have_decided() {
+        for (Rank member = 0; member < size(); ++member) {
+            if (member == setup_.rank || engine_.deaths().contains(job_rank(member))) continue;
+            if (!has_arrived(member, AgreementStep::decide)) return false;
+        }
+        return true;
+    }
+    /// Describes the wait, for reports.
+    [[nodiscard]] std::string describe() const {
+        return fmt::format("agree on team {}: waiting for rank {}", setup_.team,
+                           job_rank(agreement_.awaited()));
+    }
+
+  private:
+    static constexpr std::uint16_t kHash = 1;  // not 0, so the zeros of an unused cell are no flag
+
+    /// A message whose put may still read its source.
+    struct Sent {
+        BallotHead head;
+        std::vector<std::uint64_t> dead;
+        base::PutPart parts[2];
+        base::Put put;
+        std::uint64_t resume = 0;
+        std::uint32_t pending = 0;
+        bool posted = false;
+    };
+
+    [[nodiscard]] Rank size() const { return static_cast<Rank>(setup_.job_ranks.size()); }
+    [[nodiscard]] Rank job_rank(Rank member) const {
+        return setup_.job_ranks[static_cast<std::size_t>(member)];
+    }
+
+    [[nodiscard]] std::uint64_t cell(Rank sender, AgreementStep step) const {
+        return area_.cell(setup_.team, sender, step, setup_.tick);
+    }
+    [[nodiscard]] bool has_arrived(Rank member, AgreementStep step) {
+        const std::uint64_t at = cell(member, step);
+        wire_.settle(at);
+        const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
+        // Acquire: pairs with the release of the flag; makes the message visible.
+        return cell->flag.load(std::memory_order_acquire) == flag_;
+    }
+
+    void read_messages(Rank member) {
+        for (std::size_t number = 0; number < kAgreementSteps; ++number) {
+            const std::size_t entry = static_cast<std::size_t>(member) * kAgreementSteps + number;
+            const auto step = static_cast<AgreementStep>(number);
+            if (seen_[entry] || !has_arrived(member, step)) continue;
+            seen_[entry] = true;
+            agreement_.receive(member, message_at(member, step));
+        }
+    }
+
+    [[nodiscard]] AgreementMessage message_at(Rank sender, AgreementStep step) const {
+        const std::byte* const from = own_ + cell(sender, step) + base::kCellStride;
+        BallotHead head;
+        std::memcpy(&head, from, sizeof head);
+        AgreementMessage message{.step = step,
+                                 .proposer = static_cast<Rank>(head.proposer),
+                                 .ballot = {head.word, head.bound, RankSet(size())}};
+        std::vector<std::uint64_t>& words = message.ballot.dead.words();
+        std::memcpy(words.data(), from + sizeof head, words.size() * sizeof(std::uint64_t));
+        return message;
+    }
+
+    void prepare(Agreement::Outgoing next) {
+        const Ballot& ballot = next.message.ballot;
+        Sent& sent = sent_.emplace_back();
+        sent.head = {ballot.word, ballot.bound, next.message.proposer};
+        sent.dead = ballot.dead.words();
+        sent.parts[0] = {reinterpret_cast<const std::byte*>(&sent.head), sizeof sent.head};
+        sent.parts[1] = {reinterpret_cast<const std::byte*>(sent.dead.data()),
+                         sent.dead.size() * sizeof(std::uint64_t)};
+        const std::uint64_t at = cell(setup_.rank, next.message.step);
+        sent.put = {.peer = job_rank(next.to),
+                    .parts = sent.parts,
+                    .bytes = sent.parts[0].bytes + sent.parts[1].bytes,
+                    .target = at + base::kCellStride,
+                    .cell = at,
+                    .flag = flag_,
+                    .pending = &sent.pending};
+    }
+
+    /// Posts a message if it is not posted. Returns true if its put does not read it any more.
+    bool has_left(Sent& sent) {
+        if (!sent.posted) sent.posted = wire_.try_put(sent.put, sent.resume) == base::Post::posted;
+        return sent.posted && sent.pending == 0;
+    }
+
+    Engine& engine_;
+    Wire& wire_;
+    AgreementArea area_;
+    AgreementSetup setup_;
+    std::byte* own_;  ///< this rank's segment
+    base::FlagWord flag_;
+    std::vector<bool> seen_;  ///< by member and step
+    Agreement agreement_;
+    std::list<Sent> sent_;
+};
+
+}  // namespace weft::run

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: whatever step a rank dies at, the survivors on all nodes end their call, agree three times
+// on equal ballots, and complete a barrier of the survivors' team.
+// Method: run engines and agreements of 2 to 5 ranks on 1 to 3 nodes over ordered fabrics. Kill
+// each rank before each of its steps. Survivors learn of the death at random later times. Some
+// messages of the dead rank are lost. WEFT_TESTS_SEED selects another seed.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "run/team/agreement_exchange.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tests/support/virtual_job.hpp"
+
+namespace weft::test {
+namespace {
+
+using Exchange = run::AgreementExchange<VirtualEngine, VirtualWire>;
+
+constexpr int kAgreements = 3;
+constexpr int kStepsMax = 400'000;  ///< of a trial; about 50 times the usual number
+constexpr base::RegionShape kShape{.cells = 64, .banks = 128};
+
+struct Shape {
+    Rank ranks = 0;
+    int nodes = 0;
+};
+
+/// Fabric below the real wire of a trial. It keeps the order of writes, as agreements need.
+enum class Network : std::uint8_t { ordered, signals };
+
+class Trial {
+  public:
+    /// Kills `victim` before its step `dies_at`.
+    Trial(const Shape& shape, Network network, Rank victim, int dies_at, std::uint64_t seed)
+        : job_(make_job(shape, network, seed)),
+          victim_(victim),
+          dies_at_(dies_at),
+          random_(base::Random(seed).stream(7)),
+          members_(static_cast<std::size_t>(shape.ranks)) {
+        job_->add_team({.shape = kShape});
+        area_.ranks = shape.ranks;
+        for (Rank rank = 0; rank < shape.ranks; ++rank)
+            area_.offset = static_cast<std::uint64_t>(job_->allocate(rank, area_.bytes(1)) -
+                                                      job_->network().segment(rank));
+    }
+
+    void run() {
+        start_barriers(job_->team(0));
+        run_until([&](Rank rank) { return member(rank).agreed.size() == kAgreements; });
+        if (testing::Test::HasFailure()) return;
+        check_decisions();
+        const run::Ballot& last = member(survivor()).agreed.back();
+        std::vector<Rank> alive;
+        for (Rank rank = 0; rank < job_->size(); ++rank)
+            if (!last.dead.contains(rank)) alive.push_back(rank);
+        if (alive.size() != living()) return;  // died after the decision: not part of this test
+        job_->add_team({.members = alive, .shape = kShape, .first_tick = 1000});
+        dies_at_ = -1;
+        start_barriers(job_->team(1));
+        run_until([&](Rank rank) { return member(rank).call->ended(); });
+        for (const Rank rank : alive)
+            EXPECT_EQ(member(rank).call->state, run::Operation::State::complete);
+    }
+    /// Returns true if the victim has died.
+    [[nodiscard]] bool has_died() const { return died_; }
+
+  private:
+    struct Member {
+        run::Operation* call = nullptr;
+        std::optional<Exchange> exchange;
+        std::vector<run::Ballot> agreed;
+        int steps = 0;
+        bool knows = false;  ///< the death of the victim
+    };
+
+    static std::unique_ptr<VirtualJob> make_job(const Shape& shape, Network network,
+                                                std::uint64_t seed) {
+        VirtualOptions options{.segment_bytes = 8 << 20, .seed = seed};
+        for (Rank rank = 0; rank < shape.ranks; ++rank)
+            options.node_of_rank.push_back(rank * shape.nodes / shape.ranks);
+        const run::WatchdogOptions watchdog{.next_death = [] { return std::optional<Rank>(); }};
+        const bool ordered = network == Network::ordered;
+        return std::make_unique<VirtualJob>(
+            options, ordered ? ordered_setting() : signals_setting(), watchdog);
+    }
+
+    Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] bool is_alive(Rank rank) const { return !died_ || rank != victim_; }
+    [[nodiscard]] std::size_t living() const { return members_.size() - (died_ ? 1 : 0); }
+    [[nodiscard]] Rank survivor() const { return is_alive(0) ? 0 : 1; }
+
+    void start_barriers(const VirtualTeam& team) {
+        for (Rank rank = 0; rank < team.size(); ++rank) {
+            const auto index = static_cast<std::size_t>(rank);
+            member(team.members[index]).call =
+                &job_->engine(team.members[index])
+                     .start(*team.states[index], team.barriers[index], {}, {});
+        }
+    }
+
+    /// Lets random ranks make steps until all living ranks have `ended`.
+    template <class Ended>
+    void run_until(Ended ended) {
+        for (int step = 0; step < kStepsMax; ++step) {
+            const auto rank = static_cast<Rank>(random_.below(members_.size()));
+            if (!is_alive(rank)) continue;
+            Member& own = member(rank);
+            if (rank == victim_ && own.steps == dies_at_) {
+                died_ = true;
+                job_->kill(rank);
+                continue;
+            }
+            ++own.steps;
+            make_step(rank, own);
+            bool all = true;
+            for (Rank each = 0; each < job_->size(); ++each)
+                all = all && (!is_alive(each) || ended(each));
+            if (all) return;
+        }
+        FAIL() << "the survivors wait forever\n" << job_->describe();
+    }
+
+    void make_step(Rank rank, Member& own) {
+        VirtualEngine& engine = job_->engine(rank);
+        if (died_ && !own.knows && random_.chance(1, 20)) {
+            own.knows = true;
+            engine.note_death(victim_);
+        }
+        engine.poll();
+        if (!own.call->ended() || own.agreed.size() == kAgreements) return;
+        if (!own.exchange) {
+            const auto number = own.agreed.size();
+            own.exchange.emplace(
+                engine, job_->wire(rank), area_,
+                run::AgreementSetup{
+                    .rank = rank, .job_ranks = job_->team(0).members, .tick = 100 + number},
+                run::Ballot{~(std::uint64_t{1} << rank) << number, static_cast<std::uint64_t>(rank),
+                            run::dead_among(job_->team(0).members, engine.deaths())});
+        }
+        if (!own.exchange->advance()) return;
+        own.agreed.push_back(own.exchange->decision());
+        own.knows = own.knows || own.agreed.back().dead.contains(victim_);
+        own.exchange.reset();
+    }
+
+    void check_decisions() {
+        const std::vector<run::Ballot>& first = member(survivor()).agreed;
+        for (Rank rank = 0; rank < job_->size(); ++rank) {
+            if (!is_alive(rank)) continue;
+            EXPECT_EQ(member(rank).agreed, first) << "rank " << rank;
+            for (int number = 0; number < kAgreements; ++number) {
+                const run::Ballot& agreed = first[static_cast<std::size_t>(number)];
+                EXPECT_EQ(agreed.word & (std::uint64_t{1} << rank << number), 0U);
+                EXPECT_FALSE(agreed.dead.contains(rank));
+            }
+        }
+    }
+
+    std::unique_ptr<VirtualJob> job_;
+    Rank victim_;
+    int dies_at_;
+    base::Random random_;
+    run::AgreementArea area_;
+    std::vector<Member> members_;
+    bool died_ = false;
+};
+
+/// Kills each rank before each of its steps.
+void kill_at_every_step(const Shape& shape, Network network, std::uint64_t seed) {
+    for (Rank victim = 0; victim < shape.ranks; ++victim) {
+        bool died = true;
+        for (int at = 0; died; ++at) {
+            Trial trial(shape, network, victim, at, seed);
+            trial.run();
+            died = trial.has_died();
+            if (testing::Test::HasFailure())
+                FAIL() << fmt::format("{} ranks, {} nodes, network {}, rank {} dies at {}, seed {}",
+                                      shape.ranks, shape.nodes, static_cast<int>(network), victim,
+                                      at, seed);
+        }
+    }
+}
+
+TEST(Deaths, SurvivorsAgreeAfterADeathAtEveryStep) {
+    constexpr Shape kShapes[] = {{2, 1}, {2, 2}, {3, 1}, {3, 2}, {3, 3}, {4, 2}, {4, 3}, {5, 3}};
+    const std::uint64_t seed = seed_to_repeat().value_or(1);
+    for (const Shape& shape : kShapes) {
+        for (const Network network : {Network::ordered, Network::signals}) {
+            if (shape.ranks > 3 && network == Network::signals && !full_mode()) continue;
+            kill_at_every_step(shape, network, seed);
+            if (HasFatalFailure()) return;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
