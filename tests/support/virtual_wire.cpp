@@ -155,7 +155,7 @@ void VirtualNetwork::kill(Rank rank) {
     const auto held = lock();
     for (std::vector<Event>& events : events_) {
         in_flight_ -= std::erase_if(events, [&](const Event& event) {
-            return flights_[event.flight].origin == rank && chance(50);
+            return flights_[event.flight_index].origin == rank && chance(50);
         });
     }
 }
@@ -165,7 +165,7 @@ void VirtualNetwork::lose(Rank origin, Rank rank) {
     lost_.insert({origin, rank});
     for (std::vector<Event>& events : events_) {
         in_flight_ -= std::erase_if(events, [&](const Event& event) {
-            const Flight& flight = flights_[event.flight];
+            const Flight& flight = flights_[event.flight_index];
             if (flight.origin != origin || flight.target != rank) return false;
             if (event.source != nullptr || event.kind == EventKind::complete) --*flight.pending;
             return true;

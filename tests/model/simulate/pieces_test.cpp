@@ -202,7 +202,7 @@ Time busiest_port(const SimulatedCall& call) {
 
 /// Returns the time of the longest chain of messages if bytes take no time.
 Time longest_chain(const SimulatedCall& call) {
-    Surroundings setup = five_microseconds();
+    SimulationInputs setup = five_microseconds();
     setup.model.byte_fs = 0;
     return generic(call, setup).makespan;
 }
