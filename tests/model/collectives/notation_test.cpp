@@ -86,9 +86,7 @@ TEST(Notation, BrokenRulesNameTheCharacterAndTheRule) {
         {"c4m1,a6,e4m1", 6, "character 4: B=1 is less than 2"},
         {"a2,a4", 6, "character 5: n=6 is not divisible by S*B=2*4"},
         {"a4", 6, "character 2: n=6 is not divisible by S*B=1*4"},
-        {"a2", 6,
-         "character 3: the level is not complete: the product of its factors is 2, but it has n=6 "
-         "ranks"},
+        {"a2", 6, "character 3: the level has n=6 ranks, but the product of its factors is 2"},
         {"a2,c2m2,a2,e2m2", 6,
          "character 4: c must be the first stage of its level; earlier stages have the product "
          "S=2"},
@@ -104,8 +102,7 @@ TEST(Notation, BrokenRulesNameTheCharacterAndTheRule) {
         {"m1g2a3,a2", 7, "character 10: the level that m1g2a3 opened is not closed"},
         {"c4m2,a2,a2", 6, "character 11: the level that c4m2 opened is not closed"},
         {"c4m2,a2,e4m2", 6,
-         "character 9: the level is not complete: the product of its factors is 2, but it has n=4 "
-         "ranks"},
+         "character 9: the level has n=4 ranks, but the product of its factors is 2"},
         {"a6,e4m2", 6, "character 4: e4m2 matches no open c stage; innermost open stage: none"},
         {"c4m2,a4,e2m2", 6,
          "character 9: e2m2 matches no open c stage; innermost open stage: c4m2"},
