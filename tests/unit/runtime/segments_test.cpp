@@ -25,7 +25,8 @@ BindOptions options_of(std::uint64_t bank_bytes) {
 /// Returns true if contiguous blocks are sent together in one segment, but separately in several.
 bool joins_blocks(const collectives::AlgorithmSpec& spec) {
     const collectives::SpecParameter* const near = spec.find("near");
-    return spec.name == "multi-object" && (near == nullptr || near->value == "mapped");
+    return spec.name == "hierarchical" ||
+           (spec.name == "multi-object" && (near == nullptr || near->value == "mapped"));
 }
 
 class Segments : public testing::TestWithParam<std::string_view> {
