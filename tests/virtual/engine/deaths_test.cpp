@@ -169,10 +169,10 @@ class Trial {
     bool died_ = false;
 };
 
-/// Kills each rank before each of its steps. With more than 3 ranks the short form kills before
-/// every fifth step.
+/// Kills each rank before each of its steps; in the short form, of more than 2 ranks only before
+/// some of them.
 void kill_at_every_step(const Shape& shape, Network network, std::uint64_t seed) {
-    const int stride = shape.ranks > 3 && !full_mode() ? 5 : 1;
+    const int stride = full_mode() || shape.ranks == 2 ? 1 : shape.ranks == 3 ? 5 : 17;
     for (Rank victim = 0; victim < shape.ranks; ++victim) {
         bool died = true;
         for (int at = victim % stride; died; at += stride) {
