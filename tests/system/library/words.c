@@ -231,7 +231,7 @@ static void time_limits(void) {
     weft_request* request = NULL;
     clear();
     REFUSED_AS(weft_wait_word(world, &board->count, WEFT_UINT64, WEFT_EQ, &never, 2000000, NULL),
-               WEFT_ERR_TIMEOUT, "time is over");
+               WEFT_ERR_TIMEOUT, "time limit exceeded");
     REFUSED(weft_wait_word(world, &board->count, WEFT_UINT64, WEFT_EQ, &never, -1, NULL),
             "timeout");
     DONE(weft_quiet_for(world, WEFT_FOREVER));
@@ -239,7 +239,7 @@ static void time_limits(void) {
     if (my_rank == 0 && size > 1) {
         // The other ranks enter the barrier only after a signal of rank 0.
         DONE(weft_ibarrier(world, &request));
-        REFUSED_AS(weft_wait_for(&request, 1000000), WEFT_ERR_TIMEOUT, "time is over");
+        REFUSED_AS(weft_wait_for(&request, 1000000), WEFT_ERR_TIMEOUT, "time limit exceeded");
         for (int peer = 1; peer < size; ++peer) DONE(weft_signal(world, &board->total, 1, 0, peer));
         DONE(weft_wait_for(&request, WEFT_FOREVER));
         CHECK(request == NULL);
