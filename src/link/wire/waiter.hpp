@@ -89,8 +89,7 @@ class Waiter {
     /// Pauses, yields, or in long waits sleeps briefly, after `failures` failed polls in a row.
     [[gnu::noinline]] void relax(unsigned failures) noexcept {
         if (still_ < kYields) ++still_;
-        // With the same number of failures again, allows() would begin a new wait.
-        if (spin_ && still_ < kYields && spin_limit_.allows(std::min(failures, still_))) {
+        if (spin_ && spin_limit_.allows(std::min(failures, still_))) {
             pause_briefly();
             return;
         }
