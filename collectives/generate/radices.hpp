@@ -20,7 +20,7 @@ namespace weft::collectives {
     return rounds;
 }
 
-/// Returns the smallest radix for each number of rounds that is less than that of radix 2.
+/// Radix 2 takes the most rounds. Returns the smallest radix for each smaller number of rounds.
 [[nodiscard]] inline std::vector<Rank> smallest_radices(Rank size) {
     std::vector<Rank> radices;
     const int most = rounds_of_radix(size, 2);

@@ -38,7 +38,7 @@ namespace {
 /// first error, or an empty text.
 std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,
                      const SurvivalOptions& options, std::uint64_t seed) {
-    // The number distinguishes these draws from those of the job and the script.
+    // Stream 7 is separate from the streams of the job and of the script.
     base::Random random = base::Random(seed).stream(7);
     std::vector<int> nodes(programs.size());
     const std::uint64_t node_count = 1 + random.below(programs.size());

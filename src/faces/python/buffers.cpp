@@ -158,7 +158,8 @@ BufferView BufferView::spanning(std::vector<BufferView> parts, const char* name,
         const auto distance = static_cast<const char*>(parts[i].data()) - begin;
         starts[i] = static_cast<std::size_t>(distance) / bytes;
         if (static_cast<std::size_t>(distance) % bytes != 0)
-            refuse(std::string(name) + ": the buffers are not a whole number of elements apart");
+            refuse(std::string(name) +
+                   ": the distance between buffers must be a multiple of the element size");
         whole.count_ = std::max(whole.count_, starts[i] + parts[i].count());
     }
     whole.view_.buf = const_cast<char*>(begin);

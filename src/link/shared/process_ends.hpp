@@ -20,7 +20,7 @@ class ProcessEnds {
   public:
     /// Watches a rank's process. Fails if the process has ended or cannot be watched.
     [[nodiscard]] base::Result<void> watch(Rank rank, pid_t process);
-    /// Returns a rank whose process has ended, each rank once; nullopt if there is no further one.
+    /// Returns a rank whose process has ended, or nullopt. Reports each rank once.
     [[nodiscard]] std::optional<Rank> next();
 
   private:

@@ -277,7 +277,7 @@ class Splicer {
                 .block_units = program_.units / ranks};
     }
 
-    /// Adds the lanes of a part to those of the whole, between signals of the rank to itself.
+    /// Adds the lanes of a part, with signals of the rank to itself before and after them.
     void add_lanes(const Program& own, std::uint32_t own_signals) {
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, 0));

@@ -56,7 +56,7 @@ struct SplicePart {
 enum class Flow : std::uint8_t {
     one_segment,  ///< one at a time
     segments,     ///< several; each passes through all parts in one lane
-    /// Several, and each part has a lane. Each part must be right as a loop by itself.
+    /// Several. Each part has a lane, so each part must be a correct loop without the others.
     parts,
 };
 

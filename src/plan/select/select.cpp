@@ -58,7 +58,7 @@ std::uint64_t energy_of(std::uint64_t messages, std::uint64_t bytes, Time time) 
 constexpr Rank kCountedRanks = 64;
 
 /// Messages and bytes that the ranks of a team send, and descriptors of the busiest rank. In a
-/// large team, a counted rank also stands for the ranks up to the next counted one.
+/// large team, ranks between two counted ranks are assumed to send as the first of the two.
 struct Traffic {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;

@@ -181,7 +181,7 @@ class Window {
     [[nodiscard]] [[gnu::always_inline]] bool may_run_now(bool synchronizing) {
         return last_sync_complete_ > next_ - half_ || may_run_now_slow(synchronizing);
     }
-    /// Handles the rare case that none of the last H - 1 calls was synchronizing.
+    /// Decides if no call of the last H - 1 was synchronizing, which is rare.
     [[nodiscard]] [[gnu::noinline]] bool may_run_now_slow(bool synchronizing) {
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_sync_complete_ >= next_ - half_ || credits_free_bank_of(next_);

@@ -268,7 +268,7 @@ class Joiner {
                 return base::fail(Status::unsupported,
                                   "WEFT_ON_FAILURE=continue (weft run --keep-going) needs all "
                                   "ranks on one machine, in one pid namespace, because ranks watch "
-                                  "each other's processes; ranks {} and {} are apart",
+                                  "each other's processes; ranks {} and {} are not",
                                   me_, rank);
             if (rank != me_) WEFT_TRY(job_.ends.watch(rank, card_of(rank).segment.pid));
         }

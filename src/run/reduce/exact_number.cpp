@@ -38,7 +38,7 @@ constexpr std::size_t kBinsMin = 1024;
 
 }  // namespace
 
-/// What an addition of an array remembers between its runs.
+/// State of the addition of an array, between its runs.
 struct ExactNumber::Attempts {
     std::uint32_t skipped = 0;  ///< runs added to bins after the last loop; 0: it lost no error
     std::uint32_t left = 0;     ///< runs still to add to bins

@@ -42,7 +42,7 @@ namespace weft::run {
 /// Memory whose contents are lost when it grows.
 class ExactScratch {
   public:
-    /// Returns false if there is no memory.
+    /// Returns false if memory is lacking.
     [[nodiscard]] bool reserve(std::size_t bytes) {
         if (bytes <= size_) return true;
         memory_ = nullptr;

@@ -22,7 +22,7 @@ struct Times {
     Rank ranks;
     std::array<Time, std::size(kSegments)> times;
     bool steady = false;  ///< one more segment takes the time of the busiest port
-    /// The last of 16 segments passes through so many ranks that this takes over 10 % of the time.
+    /// The last of 16 segments passes through many ranks, which takes over 10 % of the time.
     bool deep = false;
 };
 struct Exchange {
