@@ -61,13 +61,16 @@ class ReferenceSum {
         }
         const auto bit = [&](int i) { return i < 0 ? 0 : magnitude[i / 8] >> i % 8 & 1; };
         int top = kBits - 1;
+        while (top >= 0 && magnitude[top / 8] == 0) top -= 8;
         while (top >= 0 && bit(top) == 0) --top;
         if (top < 0) return 0.0;
         const int last = std::max(top - precision + 1, least + kBase);
         std::uint64_t kept = 0;
         for (int i = top; i >= last; --i) kept = 2 * kept + static_cast<std::uint64_t>(bit(i));
+        const int end = std::max(0, std::min(last - 1, top + 1));  // of the bits below the half
         bool below_half = false;
-        for (int i = 0; i < last - 1 && i <= top; ++i) below_half = below_half || bit(i) != 0;
+        for (int i = end & ~7; i < end; ++i) below_half = below_half || bit(i) != 0;
+        for (int i = 0; i < end / 8; ++i) below_half = below_half || magnitude[i] != 0;
         if (bit(last - 1) != 0 && (below_half || kept % 2 == 1)) ++kept;
         const double result = std::ldexp(static_cast<double>(kept), last - kBase);
         return std::copysign(result >= std::ldexp(1.0, limit - 1) * 2 ? HUGE_VAL : result,

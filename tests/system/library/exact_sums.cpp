@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exact_sums.cpp - ranks that compare exact sums with a multi-precision reference: all collectives,
-// forms and types, and distributed arrays.
+// forms, types and algorithms, and distributed arrays.
 #include <complex>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 
 #include "check.hpp"
 #include "tests/support/exact_reference.hpp"
@@ -20,130 +21,188 @@ double as_double(T value) {
         return static_cast<float>(value);
 }
 
-/// Values of all ranks, and the results that follow from them.
+/// The sums that the collectives must return to this rank, by element.
+template <class T>
+struct Expected {
+    std::vector<T> total;   ///< over all ranks
+    std::vector<T> scan;    ///< over the ranks up to this one
+    std::vector<T> exscan;  ///< over the ranks before this one
+};
+
+/// Input values of all ranks. kind: empty: element i has kind i modulo their number.
+struct Inputs {
+    std::optional<Hard> kind;
+    std::size_t count;
+
+    template <class T>
+    [[nodiscard]] T value(Rank rank, std::size_t i) const {
+        return hard_value<T>(kind.value_or(static_cast<Hard>(i % kHardKinds)), i * 31 + count,
+                             static_cast<std::uint64_t>(rank));
+    }
+};
+
+/// Computes the expected sums. Each rank computes those of its share of the elements for all ranks,
+/// and sends each rank its part.
+template <class T>
+Expected<T> expected_sums(Team team, const Inputs& inputs) {
+    const auto size = static_cast<std::size_t>(team.size());
+    const std::size_t share = (inputs.count + size - 1) / size;
+    const std::size_t first = share * static_cast<std::size_t>(team.rank());
+    std::vector<T> up_to(size * share);  // row: rank; column: element of the share
+    std::vector<T> before(size * share);
+    for (std::size_t column = 0; column < share; ++column) {
+        ReferenceSum sum;
+        for (std::size_t rank = 0; rank < size; ++rank) {
+            before[rank * share + column] = sum.template rounded_to<T>();
+            sum.add(as_double(inputs.value<T>(static_cast<Rank>(rank), first + column)));
+            up_to[rank * share + column] = sum.template rounded_to<T>();
+        }
+    }
+    Expected<T> result;
+    for (auto* part : {&result.total, &result.scan, &result.exscan}) part->resize(size * share);
+    const std::size_t bytes = share * sizeof(T);
+    const T* const last_row = up_to.data() + (size - 1) * share;
+    team.allgather(last_row, result.total.data(), bytes, Type::uint8);
+    team.alltoall(up_to.data(), result.scan.data(), bytes, Type::uint8);
+    team.alltoall(before.data(), result.exscan.data(), bytes, Type::uint8);
+    return result;
+}
+
+/// Calls of all reducing collectives with the same input, and their expected results.
 template <class T>
 class Case {
   public:
-    Case(Team team, Hard kind, std::size_t count, Type type)
-        : team_(team), kind_(kind), count_(count), type_(type) {}
+    Case(Team team, Inputs inputs, Type type)
+        : team_(team),
+          inputs_(inputs),
+          type_(type),
+          elements_(inputs.count / values_in_element()),
+          in_(inputs.count),
+          out_(inputs.count) {
+        for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = inputs.value<T>(team.rank(), i);
+        const Expected<T> sums = expected_sums<T>(team, inputs);
+        add_whole("allreduce", Call::allreduce(in_.data(), out_.data(), elements_, type, kOp),
+                  sums.total);
+        const Rank root = team.size() - 1;
+        add_whole("reduce", Call::reduce(in_.data(), out_.data(), elements_, type, kOp, root),
+                  team.rank() == root ? sums.total : std::vector<T>());
+        add_whole("scan", Call::scan(in_.data(), out_.data(), elements_, type, kOp), sums.scan);
+        add_whole("exscan", Call::exscan(in_.data(), out_.data(), elements_, type, kOp),
+                  team.rank() == 0 ? std::vector<T>() : sums.exscan);
+        add_scatters(sums.total);
+    }
 
-    /// Returns element i of a rank's array of `all` elements.
-    [[nodiscard]] T value(Rank rank, std::size_t all, std::size_t i) const {
-        return hard_value<T>(kind_, i * 31 + all, static_cast<std::uint64_t>(rank));
-    }
-    [[nodiscard]] std::vector<T> input(Rank rank, std::size_t all) const {
-        std::vector<T> values(all);
-        for (std::size_t i = 0; i < all; ++i) values[i] = value(rank, all, i);
-        return values;
-    }
-    /// Returns the sums of the first `ranks` ranks' elements from `first`.
-    [[nodiscard]] std::vector<T> sums(Rank ranks, std::size_t all, std::size_t first,
-                                      std::size_t count) const {
-        std::vector<T> result(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            ReferenceSum sum;
-            for (Rank rank = 0; rank < ranks; ++rank)
-                sum.add(as_double(value(rank, all, first + i)));
-            result[i] = sum.template rounded_to<T>();
+    /// Makes each call blocking, started and persistent, and an allreduce in place.
+    void try_all_forms() {
+        for (const Trial& trial : trials_) {
+            attempt(trial, "blocking", [&] { team_.run(trial.call); });
+            attempt(trial, "started", [&] {
+                Request request = team_.start(trial.call);
+                request.wait();
+            });
+            PersistentRequest persistent = team_.prepare(trial.call);
+            for (int i = 0; i < 2; ++i)
+                attempt(trial, "persistent", [&] {
+                    persistent.start();
+                    persistent.wait();
+                });
         }
-        return result;
+        Trial in_place = trials_.front();
+        in_place.call = Call::allreduce(out_.data(), out_.data(), elements_, type_, kOp);
+        attempt(in_place, "in place", [&] {
+            out_ = in_;
+            team_.run(in_place.call);
+        });
     }
-
-    void run() const {
-        const Rank size = team_.size();
-        const Rank me = team_.rank();
-        const std::size_t elements = count_ / parts();
-        const std::vector<T> mine = input(me, count_);
-        const std::vector<T> total = sums(size, count_, 0, count_);
-        const void* const in = mine.data();
-        std::vector<T> out(count_);
-        in_all_forms("allreduce", out, total,
-                     Call::allreduce(in, out.data(), elements, type_, Op::exact_sum));
-        const Rank root = size - 1;
-        in_all_forms("reduce", out, me == root ? total : std::vector<T>(),
-                     Call::reduce(in, out.data(), elements, type_, Op::exact_sum, root));
-        in_all_forms("scan", out, sums(me + 1, count_, 0, count_),
-                     Call::scan(in, out.data(), elements, type_, Op::exact_sum));
-        in_all_forms("exscan", out, me == 0 ? std::vector<T>() : sums(me, count_, 0, count_),
-                     Call::exscan(in, out.data(), elements, type_, Op::exact_sum));
-        std::vector<T> in_place = mine;
-        team_.run(
-            Call::allreduce(in_place.data(), in_place.data(), elements, type_, Op::exact_sum));
-        compare("allreduce in place", in_place, total);
-        scatter();
+    /// Makes each call with each algorithm. Returns the number of calls.
+    int try_all_algorithms() {
+        int calls = 0;
+        for (const Trial& trial : trials_) {
+            if (trial.collective == "reduce_scatterv") continue;  // algorithms of reduce_scatter
+            for (const auto& candidate :
+                 team_.candidates_of(trial.collective, elements_, Type::float64)) {
+                team_.set_algorithm(trial.collective, candidate.algorithm);
+                attempt(trial, candidate.algorithm, [&] { team_.run(trial.call); });
+                ++calls;
+            }
+            team_.set_algorithm(trial.collective, "");
+        }
+        return calls;
     }
 
   private:
-    [[nodiscard]] std::size_t parts() const {
+    static constexpr Op kOp = Op::exact_sum;
+
+    struct Trial {
+        std::string collective;
+        Call call;
+        std::vector<T> expected;  ///< first elements of the result; empty: this rank has none
+    };
+
+    [[nodiscard]] std::size_t values_in_element() const {
         return type_ == Type::cfloat || type_ == Type::cdouble ? 2 : 1;
     }
-    void scatter() const {
+    void add_whole(const char* collective, Call call, std::vector<T> expected) {
+        expected.resize(std::min(expected.size(), elements_ * values_in_element()));
+        trials_.push_back({collective, call, std::move(expected)});
+    }
+    void add_scatters(const std::vector<T>& total) {
         const auto size = static_cast<std::size_t>(team_.size());
         const auto me = static_cast<std::size_t>(team_.rank());
-        const std::size_t block = std::min<std::size_t>(count_, 100);
-        const std::vector<T> even = input(team_.rank(), size * block);
-        std::vector<T> out(block);
-        in_all_forms(
-            "reduce_scatter", out, sums(team_.size(), even.size(), me * block, block),
-            Call::reduce_scatter(even.data(), out.data(), block / parts(), type_, Op::exact_sum));
-        std::vector<std::size_t> counts(size);
-        std::size_t all = 0;
+        const auto slice = [&](std::size_t first, std::size_t count) {
+            const T* const from = total.data() + first * values_in_element();
+            return std::vector<T>(from, from + count * values_in_element());
+        };
+        const std::size_t block = elements_ / size;
+        trials_.push_back(
+            {"reduce_scatter",
+             Call::reduce_scatter(in_.data(), out_.data(), block, type_, Op::exact_sum),
+             slice(me * block, block)});
+        std::size_t weights = 0;
+        for (std::size_t rank = 0; rank < size; ++rank) weights += 3 * rank % 7 + 1;
         std::size_t first = 0;
         for (std::size_t rank = 0; rank < size; ++rank) {
-            counts[rank] = 3 * rank % 7;
-            if (rank == me) first = all;
-            all += counts[rank] * parts();
+            counts_.push_back(elements_ * (3 * rank % 7 + 1) / weights);
+            if (rank < me) first += counts_.back();
         }
-        const std::vector<T> uneven = input(team_.rank(), all);
-        out.resize(counts[me] * parts());
-        in_all_forms(
-            "reduce_scatterv", out, sums(team_.size(), all, first, counts[me] * parts()),
-            Call::reduce_scatterv(uneven.data(), out.data(), counts, type_, Op::exact_sum));
+        trials_.push_back(
+            {"reduce_scatterv",
+             Call::reduce_scatterv(in_.data(), out_.data(), counts_, type_, Op::exact_sum),
+             slice(first, counts_[me])});
     }
-    /// Compares with the expected result; an empty one: this rank has no result.
-    void in_all_forms(const char* name, std::vector<T>& out, const std::vector<T>& expected,
-                      const Call& call) const {
-        const auto attempt = [&](const char* form, const std::function<void()>& make) {
-            std::fill(out.begin(), out.end(), T(1.0F));
-            make();
-            compare(fmt::format("{} {}", form, name), out, expected);
-        };
-        Team team = team_;
-        attempt("blocking", [&] { team.run(call); });
-        attempt("started", [&] {
-            Request request = team.start(call);
-            request.wait();
-        });
-        PersistentRequest persistent = team.prepare(call);
-        for (int i = 0; i < 2; ++i)
-            attempt("persistent", [&] {
-                persistent.start();
-                persistent.wait();
-            });
-    }
-    void compare(const std::string& what, const std::vector<T>& found,
-                 const std::vector<T>& expected) const {
-        for (std::size_t i = 0; i < expected.size(); ++i)
-            if (!same_bits(found[i], expected[i]))
-                return check(false, fmt::format("{} of {} elements, kind {}, type {}: element {} "
-                                                "is {}, expected {}",
-                                                what, count_, static_cast<int>(kind_),
-                                                static_cast<int>(type_), i, as_double(found[i]),
-                                                as_double(expected[i])));
+    void attempt(const Trial& trial, const std::string& method, const std::function<void()>& make) {
+        std::ranges::fill(out_, T(1.0F));
+        make();
+        for (std::size_t i = 0; i < trial.expected.size(); ++i)
+            if (!same_bits(out_[i], trial.expected[i]))
+                return check(
+                    false, fmt::format("{} ({}) of {} elements, kind {}, type {}: value {} is {}, "
+                                       "expected {}",
+                                       trial.collective, method, elements_,
+                                       inputs_.kind ? static_cast<int>(*inputs_.kind) : -1,
+                                       static_cast<int>(type_), i, as_double(out_[i]),
+                                       as_double(trial.expected[i])));
     }
 
-    mutable Team team_;
-    Hard kind_;
-    std::size_t count_;
+    Team team_;
+    Inputs inputs_;
     Type type_;
+    std::size_t elements_;
+    std::vector<T> in_;
+    std::vector<T> out_;
+    std::vector<std::size_t> counts_;  ///< of reduce_scatterv
+    std::vector<Trial> trials_;
 };
 
+/// Short calls of each kind of values, and a long one of all kinds, in several pieces.
 template <class T>
-void check_type(Team team, std::initializer_list<Type> types) {
-    for (const Type type : types)
+void check_type(Team team, std::size_t long_count, std::initializer_list<Type> types) {
+    for (const Type type : types) {
         for (int kind = 0; kind < kHardKinds; ++kind)
             for (const std::size_t count : {0, 2, 18, 700})
-                Case<T>(team, static_cast<Hard>(kind), count, type).run();
+                Case<T>(team, {static_cast<Hard>(kind), count}, type).try_all_forms();
+        Case<T>(team, {{}, long_count}, type).try_all_forms();
+    }
 }
 
 /// The sum, dot product and norm of an array do not depend on its distribution.
@@ -175,10 +234,12 @@ void check_distributed(Team team, std::size_t count) {
     check(same_bits(twice.value(), 2 * sum.rounded_to<double>()), "merge with itself");
 }
 
-/// A long allreduce, in several pieces.
-void check_long(Team team, std::size_t count) {
-    for (const Hard kind : {Hard::wide, Hard::special, Hard::cancelling})
-        Case<double>(team, kind, count, Type::float64).run();
+/// Long calls with each algorithm.
+void check_algorithms(Team team, std::size_t count) {
+    int calls = 0;
+    for (const std::optional<Hard> kind : {std::optional<Hard>(), std::optional(Hard::wide)})
+        calls += Case<double>(team, {kind, count}, Type::float64).try_all_algorithms();
+    check(team.size() == 1 || calls >= 50, fmt::format("{} calls with forced algorithms", calls));
 }
 
 void check_refusals(Team team) {
@@ -202,12 +263,12 @@ void check_refusals(Team team) {
 int run(std::size_t count) {
     Runtime runtime;
     Team world = runtime.world();
-    check_type<double>(world, {Type::float64, Type::cdouble});
-    check_type<float>(world, {Type::float32, Type::cfloat});
-    check_type<Float16>(world, {Type::float16});
-    check_type<BFloat16>(world, {Type::bfloat16});
+    check_type<double>(world, count, {Type::float64, Type::cdouble});
+    check_type<float>(world, count, {Type::float32, Type::cfloat});
+    check_type<Float16>(world, count, {Type::float16});
+    check_type<BFloat16>(world, count, {Type::bfloat16});
     check_distributed(world, count);
-    check_long(world, count);
+    check_algorithms(world, count);
     check_refusals(world);
     const int all_wrong = world.allreduce(wrong, Op::sum);
     if (world.rank() == 0 && all_wrong == 0)

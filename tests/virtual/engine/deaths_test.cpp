@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: whatever step a rank dies at, the survivors on all nodes end their call, agree three times
+// Goal: whatever steps ranks die at, the survivors on all nodes end their call, agree three times
 // on equal ballots, and complete a barrier of the survivors' team.
-// Method: run engines and agreements of 2 to 5 ranks on 1 to 3 nodes over ordered fabrics. Kill
-// each rank before its steps. Survivors learn of the death at random later times. Some
-// messages of the dead rank are lost. WEFT_TESTS_SEED selects another seed.
+// Method: run engines and agreements of ranks on 1 to 3 nodes over ordered fabrics. Kill each of 2
+// to 5 ranks before each of its steps, or several of up to 8 ranks before random steps. Survivors
+// learn of a death at random later times. Some messages of dead ranks are lost. WEFT_TESTS_SEED
+// selects another seed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -32,15 +33,19 @@ struct Shape {
 /// Fabric below the real wire of a trial. It keeps the order of writes, as agreements need.
 enum class Network : std::uint8_t { ordered, signals };
 
+/// A rank dies before one of its steps.
+struct Death {
+    Rank rank = 0;
+    int step = 0;
+};
+
 class Trial {
   public:
-    /// Kills `victim` before its step `dies_at`.
-    Trial(const Shape& shape, Network network, Rank victim, int dies_at, std::uint64_t seed)
+    Trial(const Shape& shape, Network network, const std::vector<Death>& deaths, std::uint64_t seed)
         : job_(make_job(shape, network, seed)),
-          victim_(victim),
-          dies_at_(dies_at),
           random_(base::Random(seed).stream(7)),
           members_(static_cast<std::size_t>(shape.ranks)) {
+        for (const Death& death : deaths) member(death.rank).dies_at = death.step;
         job_->add_team({.shape = kShape});
         area_.ranks = shape.ranks;
         for (Rank rank = 0; rank < shape.ranks; ++rank)
@@ -59,22 +64,28 @@ class Trial {
             if (!last.dead.contains(rank)) alive.push_back(rank);
         if (alive.size() != living()) return;  // died after the decision: not part of this test
         job_->add_team({.members = alive, .shape = kShape, .first_tick = 1000});
-        dies_at_ = -1;
+        for (Member& each : members_) each.dies_at = kNever;
         start_barriers(job_->team(1));
         run_until([&](Rank rank) { return member(rank).call->ended(); });
         for (const Rank rank : alive)
             EXPECT_EQ(member(rank).call->state, run::Operation::State::complete);
     }
-    /// Returns true if the victim has died.
-    [[nodiscard]] bool has_died() const { return died_; }
+    /// Returns the number of ranks that have not died.
+    [[nodiscard]] std::size_t living() const {
+        return static_cast<std::size_t>(std::ranges::count(members_, true, &Member::is_alive));
+    }
 
   private:
+    static constexpr int kNever = -1;
+
     struct Member {
         run::Operation* call = nullptr;
         std::optional<Exchange> exchange;
         std::vector<run::Ballot> agreed;
         int steps = 0;
-        bool knows = false;  ///< the death of the victim
+        int dies_at = kNever;  ///< step
+        bool is_alive = true;
+        std::vector<Rank> unknown;  ///< dead ranks whose death this rank has not been told
     };
 
     static std::unique_ptr<VirtualJob> make_job(const Shape& shape, Network network,
@@ -89,9 +100,11 @@ class Trial {
     }
 
     Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
-    [[nodiscard]] bool is_alive(Rank rank) const { return !died_ || rank != victim_; }
-    [[nodiscard]] std::size_t living() const { return members_.size() - (died_ ? 1 : 0); }
-    [[nodiscard]] Rank survivor() const { return is_alive(0) ? 0 : 1; }
+    [[nodiscard]] bool is_alive(Rank rank) { return member(rank).is_alive; }
+    [[nodiscard]] Rank survivor() const {
+        return static_cast<Rank>(std::ranges::find(members_, true, &Member::is_alive) -
+                                 members_.begin());
+    }
 
     void start_barriers(const VirtualTeam& team) {
         for (Rank rank = 0; rank < team.size(); ++rank) {
@@ -109,8 +122,9 @@ class Trial {
             const auto rank = static_cast<Rank>(random_.below(members_.size()));
             if (!is_alive(rank)) continue;
             Member& own = member(rank);
-            if (rank == victim_ && own.steps == dies_at_) {
-                died_ = true;
+            if (own.steps == own.dies_at) {
+                own.is_alive = false;
+                for (Member& other : members_) other.unknown.push_back(rank);
                 job_->kill(rank);
                 continue;
             }
@@ -126,9 +140,11 @@ class Trial {
 
     void make_step(Rank rank, Member& own) {
         VirtualEngine& engine = job_->engine(rank);
-        if (died_ && !own.knows && random_.chance(1, 20)) {
-            own.knows = true;
-            engine.note_death(victim_);
+        if (!own.unknown.empty() && random_.chance(1, 20)) {
+            const auto next = own.unknown.begin() +
+                              static_cast<std::ptrdiff_t>(random_.below(own.unknown.size()));
+            engine.note_death(*next);
+            own.unknown.erase(next);
         }
         engine.poll();
         if (!own.call->ended() || own.agreed.size() == kAgreements) return;
@@ -143,7 +159,8 @@ class Trial {
         }
         if (!own.exchange->advance()) return;
         own.agreed.push_back(own.exchange->decision());
-        own.knows = own.knows || own.agreed.back().dead.contains(victim_);
+        std::erase_if(own.unknown,
+                      [&](Rank dead) { return own.agreed.back().dead.contains(dead); });
         own.exchange.reset();
     }
 
@@ -161,12 +178,9 @@ class Trial {
     }
 
     std::unique_ptr<VirtualJob> job_;
-    Rank victim_;
-    int dies_at_;
     base::Random random_;
     run::AgreementArea area_;
     std::vector<Member> members_;
-    bool died_ = false;
 };
 
 /// Kills each rank before each of its steps; in the short form, of more than 2 ranks only before
@@ -176,9 +190,9 @@ void kill_at_every_step(const Shape& shape, Network network, std::uint64_t seed)
     for (Rank victim = 0; victim < shape.ranks; ++victim) {
         bool died = true;
         for (int at = victim % stride; died; at += stride) {
-            Trial trial(shape, network, victim, at, seed);
+            Trial trial(shape, network, {{victim, at}}, seed);
             trial.run();
-            died = trial.has_died();
+            died = trial.living() < static_cast<std::size_t>(shape.ranks);
             if (testing::Test::HasFailure())
                 FAIL() << fmt::format("{} ranks, {} nodes, network {}, rank {} dies at {}, seed {}",
                                       shape.ranks, shape.nodes, static_cast<int>(network), victim,
@@ -197,6 +211,32 @@ TEST(Deaths, SurvivorsAgreeAfterADeathAtEveryStep) {
             if (HasFatalFailure()) return;
         }
     }
+}
+
+TEST(Deaths, SurvivorsAgreeAfterSeveralDeathsAtRandomSteps) {
+    constexpr int kStepsOfTrial =
+        400;  // about the number of a rank's steps until the last decision
+    const std::uint64_t seeds = kSlow ? 30 : full_mode() ? 20'000 : 300;
+    const auto only = seed_to_repeat();
+    int deaths_seen = 0;
+    for (std::uint64_t seed = only.value_or(0); seed < only.value_or(seeds - 1) + 1; ++seed) {
+        base::Random random(seed);
+        Shape shape{.ranks = 2 + static_cast<Rank>(random.below(7))};
+        shape.nodes = 1 + static_cast<int>(random.below(std::min(3, shape.ranks)));
+        const Network network = random.chance(1, 2) ? Network::ordered : Network::signals;
+        const auto survivor = static_cast<Rank>(random.below(shape.ranks));
+        std::vector<Death> deaths;
+        for (Rank rank = 0; rank < shape.ranks; ++rank)
+            if (rank != survivor && random.chance(1, 2))
+                deaths.push_back({rank, static_cast<int>(random.below(kStepsOfTrial))});
+        Trial trial(shape, network, deaths, seed);
+        trial.run();
+        deaths_seen += shape.ranks - static_cast<int>(trial.living());
+        if (HasFailure())
+            FAIL() << fmt::format("{} ranks, {} nodes, network {}, {} deaths, seed {}", shape.ranks,
+                                  shape.nodes, static_cast<int>(network), deaths.size(), seed);
+    }
+    EXPECT_TRUE(only || deaths_seen > static_cast<int>(seeds)) << deaths_seen << " deaths";
 }
 
 }  // namespace
