@@ -21,9 +21,9 @@
 
 namespace weft {
 
-/// A started call. The destructor does not wait for the call, so the buffers must stay valid until
-/// the call is complete: a collective for example until the next barrier() of the team returns, a
-/// put or a get until quiet() returns.
+/// A started call. The destructor does not wait for it. The buffers must stay valid until the call
+/// is complete: after the destructor, those of a put or a get until quiet() returns, and those of
+/// a collective until the runtime's finalize() returns.
 class WEFT_API Request {
   public:
     Request() noexcept;

@@ -81,6 +81,8 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
              [this](const Team& team) {
                  heap_.end_team(team);
                  registered_.end_team(team);
+                 const Turn::Hold hold = engine_->take_turn();
+                 onesided_->close_streams_of(team.serial());
              }),
       calls_(*engine_),
       memory_{services_,

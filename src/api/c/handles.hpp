@@ -37,8 +37,8 @@ struct CallRequest {
     const weft_team* team = nullptr;         ///< team of a persistent call, else nullptr
     std::unique_ptr<const Call> persistent;  ///< call that weft_start() starts; nullptr: none
     run::Operation* operation = nullptr;     ///< call in flight; nullptr: none
-    std::uint32_t pending = 0;  ///< transfers of a get in flight; the wire counts them down
-    run::Delivery put;          ///< a put in flight
+    std::shared_ptr<run::StartedGet> get;    ///< a get in flight; null: none
+    run::Delivery put;                       ///< a put in flight
 };
 
 enum class HandleKind : std::uint8_t { free, team, request };
@@ -170,8 +170,8 @@ class Context {
         return find(handle, HandleKind::team)->stream;
     }
     void remove(const void* handle);
-    /// Removes the handles of a team's contexts and empties its views, before the team ends. The
-    /// streams are not closed.
+    /// Removes the handles of a team's contexts and empties its views, before the team ends, which
+    /// closes the streams.
     void remove_contexts_of(const run::Team& team);
 
   private:

@@ -369,11 +369,12 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
     const auto start = [&](const TeamHandle& found) -> Result<weft_request*> {
         const auto handle = found.context->add_request({});
         if (!handle) return handle;
-        std::uint32_t& pending = find(*handle)->request->pending;
-        const auto started = found.remote().start_get(dst, src, bytes, peer, pending);
-        if (started) return handle;
-        // Transfers in flight still decrement `pending`, so the entry stays.
-        if (pending == 0) found.context->remove(*handle);
+        auto started = found.remote().start_get(dst, src, bytes, peer);
+        if (started) {
+            find(*handle)->request->get = *std::move(started);
+            return handle;
+        }
+        found.context->remove(*handle);
         return started.failure();
     };
     return return_value(__func__, team, request, start, "request");

@@ -22,9 +22,14 @@ Result<void> end(const RequestHandle& found, weft_request** request) {
     return outcome;
 }
 
+/// Returns true if the request is a get in flight.
+bool is_get(const CallRequest& call) {
+    return call.get != nullptr && call.get->pending != 0;
+}
+
 /// Returns true if the request is a put or a get in flight.
 bool is_transfer(const CallRequest& call) {
-    return call.pending != 0 || call.put.rank >= 0;
+    return is_get(call) || call.put.rank >= 0;
 }
 
 /// Drives all calls until a put or get is complete; fails after the deadline. If the deadline has
@@ -33,15 +38,15 @@ Result<void> await_transfer(const RequestHandle& found, base::Deadline deadline)
     run::Runtime& runtime = found.context->runtime();
     run::RemoteMemory remote = runtime.remote(runtime.world());
     CallRequest& call = *found.request;
-    return call.pending != 0 ? remote.await(call.pending, deadline)
-                             : remote.await_delivery(call.put, deadline);
+    return is_get(call) ? remote.await(*call.get, deadline)
+                        : remote.await_delivery(call.put, deadline);
 }
 
 /// Returns true if the call is complete or has failed. Makes no progress.
 bool has_ended(const RequestHandle& found) {
     const CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
-    if (call.put.rank < 0) return call.pending == 0;
+    if (call.put.rank < 0) return !is_get(call);
     const auto done = await_transfer(found, {.at_ns = 0});
     return done || done.failure().status != Status::timeout;
 }
@@ -56,7 +61,7 @@ Result<void> wait_for(const RequestHandle& found, weft_request** request, base::
         auto done = await_transfer(found, deadline);
         if (!done && done.failure().status == Status::timeout) return done;
         if (!done) {
-            call.pending = 0;
+            call.get.reset();
             call.put = {};
             static_cast<void>(end(found, request));
             return done;

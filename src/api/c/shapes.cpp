@@ -142,8 +142,10 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
                         "{} exceed the address space",
                         count, bytes, members, in_stride, out_stride);
         const std::size_t elements = count * members;
-        if (elements != 0 && (in == nullptr || out == nullptr || in == WEFT_IN_PLACE))
-            return fail(Status::argument, "in or out is NULL, or in is in place");
+        if (in == WEFT_IN_PLACE || out == WEFT_IN_PLACE)
+            return fail(Status::argument, "in or out is WEFT_IN_PLACE, expected two buffers");
+        if (elements != 0 && (in == nullptr || out == nullptr))
+            return fail(Status::argument, "in or out is NULL, expected {} bytes", elements * bytes);
         std::vector<std::byte> packed(elements * bytes);
         std::vector<std::byte> arrived(elements * bytes);
         copy_elements(packed.data(), 1, static_cast<const std::byte*>(in), in_stride, elements,

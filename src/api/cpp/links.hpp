@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,16 +22,14 @@ namespace detail {
 
 /// A put or a get in flight.
 struct Transfer {
-    std::uint32_t pending = 0;   ///< transfers of a get; the wire counts them down
-    run::Delivery put;           ///< of a put
-    std::shared_ptr<void> kept;  ///< memory that the get writes, unless the program owns it
+    std::shared_ptr<run::StartedGet> get;  ///< null: a put, or complete
+    run::Delivery put;
 };
 
 struct RuntimeLink {
-    run::Runtime* runtime = nullptr;                 ///< nullptr after the runtime has ended
-    std::vector<std::unique_ptr<Transfer>> dropped;  ///< gets in flight without a request
+    run::Runtime* runtime = nullptr;  ///< nullptr after the runtime has ended
     std::vector<std::shared_ptr<TeamLink>> teams;
-    std::mutex mutex;  ///< protects both lists: threads may make and end teams at once
+    std::mutex mutex;  ///< protects `teams`: threads may make and end teams at once
 };
 
 struct TeamLink {
@@ -90,38 +89,26 @@ void empty_links(TeamLink& link) noexcept;
 
 struct Request::State {
     std::shared_ptr<detail::RuntimeLink> runtime;
-    run::Operation* operation;                   ///< nullptr: finished, or a transfer
-    std::unique_ptr<detail::Transfer> transfer;  ///< nullptr: the call is a collective
+    run::Operation* operation;                 ///< nullptr: finished, or a transfer
+    std::optional<detail::Transfer> transfer;  ///< nothing: the call is a collective
 
     State(std::shared_ptr<detail::RuntimeLink> from, run::Operation* started)
         : runtime(std::move(from)), operation(started) {}
     explicit State(std::shared_ptr<detail::RuntimeLink> from)
-        : runtime(std::move(from)),
-          operation(nullptr),
-          transfer(std::make_unique<detail::Transfer>()) {}
+        : runtime(std::move(from)), operation(nullptr), transfer(std::in_place) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
         if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
             runtime->runtime->calls().release(*operation);
-        if (transfer != nullptr && transfer->pending != 0) drop();
     }
 
     /// Waits for the transfer until the deadline; does not drive if that has passed. Fails with
     /// Status::timeout if the transfer is in flight.
     [[nodiscard]] base::Result<void> await(base::Deadline deadline) {
         run::RemoteMemory remote = runtime->runtime->remote(runtime->runtime->world());
-        return transfer->pending != 0 ? remote.await(transfer->pending, deadline)
-                                      : remote.await_delivery(transfer->put, deadline);
-    }
-
-  private:
-    /// Keeps a get's counter and memory for the wire. A forked child leaves both to its parent.
-    void drop() {
-        if (base::is_forked_child()) return static_cast<void>(transfer.release());
-        const std::scoped_lock lock(runtime->mutex);
-        std::erase_if(runtime->dropped, [](const auto& other) { return other->pending == 0; });
-        runtime->dropped.push_back(std::move(transfer));
+        return transfer->get != nullptr ? remote.await(*transfer->get, deadline)
+                                        : remote.await_delivery(transfer->put, deadline);
     }
 };
 

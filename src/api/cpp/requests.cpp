@@ -29,7 +29,7 @@ Request::~Request() = default;
 bool Request::test() {
     if (!state_) return true;
     run::StartedCalls& calls = calls_of(state_->runtime);
-    if (state_->transfer != nullptr) {
+    if (state_->transfer) {
         state_->runtime->runtime->progress().drive();
         const auto done = state_->await({.at_ns = 0});
         if (!done && done.failure().status == Status::timeout) return false;
@@ -46,7 +46,7 @@ void Request::wait() {
     if (!state_) return;
     run::StartedCalls& calls = calls_of(state_->runtime);
     const std::unique_ptr<State> ended = std::move(state_);
-    if (ended->transfer != nullptr) return detail::succeed(ended->await({}));
+    if (ended->transfer) return detail::succeed(ended->await({}));
     calls.wait(*ended->operation);
     detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
 }
@@ -99,9 +99,9 @@ Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, 
                                  std::shared_ptr<void> kept) {
     run::Team& team = team_of(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
-    state->transfer->kept = std::move(kept);
-    detail::succeed(link_->owner->remote(team, link_->stream)
-                        .start_get(dst, src, bytes, peer, state->transfer->pending));
+    state->transfer->get =
+        detail::succeed(link_->owner->remote(team, link_->stream)
+                            .start_get(dst, src, bytes, peer, std::move(kept)));
     return Request(std::move(state));
 }
 

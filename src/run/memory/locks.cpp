@@ -4,13 +4,15 @@
 // Idea     Each member's word has two halves. The upper half is used only on the lock's home
 //          member: it holds rank + 1 of the last member in the queue, or 0 if the lock is free. The
 //          lower half holds rank + 1 of the member's successor in the queue. Its top bit is set
-//          when the member gets the lock. A new waiter swaps its number into the upper half, and
+//          while the member has the lock. A new waiter swaps its number into the upper half, and
 //          adds its number to its predecessor's lower half. unlock() of the predecessor sets the
 //          top bit in the waiter's word.
+//          A rank has one place in the queue, so its threads take turns.
 // Holds    The words are 0 before the lock's first use and after its last use. Locking costs at
 //          most two atomic operations on other members, unlocking one or two.
 #include <atomic>
 
+#include "run/job/real_engine.hpp"
 #include "run/memory/remote_memory.hpp"
 
 namespace weft::run {
@@ -47,12 +49,40 @@ base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* w
                              static_cast<std::uint64_t>(team_.size()));
 }
 
+/// Takes the rank's place in the queue. Waits until no other thread of this rank uses the lock.
+base::Result<void> RemoteMemory::enter_lock(const std::uint64_t* word) {
+    RealEngine& engine = services_.engine;
+    const Turn::Hold hold = engine.take_turn();
+    const auto waits = [] { return std::string("lock: waiting for another thread of this rank"); };
+    if (engine.await([&] { return services_.locks.insert(word).second; }, waits)) return {};
+    return engine.failure();
+}
+
+bool RemoteMemory::try_enter_lock(const std::uint64_t* word) {
+    const Turn::Hold hold = services_.engine.take_turn();
+    return services_.locks.insert(word).second;
+}
+
+void RemoteMemory::leave_lock(const std::uint64_t* word) {
+    const Turn::Hold hold = services_.engine.take_turn();
+    services_.locks.erase(word);
+}
+
 base::Result<void> RemoteMemory::lock(std::uint64_t* word) {
     const auto home = WEFT_TRY(home_of("lock", word));
+    WEFT_TRY(enter_lock(word));
+    auto locked = wait_in_queue(word, home);
+    if (!locked) leave_lock(word);
+    return locked;
+}
+
+base::Result<void> RemoteMemory::wait_in_queue(std::uint64_t* word, Rank home) {
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
-    own(word).store(0, std::memory_order_relaxed);
     const auto before = WEFT_TRY(change(change_half(RequestKind::swap, last_half(word), me), home));
-    if (before == 0) return {};
+    if (before == 0) {
+        own(word).fetch_or(kGranted, std::memory_order_relaxed);
+        return {};
+    }
     auto notified = apply(change_half(RequestKind::bor, successor_half(word), me),
                           static_cast<Rank>(before) - 1);
     if (!notified) return notified;
@@ -60,31 +90,44 @@ base::Result<void> RemoteMemory::lock(std::uint64_t* word) {
                           .width = sizeof(std::uint32_t),
                           .compare = Compare::ge,
                           .value = kGranted}));
-    own(word).fetch_and(~kGranted, std::memory_order_relaxed);
     return {};
 }
 
 base::Result<bool> RemoteMemory::try_lock(std::uint64_t* word) {
     const auto home = WEFT_TRY(home_of("lock", word));
+    if (!try_enter_lock(word)) {
+        services_.progress.drive();  // the holder, another thread, may wait for a message
+        return false;
+    }
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
-    own(word).store(0, std::memory_order_relaxed);
-    const auto before =
-        WEFT_TRY(change(change_half(RequestKind::compare_swap, last_half(word), me), home));
-    return before == 0;
+    const auto before = change(change_half(RequestKind::compare_swap, last_half(word), me), home);
+    const bool got = before && *before == 0;
+    if (got) own(word).fetch_or(kGranted, std::memory_order_relaxed);
+    if (!got) leave_lock(word);
+    if (!before) return before.failure();
+    return got;
 }
 
 /// First completes this rank's puts, so that the next holder of the lock sees them.
 base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
-    const auto home = WEFT_TRY(home_of("lock", word));
+    const auto home = WEFT_TRY(home_of("unlock", word));
+    if (own(word).load(std::memory_order_relaxed) < kGranted)
+        return base::fail(Status::argument, "unlock: this rank does not hold the lock {}",
+                          static_cast<const void*>(word));
     WEFT_TRY(quiet());
+    WEFT_TRY(pass_on(word, home));
+    leave_lock(word);
+    return {};
+}
+
+/// Grants the lock to the next member in the queue, or frees it.
+base::Result<void> RemoteMemory::pass_on(std::uint64_t* word, Rank home) {
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
-    if (own(word).load(std::memory_order_acquire) == 0) {
+    const auto held = own(word).fetch_and(~kGranted, std::memory_order_acq_rel);
+    if (held == kGranted) {  // no successor yet
         const auto last =
             WEFT_TRY(change(change_half(RequestKind::compare_swap, last_half(word), 0, me), home));
         if (last == me) return {};
-        if (last == 0)
-            return base::fail(Status::argument, "unlock: this rank does not hold the lock {}",
-                              static_cast<const void*>(word));
     }
     const auto next = WEFT_TRY(waits().all({.word = successor_half(word),
                                             .width = sizeof(std::uint32_t),

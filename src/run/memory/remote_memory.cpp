@@ -128,7 +128,9 @@ bool RemoteMemory::is_near(const Target& target) const {
 
 Stream* RemoteMemory::open_stream() {
     const Turn::Hold hold = services_.engine.take_turn();
-    return services_.onesided.open_stream();
+    Stream* const stream = services_.onesided.open_stream();
+    stream->team = team_.serial();
+    return stream;
 }
 
 void RemoteMemory::close_stream() {
@@ -213,21 +215,28 @@ base::Result<void> RemoteMemory::await_delivery(Delivery& delivery, base::Deadli
     return base::fail(Status::timeout, "wait: time limit exceeded: the put is in flight");
 }
 
-base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
-                                           Rank peer, std::uint32_t& pending) {
+base::Result<std::shared_ptr<StartedGet>> RemoteMemory::start_get(void* into, const void* from,
+                                                                  std::size_t bytes, Rank peer,
+                                                                  std::shared_ptr<void> kept) {
     const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
-    return run_in_stream<&RealOneSided::start_get>(
-        is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, pending);
+    if (is_near(target)) {
+        WEFT_TRY(get(into, from, bytes, peer, Return::reusable));
+        return std::shared_ptr<StartedGet>();
+    }
+    auto started = std::make_shared<StartedGet>(StartedGet{.kept = std::move(kept)});
+    WEFT_TRY(run_in_stream<&RealOneSided::start_far_get>(
+        false, target.rank, static_cast<std::byte*>(into), target.remote, bytes, started));
+    return started;
 }
 
-base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadline deadline) {
+base::Result<void> RemoteMemory::await(const StartedGet& get, base::Deadline deadline) {
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
-    const auto waits = [&] { return fmt::format("get: waiting for {} transfers", pending); };
-    if (!engine.await([&] { return pending == 0 || deadline.passed(); }, waits))
+    const auto waits = [&] { return fmt::format("get: waiting for {} transfers", get.pending); };
+    if (!engine.await([&] { return get.pending == 0 || deadline.passed(); }, waits))
         return engine.failure();
-    if (pending == 0) return {};
+    if (get.pending == 0) return {};
     return base::fail(Status::timeout, "wait: time limit exceeded: {}", waits());
 }
 

@@ -91,9 +91,8 @@ class RemoteMemory {
                  Stream* stream)
         : services_(services), registered_(registered), team_(team), stream_(stream) {}
 
-    /// Opens a stream for a new context.
+    /// Opens a stream for a new context. It ends with the team, or by close_stream().
     [[nodiscard]] Stream* open_stream();
-    /// Closes this context's stream, which must have no operations in flight.
     void close_stream();
 
     [[nodiscard]] base::Result<void> put(void* to, const void* from, std::size_t bytes, Rank peer,
@@ -114,11 +113,12 @@ class RemoteMemory {
     /// Drives the engine until the peer has the data and the source may be changed. Fails with
     /// Status::timeout after the deadline; does not drive if the deadline has passed.
     [[nodiscard]] base::Result<void> await_delivery(Delivery& delivery, base::Deadline deadline);
-    /// Starts a get. `pending` must stay at its address until the data has arrived: then it is 0.
-    [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
-                                               Rank peer, std::uint32_t& pending);
-    /// Drives the engine until `pending` is 0. Fails with Status::timeout after the deadline.
-    [[nodiscard]] base::Result<void> await(const std::uint32_t& pending, base::Deadline deadline);
+    /// Starts a get. Returns null if it is complete. kept: see StartedGet.
+    [[nodiscard]] base::Result<std::shared_ptr<StartedGet>> start_get(
+        void* into, const void* from, std::size_t bytes, Rank peer,
+        std::shared_ptr<void> kept = nullptr);
+    /// Drives the engine until the data has arrived. Fails with Status::timeout after the deadline.
+    [[nodiscard]] base::Result<void> await(const StartedGet& get, base::Deadline deadline);
     /// Puts, then sets the peer's word to `value`, or adds `value` to the word if `adds`.
     [[nodiscard]] base::Result<void> put_signal(void* to, const void* from, std::size_t bytes,
                                                 void* word, std::uint64_t value, bool adds,
@@ -163,6 +163,11 @@ class RemoteMemory {
     [[nodiscard]] bool is_near(const Target& target) const;
     [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
     [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
+    [[nodiscard]] base::Result<void> enter_lock(const std::uint64_t* word);
+    [[nodiscard]] bool try_enter_lock(const std::uint64_t* word);
+    void leave_lock(const std::uint64_t* word);
+    [[nodiscard]] base::Result<void> wait_in_queue(std::uint64_t* word, Rank home);
+    [[nodiscard]] base::Result<void> pass_on(std::uint64_t* word, Rank home);
 
     MemoryServices& services_;
     RegisteredMemory& registered_;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 
 #include "link/heap/allocator.hpp"
 #include "run/team/team.hpp"
@@ -19,6 +20,8 @@ struct MemoryServices : TeamServices {
     std::byte* segment;  ///< start of this rank's segment
     std::uint64_t heap;  ///< offset of the heap in the segment
     std::uint64_t end;   ///< end of heap and segment; 0: the runtime has been finalized
+    /// Locks that a thread of this rank holds or waits for. Only with the engine's turn.
+    std::set<const std::uint64_t*> locks = {};
 
     [[nodiscard]] bool closed() const { return end == 0; }
     /// Returns the offset of memory in this rank's segment; beyond its size for other memory.

@@ -79,13 +79,24 @@ base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memor
     auto moved = allocate(team, request);
     if (!moved) return moved;
     std::memcpy(*moved, memory, std::min(before, request.bytes));
-    WEFT_TRY(free_block(team, offset));
+    if (const auto freed = free_block(team, offset); !freed) {
+        // Members have passed different memory: all of them fail, and free the new block.
+        if (freed.failure().status == Status::argument)
+            remove(blocks_.find(services_.heap_offset(*moved)));
+        return freed.failure();
+    }
     return moved;
 }
 
 void SymmetricHeap::abandon(const Team& team, const void* memory) {
     const std::scoped_lock lock(dropped_mutex_);
     dropped_.emplace_back(services_.heap_offset(memory), team.serial());
+}
+
+/// Makes room for each block. Destructors call abandon(), which therefore must not allocate.
+void SymmetricHeap::reserve_dropped() {
+    const std::scoped_lock lock(dropped_mutex_);
+    if (dropped_.capacity() < blocks_.size()) dropped_.reserve(2 * blocks_.size());
 }
 
 /// Handles the blocks of abandon(), which cannot wait for the setup lock.
@@ -132,6 +143,7 @@ base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest r
             from = over_members.max(kOffset);
             heap_.take(from, request);
             blocks_.emplace(from, Block{team.serial(), team.next_allocation(), request.bytes});
+            reserve_dropped();
             return from;
         } else {
             from = over_members.max(kOffset);

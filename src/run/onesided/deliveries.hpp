@@ -30,7 +30,7 @@ class Deliveries {
     /// Waits until the peer has the data and the source may be changed. If the deadline has passed,
     /// returns the present state without driving.
     Waited wait(Delivery& delivery, const base::Deadline& deadline) {
-        Stream* const used = stream_of(delivery);
+        const std::shared_ptr<Stream> used = stream_of(delivery);
         if (used == nullptr) return Waited::done;
         const Rank rank = delivery.rank;
         const auto await = [&](auto ended) {
@@ -59,11 +59,12 @@ class Deliveries {
 
   private:
     /// Returns the stream of a put in flight, or nullptr. The end of a context completes its puts.
-    [[nodiscard]] Stream* stream_of(const Delivery& delivery) {
+    [[nodiscard]] std::shared_ptr<Stream> stream_of(const Delivery& delivery) {
         if (delivery.rank == OneSided<Wire, Drive>::kNoPeer) return nullptr;
-        if (delivery.stream == onesided_.default_.number) return &onesided_.default_;
+        if (delivery.stream == onesided_.default_.number)
+            return {std::shared_ptr<Stream>(), &onesided_.default_};  // which no thread closes
         for (const auto& stream : onesided_.streams_)
-            if (stream->number == delivery.stream) return stream.get();
+            if (stream->number == delivery.stream) return stream;
         return nullptr;
     }
 

@@ -58,11 +58,19 @@ class OneSided {
 
     // fence() and quiet() of a stream cover only calls with this stream. nullptr: default stream.
     [[nodiscard]] Stream* open_stream() {
-        return streams_.emplace_back(std::make_unique<Stream>(area_.ranks, ++last_stream_)).get();
+        return streams_.emplace_back(std::make_shared<Stream>(area_.ranks, ++last_stream_)).get();
     }
-    /// Closes a stream, which must have no transfers in flight.
+    /// Ends the use of a stream. One with transfers in flight stays until a later call.
     void close_stream(Stream* stream) {
-        std::erase_if(streams_, [&](const auto& held) { return held.get() == stream; });
+        stream->closed = true;
+        close_streams_of(0);
+    }
+    /// Closes the streams of a team that has ended. team: serial number; 0: none.
+    void close_streams_of(std::uint64_t team) {
+        std::erase_if(streams_, [&](const auto& held) {
+            held->closed = held->closed || (team != 0 && held->team == team);
+            return held->closed && held->is_idle();
+        });
     }
 
     /// Returns the address in this process of a peer's memory if it is mapped, else nullptr.
@@ -136,6 +144,17 @@ class OneSided {
         std::uint64_t resume = 0;
         return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
                      "get");
+    }
+
+    /// Starts a get from memory that is not mapped. A request or quiet() waits for its data.
+    bool start_far_get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes,
+                       const std::shared_ptr<StartedGet>& get, Stream* stream = nullptr) {
+        const bool started = start_get(rank, into, from, bytes, get->pending, stream);
+        if (get->pending == 0) return started;
+        Stream& used = chosen(stream);
+        used.keep(get);
+        used.mark_dirty(rank);  // quiet() reports its death
+        return started;
     }
 
     bool get_strided(Rank rank, std::byte* into, const RemoteAddress& from, const Strided& blocks,
@@ -228,15 +247,16 @@ class OneSided {
         // Release: orders this rank's stores to local peers.
         std::atomic_thread_fence(std::memory_order_release);
         Stream& used = chosen(stream);
-        for (std::size_t i = 0; i < used.dirty.size(); ++i) {
-            const Rank rank = used.dirty[i];
+        std::vector<Rank> near;  // with unfinished requests, which is rare
+        for (const Rank rank : used.dirty) {
             Stream::Peer& at = used.at(rank);
             if (!unsettled(rank)) continue;
             at.fenced = true;
             at.fence = at.posted;
-            if (wire_.near(rank) != nullptr && !flush(used, rank)) return false;
+            if (wire_.near(rank) != nullptr) near.push_back(rank);
         }
-        return true;
+        // Other threads may change the list of dirty peers during a flush.
+        return std::ranges::all_of(near, [&](Rank rank) { return flush(used, rank); });
     }
 
     /// Completes all puts and gets of the stream, locally and at the peers, until the deadline. If
@@ -256,7 +276,9 @@ class OneSided {
     /// Completes the puts and gets of all streams.
     bool quiet_all() {
         bool done = quiet();
-        for (std::size_t i = 0; done && i < streams_.size(); ++i) done = quiet(streams_[i].get());
+        // Other threads may open and close streams during the waits.
+        const auto streams = streams_;
+        for (const auto& stream : streams) done = done && quiet(stream.get());
         return done;
     }
 
@@ -476,7 +498,7 @@ class OneSided {
     /// By rank of the job. Never resized: the wire has pointers to counters.
     std::vector<PeerWrites> peers_;
     Stream default_;
-    std::vector<std::unique_ptr<Stream>> streams_;  ///< made by open_stream()
+    std::vector<std::shared_ptr<Stream>> streams_;  ///< made by open_stream()
     std::uint64_t last_stream_ = 0;                 ///< number of the last stream
     std::uint32_t blocking_ = 0;                    ///< number of transfers of blocking calls
     bool buffer_taken_ = false;                     ///< a get or put uses OneSidedArea::buffer()

@@ -18,7 +18,7 @@ Waited OneSided<Wire, Drive>::complete(Stream& used, const base::Deadline& deadl
             return Waited::failed;
         return ended() ? Waited::done : Waited::late;
     };
-    Waited waited = by(kNoPeer, [&] { return used.outstanding == 0; });
+    Waited waited = by(kNoPeer, [&] { return used.outstanding == 0 && used.forget_ended_gets(); });
     // Flushes only peers that are dirty now: other threads may put during the waits below.
     std::vector<Stream::Flush> flushes = std::exchange(used.spare, {});
     flushes.clear();

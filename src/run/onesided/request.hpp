@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -25,6 +26,12 @@ namespace weft::run {
 
 /// Return of a put or get: when the caller's memory may be reused, or immediately.
 enum class Return : std::uint8_t { reusable, at_once };
+
+/// A started get, which a request waits for. Its stream keeps it until its data has arrived.
+struct StartedGet {
+    std::uint32_t pending = 0;   ///< transfers in flight; the wire counts them down
+    std::shared_ptr<void> kept;  ///< memory that the get writes, unless the program owns it
+};
 
 enum class RequestKind : std::uint8_t {
     flush,  ///< no operation; the reply implies that all earlier requests are done

@@ -68,10 +68,28 @@ struct Stream {
         std::erase_if(dirty, [&](Rank rank) { return !at(rank).dirty; });
     }
 
+    /// Returns true if all its calls are complete, and a quiet() has ended since.
+    [[nodiscard]] bool is_idle() {
+        return outstanding == 0 && dirty.empty() && forget_ended_gets();
+    }
+    /// Keeps a get in flight.
+    void keep(std::shared_ptr<StartedGet> get) {
+        forget_ended_gets();
+        gets.push_back(std::move(get));
+    }
+    /// Forgets gets whose data has arrived. Returns true if none is in flight.
+    bool forget_ended_gets() {
+        std::erase_if(gets, [](const auto& get) { return get->pending == 0; });
+        return gets.empty();
+    }
+
     std::vector<Peer> peers;        ///< by rank of the job
     std::vector<Rank> dirty;        ///< peers to which calls were posted since the last quiet()
     std::vector<Flush> spare;       ///< unused memory for the next quiet()
+    std::uint64_t team = 0;         ///< serial number of the context's team; 0: none
+    bool closed = false;            ///< not used again
     std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
+    std::vector<std::shared_ptr<StartedGet>> gets;
     alignas(64) std::atomic<unsigned> near_calls{0};  ///< calls that only access mapped memory
     const std::uint64_t number;
 };

@@ -106,7 +106,7 @@ class Team {
     /// Makes the plan of a call for repeated starts. Returns the call with its own arrays.
     [[nodiscard]] base::Result<Call> prepare(const Call& call);
 
-    [[nodiscard]] bool failed() const { return state_->failed; }
+    [[nodiscard]] bool failed() const { return unchecked_peers() == 0; }  // from any thread
     [[nodiscard]] Departure& departure() { return departure_; }
     /// Waits until local peers have read the buffers of ended calls, then fails if a call is in
     /// flight.

@@ -36,8 +36,9 @@ const char* running = "";
 // Programs that fail, end the job or need settings. They only run if the command names them.
 #define MISTAKES(X)                                                                                \
     X(fails_on_last_pe) X(puts_outside) X(puts_to_unknown_pe) X(clears_lock_twice)                 \
-    X(frees_inner_pointer) X(allocates_six_mebibytes) X(allocates_at_small_alignments)             \
-    X(overlapping_blocks) X(exits_with_7) X(exits_with_0) X(exits_with_255)
+    X(clears_lock_of_another_pe) X(frees_inner_pointer) X(allocates_six_mebibytes)                 \
+    X(allocates_at_small_alignments) X(overlapping_blocks) X(exits_with_7) X(exits_with_0)         \
+    X(exits_with_255)
 // clang-format on
 
 #define DECLARE(name) void name(void);

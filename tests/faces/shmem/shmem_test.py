@@ -152,6 +152,7 @@ class Programs(unittest.TestCase):
                                   ("puts_to_unknown_pe", "shmem_long_p: PE 1: pe: 2 is not a PE here, expected 0..1"),
                                   ("overlapping_blocks", "shmem_long_ibput: PE 1: dst, sst: the strides are 2 and 3, bsize is 3"),
                                   ("clears_lock_twice", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
+                                  ("clears_lock_of_another_pe", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
                                   ("frees_inner_pointer", "shmem_free: PE 1: ptr: not from shmem_malloc")):
             with self.subTest(program=program):
                 status, out = run(2, program)

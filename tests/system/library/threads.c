@@ -26,6 +26,8 @@ struct shared {
     uint64_t credits[kThreads];         // round whose block the next rank has read
     uint64_t counter;                   // all threads add to it
     uint32_t bits;                      // threads flip bits twice, so it is 0 at the end
+    uint64_t lock, locked;              // at rank 0: number of times that a thread has had the lock
+    uint64_t scratch[kThreads];         // written by the same thread of the previous rank
 };
 
 struct worker {
@@ -152,6 +154,28 @@ static void pass_block(struct worker* worker, uint64_t round, int next, int prev
     MUST(weft_signal(worker->handle, &mine->credits[t], round, 0, previous));
 }
 
+/// Counts under a lock. All threads of all ranks compete for it.
+static void count_under_lock(struct worker* worker) {
+    uint64_t count = 0;
+    int got = 0;
+    if (draw(worker) % 2 == 0)
+        MUST(weft_lock_set(world, &mine->lock));
+    else
+        while (!got) MUST(weft_lock_test(world, &mine->lock, &got));
+    MUST(weft_get(world, &count, &mine->locked, sizeof count, 0));
+    ++count;
+    MUST(weft_put(world, &mine->locked, &count, sizeof count, 0));
+    MUST(weft_lock_clear(world, &mine->lock));
+}
+
+/// Ends a context with a put in flight, while the main thread may wait for all contexts.
+static void use_short_context(struct worker* worker, uint64_t round, int next) {
+    weft_team* context = NULL;
+    MUST(weft_context_create(worker->team, 0, &context));
+    MUST(weft_put_nbi(context, &mine->scratch[worker->number], &round, sizeof round, next));
+    MUST(weft_context_free(context));
+}
+
 static void collectives(struct worker* worker, uint64_t round) {
     const uint64_t one = round + (uint64_t)worker->number;
     uint64_t sum = 0, numbers[70];
@@ -178,6 +202,8 @@ static void* work(void* argument) {
         MUST(weft_get(worker->handle, remote, mine->cells[worker->number], sizeof remote, next));
         HOLDS(memcmp(remote, worker->model, sizeof remote) == 0);
         pass_block(worker, round, next, previous);
+        count_under_lock(worker);
+        use_short_context(worker, round, next);
         collectives(worker, round);
     }
     MUST(weft_quiet(worker->handle));
@@ -213,6 +239,10 @@ int main(int argc, char** argv) {
     }
     DONE(weft_barrier(world));
     for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, &workers[i]);
+    for (uint64_t round = 0; round < rounds; ++round) {
+        DONE(weft_alloc(world, 64, &memory));
+        DONE(weft_free(world, memory));
+    }
     for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
     for (int i = 0; i < kThreads; ++i) {
         wrong += workers[i].wrong;
@@ -222,7 +252,8 @@ int main(int argc, char** argv) {
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
     sums[kCounted] = mine->counter;
-    CHECK(mine->bits == 0);
+    CHECK(mine->bits == 0 && mine->lock == 0);
+    CHECK(my_rank != 0 || mine->locked == rounds * kThreads * (uint64_t)size);
     do {
         weft_progress(runtime);
         sums[kHandled] = __atomic_load_n(&handled, __ATOMIC_RELAXED);

@@ -313,6 +313,32 @@ static void locks(void) {
     complete_puts();
 }
 
+/// Rank 1 waits for a lock that rank 0 holds and tests again. Only rank 0 can release it.
+static void held_locks(void) {
+    if (size < 2) return;
+    const volatile uint32_t* const successor = (const volatile uint32_t*)&board->lock;
+    int got = 0;
+    clear();
+    if (my_rank == 0) DONE(weft_lock_set(world, &board->lock));
+    DONE(weft_barrier(world));
+    if (my_rank == 1) {
+        REFUSED(weft_lock_clear(world, &board->lock), "does not hold");
+        DONE(weft_lock_set(world, &board->lock));
+        DONE(weft_lock_clear(world, &board->lock));
+    }
+    if (my_rank == 0) {
+        do {
+            DONE(weft_lock_test(world, &board->lock, &got));
+            CHECK(!got);
+        } while ((*successor & 0x7fffffff) == 0); /* until rank 1 waits */
+        DONE(weft_lock_test(world, &board->lock, &got));
+        CHECK(!got);
+        DONE(weft_lock_clear(world, &board->lock));
+    }
+    complete_puts();
+    CHECK(board->lock == 0);
+}
+
 static void teams(void) {
     weft_team *odd = NULL, *row = NULL, *column = NULL;
     const int odd_members = size / 2;
@@ -361,6 +387,13 @@ static void memory(void) {
     DONE(weft_alloc_aligned(world, (size_t)32 << 20, 1 << 20, &aligned));
     CHECK((uintptr_t)aligned % ((size_t)32 << 20) == 0);
     DONE(weft_free(world, aligned));
+    void* blocks[2] = {NULL, NULL};
+    for (int i = 0; i < 2; ++i) DONE(weft_alloc(world, 64, &blocks[i]));
+    for (int i = 0; i < 300 && size > 1; ++i) { /* a heap has 256 MiB; refused calls keep nothing */
+        found = blocks[my_rank == 0];
+        REFUSED(weft_realloc(world, &found, 1 << 20), "different memory");
+    }
+    for (int i = 0; i < 2; ++i) DONE(weft_free(world, blocks[i]));
     REFUSED(weft_alloc_hinted(world, 64, 64, 8, &aligned), "hints");
     REFUSED(weft_alloc_hinted(world, 48, 64, 0, &aligned), "alignment");
 }
@@ -386,6 +419,7 @@ static void strided_collectives(void) {
         for (int i = 0; i < r; ++i) CHECK(all[at++] == r + 0.01 * i);
     }
     REFUSED(weft_alltoall_strided(world, in, 0, out, 1, 1, WEFT_INT32), "strides");
+    REFUSED(weft_alltoall_strided(world, in, 1, WEFT_IN_PLACE, 1, 1, WEFT_INT32), "WEFT_IN_PLACE");
 }
 
 static void refusals(void) {
@@ -423,6 +457,7 @@ int main(int argc, char** argv) {
     time_limits();
     contexts();
     locks();
+    held_locks();
     teams();
     memory();
     strided_collectives();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a team kept the plans of all its calls, so each new count, root or user operation allocated
-// 2 KiB. Method: compare the resident memory after a warm-up of different calls and after many
+// Bugs: a team kept the plans of all its calls, so each new count, root or user operation allocated
+// 2 KiB. The end of a team did not free its contexts. Method: compare the resident memory after a warm-up of different calls and after many
 // more. It may grow by 1 MiB. Without the fix, it grows by tens of megabytes.
 #include <fmt/format.h>
 
@@ -43,6 +43,7 @@ class Rounds {
     void teams(std::size_t round) {
         OwnedTeam outer(*world_.split(static_cast<int>(round % 2), 0));
         OwnedTeam inner(*outer.split(0, 0));
+        for (int i = 0; i < 16; ++i) inner.make_context().quiet();
         inner.barrier();
     }
 

@@ -80,6 +80,25 @@ TEST_P(DeliveriesTest, AWaitWithoutADeadlineDrivesAndTheEndOfAContextEndsItsPuts
     }
 }
 
+TEST_P(DeliveriesTest, QuietWaitsForGetsWithARequest) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Ranks ranks(GetParam(), {0, 1}, seed);
+        for (std::size_t i = 0; i < 200; ++i) ranks.word(1, i) = seed + i;
+        run::Stream* const context = ranks[0].open_stream();
+        for (run::Stream* const stream : {context, static_cast<run::Stream*>(nullptr)}) {
+            std::vector<std::uint64_t> into(200);
+            const auto get = std::make_shared<run::StartedGet>();
+            ASSERT_TRUE(ranks[0].start_far_get(1, reinterpret_cast<std::byte*>(into.data()),
+                                               ranks.place(0, 1, 0), 1600, get, stream));
+            ASSERT_TRUE(ranks[0].quiet(stream));
+            EXPECT_EQ(get->pending, 0U);
+            EXPECT_EQ(into.front(), seed);
+            EXPECT_EQ(into.back(), seed + 199);
+        }
+        ranks[0].close_stream(context);
+    }
+}
+
 TEST_P(DeliveriesTest, BlocksInThreeDimensionsAndSumsEqualThoseOfLoops) {
     Ranks ranks(GetParam(), {0, 0, 1}, 7);
     std::vector<std::uint64_t> source(2 * 3 * 4);

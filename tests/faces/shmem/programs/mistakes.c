@@ -35,6 +35,14 @@ void clears_lock_twice(void) {
     shmem_barrier_all();
 }
 
+void clears_lock_of_another_pe(void) {
+    static long lock;
+    if (me() == 0) shmem_set_lock(&lock);
+    shmem_barrier_all();
+    if (me() == 1) shmem_clear_lock(&lock);
+    shmem_barrier_all();
+}
+
 void frees_inner_pointer(void) {
     long* block = shmem_malloc(8);
     if (me() == 1) shmem_free(block + 1);
