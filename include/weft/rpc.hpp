@@ -167,11 +167,14 @@ class Rpc {
     }
     Rpc(const Rpc&) = delete;
     Rpc& operator=(const Rpc&) = delete;
-    /// Removes the handlers. Destroy an Rpc before finalize() of its runtime.
+    /// Removes the handlers; requests that arrive later wait for the next Rpc. Destroy an Rpc before
+    /// finalize() of its runtime.
     ~Rpc() {
         try {
             runtime_.on_message(kRequest, nullptr, nullptr);
-            runtime_.on_message(kReply, nullptr, nullptr);
+            // Drops late replies: the future of such a call is gone.
+            runtime_.on_message(
+                kReply, [](void*, Rank, const std::byte*, std::size_t) {}, nullptr);
         } catch (const Error&) {
             // The runtime has been finalized: no handler runs any more.
         }
@@ -219,9 +222,10 @@ class Rpc {
     }
 
     std::uint64_t remember(const std::shared_ptr<detail::RpcCall>& call) {
+        const std::uint64_t id = ++last_;
         const std::scoped_lock lock(mutex_);
-        calls_.emplace(++last_, call);
-        return last_;
+        calls_.emplace(id, call);
+        return id;
     }
 
     void forget(std::uint64_t id) {
@@ -303,9 +307,10 @@ class Rpc {
 
     Runtime& runtime_;
     Team world_;
-    std::mutex mutex_;  ///< for calls_ and last_: a progress thread may run handlers
+    std::mutex mutex_;  ///< for calls_: a progress thread may run handlers
     std::map<std::uint64_t, std::shared_ptr<detail::RpcCall>> calls_;  ///< calls without a reply
-    std::uint64_t last_ = 0;                                           ///< number of the last call
+    /// Number of the last call of this process: replies to an earlier Rpc match no call of this.
+    static inline std::atomic<std::uint64_t> last_ = 0;
 };
 
 }  // namespace weft

@@ -107,6 +107,12 @@ bool ActiveMessages::send_at_once(Rank job_rank, int handler, const void* data,
     return messages_->post_at_once(job_rank, static_cast<std::uint32_t>(handler), data, bytes);
 }
 
+void ActiveMessages::close() {
+    closed_ = true;
+    const Turn::Hold hold = engine_.take_turn();
+    if (messages_ != nullptr) messages_->drop_unhandled();
+}
+
 base::Result<void> ActiveMessages::settle() {
     if (messages_ == nullptr) return {};
     const Turn::Hold hold = engine_.take_turn();

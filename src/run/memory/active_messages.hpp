@@ -53,8 +53,9 @@ class ActiveMessages {
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
     /// Waits until all messages of this rank have been sent.
     [[nodiscard]] base::Result<void> settle();
-    /// Makes every later call fail, because the runtime is finalized.
-    void close() { closed_ = true; }
+    /// Makes every later call fail, because the runtime is finalized. Messages without a handler are
+    /// dropped from now on.
+    void close();
 
     /// Starts to serve requests of local members for memory of this rank that they have not mapped.
     void serve_members(const Team& team);

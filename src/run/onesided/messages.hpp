@@ -77,6 +77,12 @@ class Messages {
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }
+    /// Drops messages without a handler, which wait until then: no handler is set later.
+    void drop_unhandled() noexcept {
+        for (MessageHandler& handler : handlers_)
+            if (handler.function == nullptr)
+                handler.function = [](void*, Rank, const std::byte*, std::size_t) {};
+    }
     /// Drops the messages to a rank that has died.
     void forget(Rank rank) noexcept {
         MessageList& queue = peer(rank).queue;

@@ -40,6 +40,8 @@ bool check(bool holds, const char* what) {
 
 }  // namespace
 
+constexpr int kNoHandler = 3;
+
 int main() {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
@@ -76,6 +78,20 @@ int main() {
         right = check(reported == size * (size + 1) / 2, "the reported sum") && right;
         world.barrier();
     }
+    // Replies that arrive after the end of an Rpc, and messages that no handler takes.
+    for (int round = 0; round < 20; ++round) {
+        {
+            weft::Rpc rpc(runtime);
+            for (int i = 0; i < 3; ++i)
+                static_cast<void>(rpc.call<add>((my_rank + 1) % world.size(), i, 1));
+            right = check(rpc.call<add>(my_rank, round, 1).get() == round + 1,
+                          "the result of a later Rpc") &&
+                    right;
+            world.barrier();
+        }
+        world.barrier();
+    }
+    for (int i = 0; i < 30; ++i) world.send((my_rank + 1) % world.size(), kNoHandler, &i, sizeof i);
     const int ranks = world.size();
     runtime.finalize();
     if (my_rank == 0 && right) std::printf("%d ranks: all functions are right\n", ranks);
