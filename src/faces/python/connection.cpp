@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +22,7 @@ int run(py::object& exception, Body body) noexcept {
     } catch (py::error_already_set& error) {
         exception = error.value();
     } catch (const std::exception& error) {
-        exception = py::str(error.what());
+        exception = py::reinterpret_borrow<py::object>(PyExc_ValueError)(error.what());
     }
     return 1;
 }
@@ -32,6 +34,12 @@ int RankExchange::call(void* arg, const void* mine, void* all, std::size_t bytes
     return run(exchange.exception_, [&] {
         const auto gathered = exchange.function_(py::bytes(static_cast<const char*>(mine), bytes))
                                   .cast<std::string_view>();
+        if (gathered.size() != exchange.ranks_ * bytes)
+            throw std::invalid_argument("the function allgather returned " +
+                                        std::to_string(gathered.size()) + " bytes, expected " +
+                                        std::to_string(exchange.ranks_ * bytes) + ": " +
+                                        std::to_string(bytes) + " of each of " +
+                                        std::to_string(exchange.ranks_) + " ranks");
         std::memcpy(all, gathered.data(), gathered.size());
     });
 }
@@ -54,6 +62,7 @@ weft_status Connection::join(int rank, int size, weft_runtime** out) {
         if (!std::string_view(*variable).starts_with(kThreads)) settings.push_back(*variable);
     settings.push_back("WEFT_THREADS=multiple");
     settings.push_back(nullptr);
+    allgather.expect(static_cast<std::size_t>(size));
     weft_bootstrap bootstrap{};
     bootstrap.struct_bytes = sizeof bootstrap;
     bootstrap.rank = rank;

@@ -13,8 +13,10 @@ namespace weft::python {
 class RankExchange {
   public:
     explicit RankExchange(py::function function) : function_(std::move(function)) {}
+    /// Sets the number of ranks whose data each call returns.
+    void expect(std::size_t ranks) { ranks_ = ranks; }
 
-    /// The function `allgather` of weft_bootstrap; arg: an RankExchange.
+    /// The function `allgather` of weft_bootstrap; arg: a RankExchange.
     static int call(void* arg, const void* mine, void* all, std::size_t bytes) noexcept;
     /// Returns the exception that ended the last call, and forgets it; null if there was none.
     py::object take_exception() { return std::exchange(exception_, {}); }
@@ -23,6 +25,7 @@ class RankExchange {
     friend struct Connection;
     py::function function_;
     py::object exception_;
+    std::size_t ranks_ = 0;
 };
 
 /// Functions of a job that has no launcher of weft's. They must work until the job has ended.

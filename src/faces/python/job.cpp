@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "faces/python/job.hpp"
 
+#include <unistd.h>
+
 #include "faces/python/operations.hpp"
 
 namespace weft::python {
@@ -39,14 +41,17 @@ weft_status poll_and_sleep(weft_request** request, std::chrono::nanoseconds limi
 
 }  // namespace
 
-JobObject::JobObject(const std::string& threads) : multiple_(several_threads(threads)) {
+JobObject::JobObject(const std::string& threads)
+    : multiple_(several_threads(threads)), process_(::getpid()) {
     const auto level = multiple_ ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE;
     check(call_long([&] { return weft_init_threads(level, &runtime_); }));
     py::module_::import("weft._errors").attr("this_rank") = weft_rank(weft_world(runtime_));
 }
 
 JobObject::JobObject(int rank, int size, Connection connection)
-    : multiple_(true), connection_(std::make_unique<Connection>(std::move(connection))) {
+    : multiple_(true),
+      process_(::getpid()),
+      connection_(std::make_unique<Connection>(std::move(connection))) {
     const auto status = call_long([&] { return connection_->join(rank, size, &runtime_); });
     if (status != WEFT_OK)
         raise_error(status, weft_last_error(), connection_->allgather.take_exception());
@@ -55,6 +60,7 @@ JobObject::JobObject(int rank, int size, Connection connection)
 
 JobObject::~JobObject() {
     if (!is_open()) return;
+    if (::getpid() != process_) (void)background_.release();  // a forked child has no such thread
     // Peers may still write to buffers of calls in flight, so these stay until the process ends.
     new std::vector<Leftover>(std::move(leftovers_));
     new std::vector<KeptBuffer>(std::move(kept_));
@@ -85,10 +91,10 @@ void JobObject::finalize() {
     kept_.clear();
 }
 
-std::vector<JobObject::KeptBuffer> JobObject::take_kept(weft_team* team) {
+std::vector<JobObject::KeptBuffer> JobObject::take_kept(const weft_team* context) {
     std::vector<KeptBuffer> taken, rest;
     for (auto& kept : std::exchange(kept_, {}))
-        (kept.first == team ? taken : rest).push_back(std::move(kept));
+        (kept.first == context ? taken : rest).push_back(std::move(kept));
     kept_ = std::move(rest);
     return taken;
 }
@@ -105,16 +111,28 @@ void JobObject::abandon(weft_request* request, CallObjects objects, bool counted
     if (is_open()) leftovers_.push_back({request, nullptr, std::move(objects), counted});
 }
 
-void JobObject::drop(weft_team* team) {
-    if (is_open()) leftovers_.push_back({nullptr, team, {}, false});
+void JobObject::drop(weft_team* team, bool is_context) {
+    if (is_open()) leftovers_.push_back({nullptr, team, {}, false, is_context});
+}
+
+/// Ends a context, unless its calls are in flight. Its team may have ended it.
+bool JobObject::end_context(weft_team* context) {
+    const auto quieted = call_short([&] { return weft_quiet_for(context, 0); });
+    if (quieted == WEFT_ERR_TIMEOUT) return false;
+    if (quieted == WEFT_OK) take_kept(context);
+    (void)call_short([&] { return weft_context_free(context); });
+    return true;
 }
 
 void JobObject::sweep() {
     // Other threads and destructors of objects may add leftovers meanwhile.
     for (Leftover& leftover : std::exchange(leftovers_, {})) {
         int ended = 1;
-        if (leftover.team != nullptr)
-            (void)call_short([&] { return weft_team_drop(leftover.team); });
+        if (leftover.is_context)
+            ended = end_context(leftover.team) ? 1 : 0;
+        else if (leftover.team != nullptr)
+            // Another thread may make a team, which needs the GIL for its exchange.
+            (void)call_long([&] { return weft_team_drop(leftover.team); });
         else
             (void)call_short([&] { return weft_request_ended(leftover.request, &ended); });
         if (ended == 0)
@@ -190,14 +208,14 @@ TeamHandle::TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool own
       size_(weft_size(team)) {}
 
 TeamHandle::~TeamHandle() {
-    if (owned_) job_->drop(team_);
+    if (owned_) job_->drop(team_, parent_ != nullptr);
 }
 
 std::shared_ptr<TeamHandle> TeamHandle::context() {
     const RuntimeCall entry(*job_);
     weft_team* made = nullptr;
     job_->check(call_short([&] { return weft_context_create(team_, 0, &made); }));
-    return std::make_shared<TeamHandle>(job_, made, false, shared_from_this());
+    return std::make_shared<TeamHandle>(job_, made, true, shared_from_this());
 }
 
 std::shared_ptr<TeamHandle> TeamHandle::adopt(weft_team* team) const {
@@ -250,12 +268,9 @@ std::vector<int> TeamHandle::dead() {
 
 void TeamHandle::free() {
     const RuntimeCall entry(*job_);
-    if (parent_ != nullptr) {
-        job_->quiet(team_, [&] { return call_long([&] { return weft_context_free(team_); }); });
-        return;
-    }
-    job_->meet(team_);
-    job_->check(call_long([&] { return weft_team_free(team_); }));
+    if (parent_ == nullptr) job_->meet(team_);
+    const auto end = parent_ != nullptr ? &weft_context_free : &weft_team_free;
+    job_->quiet(context_or_null(), [&] { return call_long([&] { return end(team_); }); });
     owned_ = false;
 }
 
@@ -264,6 +279,7 @@ std::shared_ptr<TeamHandle> TeamHandle::of_ranks(const std::shared_ptr<JobObject
                                                  RankExchange exchange) {
     const RuntimeCall entry(*job);
     weft_team* made = nullptr;
+    exchange.expect(ranks.size());
     const auto status = call_long([&] {
         return weft_team_create(job->runtime(), ranks.data(), static_cast<int>(ranks.size()),
                                 &RankExchange::call, &exchange, &made);

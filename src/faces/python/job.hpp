@@ -9,6 +9,8 @@
 //          operation needs it, and may hold the engine's lock.
 #pragma once
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -53,14 +55,15 @@ class JobObject {
     /// Takes a call in flight and its buffers until the call is complete. counted: background()
     /// counts the call.
     void abandon(weft_request* request, CallObjects objects, bool counted = false);
-    /// Keeps the buffer of a put or get in flight until a quiet() of its team or context.
-    void keep_until_quiet(weft_team* team, BufferView buffer) {
-        kept_.emplace_back(team, std::move(buffer));
+    // context: a context, or nullptr for all teams, which share a quiet().
+    /// Keeps the buffer of a put or get in flight until a quiet().
+    void keep_until_quiet(const weft_team* context, BufferView buffer) {
+        kept_.emplace_back(context, std::move(buffer));
     }
-    /// Does `wait`, a quiet() of the team, and then releases the buffers kept before it.
+    /// Does `wait`, which includes a quiet(), and then releases the buffers kept before it.
     template <typename Wait>
-    void quiet(weft_team* team, Wait wait) {
-        auto mine = take_kept(team);
+    void quiet(const weft_team* context, Wait wait) {
+        auto mine = take_kept(context);
         try {
             check(wait());
         } catch (...) {
@@ -68,8 +71,8 @@ class JobObject {
             throw;
         }
     }
-    /// Drops a team, now or when the runtime is free for a call.
-    void drop(weft_team* team);
+    /// Ends a context or drops a team when the runtime is free for a call.
+    void drop(weft_team* team, bool is_context);
     /// Raises KeyboardInterrupt if the user interrupts before all members have come.
     void meet(weft_team* team);
 
@@ -80,13 +83,16 @@ class JobObject {
         weft_team* team;
         CallObjects objects;
         bool counted;
+        bool is_context = false;
     };
-    using KeptBuffer = std::pair<weft_team*, BufferView>;
-    std::vector<KeptBuffer> take_kept(weft_team* team);
+    using KeptBuffer = std::pair<const weft_team*, BufferView>;
+    std::vector<KeptBuffer> take_kept(const weft_team* context);
+    bool end_context(weft_team* context);
     void sweep();
 
     weft_runtime* runtime_ = nullptr;
     bool multiple_;
+    const pid_t process_;
     std::unique_ptr<Connection> connection_;  // may be null
     std::unique_ptr<BackgroundDriver> background_;
     bool busy_ = false;  // a call is running; guarded by the GIL
@@ -171,6 +177,8 @@ class TeamHandle : public std::enable_shared_from_this<TeamHandle> {
 
     [[nodiscard]] const std::shared_ptr<JobObject>& job() const { return job_; }
     [[nodiscard]] weft_team* team() const { return team_; }
+    /// Returns the handle if it is a context, else nullptr.
+    [[nodiscard]] const weft_team* context_or_null() const { return parent_ ? team_ : nullptr; }
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] std::size_t members() const { return static_cast<std::size_t>(size_); }

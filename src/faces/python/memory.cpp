@@ -48,7 +48,12 @@ auto with_type(weft_type type, Use use) {
 
 WordValue word_of(const py::object& value, weft_type type) {
     WordValue word;
-    with_type(type, [&](auto zero) { word.store(value.cast<decltype(zero)>()); });
+    try {
+        with_type(type, [&](auto zero) { word.store(value.cast<decltype(zero)>()); });
+    } catch (const py::cast_error&) {
+        refuse("value: " + py::repr(value).cast<std::string>() +
+               " does not fit into a word of type " + name_of(type));
+    }
     return word;
 }
 
@@ -130,7 +135,7 @@ void put_later(TeamObject& team, const py::object& target, const py::object& dat
     const RuntimeCall entry(*team.job());
     team.job()->check(call_short(
         [&] { return weft_put_nbi(team.team(), to.data(), from.data(), to.bytes(), peer); }));
-    team.job()->keep_until_quiet(team.team(), std::move(from));
+    team.job()->keep_until_quiet(team.handle()->context_or_null(), std::move(from));
 }
 
 py::object get_later(TeamObject& team, const py::object& source, int peer, py::object recv) {
@@ -141,7 +146,7 @@ py::object get_later(TeamObject& team, const py::object& source, int peer, py::o
     const RuntimeCall entry(*team.job());
     team.job()->check(call_short(
         [&] { return weft_get_nbi(team.team(), to.data(), from.data(), to.bytes(), peer); }));
-    team.job()->keep_until_quiet(team.team(), std::move(to));
+    team.job()->keep_until_quiet(team.handle()->context_or_null(), std::move(to));
     return recv;
 }
 
@@ -203,7 +208,8 @@ void fence(TeamObject& team) {
 void quiet(TeamObject& team, std::optional<double> timeout_s) {
     const RuntimeCall entry(*team.job());
     const auto wait = [&](std::int64_t ns) { return weft_quiet_for(team.team(), ns); };
-    team.job()->quiet(team.team(), [&] { return wait_interruptibly(wait, timeout_s); });
+    team.job()->quiet(team.handle()->context_or_null(),
+                      [&] { return wait_interruptibly(wait, timeout_s); });
 }
 
 py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object& word,

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import weakref
 
 import calls
@@ -289,6 +290,14 @@ def later(world):
     world.quiet()
     same(received, numpy.full(4, world.rank + 2.0))
     context.free()
+    team, data = world.split(0), numpy.full(4, 7.0)
+    seen = weakref.ref(data)
+    team.put_nbi(array, data, after)
+    del data
+    team.free()
+    assert seen() is None, "the end of the team has not released the data"
+    world.barrier()
+    same(array, numpy.full(4, 7.0))
     for number in sums:
         world.add(number, 2, 0)
         world.fetch_add(number, 1, 0)
@@ -297,6 +306,60 @@ def later(world):
     world.barrier()
     if world.rank == 0:
         same(numpy.concatenate(sums).astype("f8"), numpy.array([3.5, 3.0, 3.0]) * world.size)
+
+
+def unfitting_values(world):
+    word = world.zeros(1, "u8")
+    for call in (world.add, world.set, world.fetch_add):
+        refused("-1 does not fit into a word of type uint64", call, word, -1, 0)
+    refused("'many' does not fit", world.add, word, "many", 0)
+
+
+def many_contexts(world):
+    for _ in range(66_000):  # more than a runtime has handles
+        world.context()
+
+
+def wrong_exchange(job):
+    """Teams whose exchange returns too many or too few bytes."""
+    for answer in (bytes(1 << 20), b""):
+        error = refused("", job.team, list(range(job.world.size)), lambda mine, answer=answer: answer,
+                        status=weft.Status.ENVIRONMENT)
+        assert f"returned {len(answer)} bytes, expected" in str(error.__cause__), error.__cause__
+
+
+def collected_team():
+    """A team is collected while another thread makes a team."""
+    job = weft.Runtime(threads="multiple")
+    old, rank, made = job.world.split(0), job.world.rank, []
+
+    def allgather(mine):
+        time.sleep(0.3)
+        return bytes(mine)  # the team has one member
+
+    maker = threading.Thread(target=lambda: made.append(job.team([rank], allgather)))
+    job.world.barrier()
+    maker.start()
+    time.sleep(0.1)
+    del old
+    job.progress()
+    maker.join()
+    assert made[0].size == 1
+    job.finalize()
+
+
+def forks_beside_a_thread():
+    """A child drops the job while the thread that drives it is idle."""
+    job = weft.Runtime(threads="multiple")
+    job.drive_in_background()
+    time.sleep(1.5)  # until the thread is idle
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        del job
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    job.finalize()
 
 
 def buffer_lists(world):
@@ -390,7 +453,13 @@ def main():
     if names == ["threads"]:
         threads(None)
         return
+    if names in (["forks_beside_a_thread"], ["collected_team"]):
+        globals()[names[0]]()
+        return
     with weft.Runtime() as job:
+        if names == ["wrong_exchange"]:
+            wrong_exchange(job)
+            return
         for name in names:
             (globals().get(name) or getattr(calls, name))(job.world)
             job.world.barrier()

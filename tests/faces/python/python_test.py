@@ -71,11 +71,13 @@ class Jobs(unittest.TestCase):
         self.right(2, "tensors")
 
     def test_mistakes_are_reported(self):
-        self.right(2, "forks", "disagreement", "interrupts", "second_thread")
+        self.right(2, "forks", "disagreement", "interrupts", "second_thread", "unfitting_values")
+        for case in ("wrong_exchange", "forks_beside_a_thread", "collected_team"):
+            self.assertEqual(job(2, case), (0, ""), case)
         self.right(3, "disagreement", "interrupts", nodes=3)
 
     def test_memory_is_flat(self):
-        self.right(2, "memory_is_flat")
+        self.right(2, "memory_is_flat", "many_contexts")
 
     def test_several_threads_share_a_runtime(self):
         status, out = job(2, "threads")

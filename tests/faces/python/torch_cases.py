@@ -4,6 +4,7 @@
 
 usage: torch_cases.py CASE...      functions of this file, in this order; world first
 """
+import ctypes
 import datetime
 import functools
 import gc
@@ -18,6 +19,7 @@ import torch
 import torch.distributed as dist
 import weft
 import weft.torch
+from weft import _torch_job
 from support import refused
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -237,6 +239,26 @@ def messages(_):
     refused("has 12 bytes, expected 8", dist.recv, torch.empty(2), before)
 
 
+def late_message(_):
+    """The receive of a message fails when a part has arrived; later messages are not affected."""
+    if dist.get_world_size() == 1:
+        return
+    me, first, second = dist.get_rank(), torch.full((1 << 20,), 5), torch.full((1 << 20,), 6)
+    group = dist.new_group(timeout=datetime.timedelta(seconds=1))
+    if me == 0:
+        work = dist.isend(first, 1, group=group)
+        ctypes.PyDLL(None).usleep(ctypes.c_uint(2_000_000))  # keeps the GIL, so nothing is sent
+        work.wait()
+        dist.send(second, 1)
+    elif me == 1:
+        got = torch.zeros(1 << 20, dtype=torch.int64)
+        work = dist.irecv(got, 0, group=group)
+        work.get_future()
+        refused("Timed out waiting 1000ms for recv", work.wait, status=weft.Status.TIMEOUT)
+        dist.recv(got, 0)
+        same(got, second)
+
+
 def groups(_):
     size, me = dist.get_world_size(), dist.get_rank()
     made = [dist.new_group([rank for rank in range(size) if rank % 2 == parity]) for parity in (0, 1) if parity < size]
@@ -253,12 +275,15 @@ def groups(_):
     for work in works:
         work.wait()
     assert one[0] == size and two[0] == size
-    for _ in range(40):  # more than the 32 teams that can exist
+    gc.collect()
+    gc.disable()
+    for _ in range(80):  # more than the 32 teams that can exist
         group = dist.new_group()
-        dist.barrier(group)
+        dist.all_reduce(torch.ones(10), group=group)
         dist.destroy_process_group(group)
         del group
-        gc.collect()
+    gc.enable()
+    assert len(_torch_job.jobs) == 1, "groups that have ended still have their teams"
 
 
 def works(_):
@@ -291,13 +316,13 @@ def works(_):
         assert other[0] == size
         late = size - 1
         if me == late:
-            time.sleep(0.3)
+            time.sleep(3)
         group = dist.distributed_c10d._get_default_group()
         if me == 0:
-            refused(f"Rank {late} failed to pass monitoredBarrier in 100 ms", group.monitored_barrier,
-                    datetime.timedelta(milliseconds=100), status=weft.Status.TIMEOUT)
+            refused(f"Rank {late} failed to pass monitoredBarrier in 2000 ms", group.monitored_barrier,
+                    datetime.timedelta(seconds=2), status=weft.Status.TIMEOUT)
         else:
-            refused("monitoredBarrier", group.monitored_barrier, datetime.timedelta(milliseconds=600),
+            refused("monitoredBarrier", group.monitored_barrier, datetime.timedelta(seconds=5),
                     status=weft.Status.TIMEOUT)
         dist.barrier()
     group = dist.distributed_c10d._get_default_group()

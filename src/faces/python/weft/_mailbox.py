@@ -27,6 +27,10 @@ class Arriving:
         self.channel, self.source, self.tag, self.total, self.received = channel, source, tag, total, 0
         self.memory, self.receive = None, None
 
+    def drop(self):
+        """Ignores the rest of the message, whose receive has failed."""
+        self.receive, self.memory = None, numpy.empty(self.total, "u1")
+
     def copy(self, part):
         if self.memory is None:
             mine = self.receive is not None and self.receive.memory.size == self.total
@@ -84,10 +88,13 @@ class Mailbox:
         return bool(self.sending or self.receives)
 
     def cancel(self, receive):
-        """Removes a receive that has not matched a message."""
+        """Forgets a receive that has ended. Its message may have arrived in part."""
         with self.lock:
             if receive in self.receives:
                 self.receives.remove(receive)
+            for message in self.partial.values():
+                if message.receive is receive:
+                    message.drop()
 
     @staticmethod
     def matches(message, receive):

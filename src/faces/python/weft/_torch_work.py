@@ -46,12 +46,11 @@ class Work(BaseWork):
         work.driving, work.done = threading.Lock(), False
         return work
 
-    @property
-    def seconds(self):
-        """The call's time limit."""
+    def seconds(self, group):
+        """Returns the call's time limit."""
         timeout = getattr(self.opts, "timeout", None)
         seconds = timeout.total_seconds() if timeout is not None else 0
-        return seconds if seconds > 0 else self.group.seconds
+        return seconds if seconds > 0 else group.seconds
 
     def step(self, seconds):
         """Drives the call for at most this time; 0: once. Returns True if it is complete."""
@@ -87,22 +86,24 @@ class Work(BaseWork):
         self.done = True
         if self.promise is not None:
             self.promise.set_result((self.error, self.tensors))
+        self.group = None  # which keeps recent calls: its team ends with the last reference
 
-    def peers(self):
+    def peers(self, group):
         """Returns the ranks of the world that this call needs."""
-        return self.group.ranks
+        return group.ranks
 
     def wait(self, timeout=NO_LIMIT):
         """Waits until the call is complete, for at most `timeout` if it is not 0. Raises weft.Error if it failed."""
-        if not self.done:
+        group = self.group  # None if another thread has completed the call
+        if group is not None and not self.done:
             own = timeout is None or timeout <= NO_LIMIT
-            limit = self.seconds if own else timeout.total_seconds()
-            self.wait_until(time.monotonic() + limit, limit)
+            limit = self.seconds(group) if own else timeout.total_seconds()
+            self.wait_until(group, time.monotonic() + limit, limit)
         if self.error is not None:
             raise self.error
         return True
 
-    def wait_until(self, deadline, limit):
+    def wait_until(self, group, deadline, limit):
         gone_since = None
         while True:
             left = deadline - time.monotonic()
@@ -112,11 +113,11 @@ class Work(BaseWork):
             if left <= 0:
                 raise Error(Status.TIMEOUT, f"Timed out waiting {round(limit * 1000)}ms for {self.name} operation to "
                                             "complete")
-            gone = self.group.job.gone(self.peers())
+            gone = group.job.gone(self.peers(group))
             if gone is None:
                 continue
             gone_since = gone_since or time.monotonic()
-            if time.monotonic() - gone_since > self.group.job.GRACE_S:
+            if time.monotonic() - gone_since > group.job.GRACE_S:
                 self.complete(Error(Status.PEER, f"rank {gone} has left the job, and {self.name} waits for it"))
                 return
 
@@ -194,7 +195,7 @@ class MessageWork(Work):
         self.memory = None
         super().complete(error)
 
-    def peers(self):
+    def peers(self, group):
         return (self.peer,) if self.is_send else self.peer
 
     def wait(self, timeout=NO_LIMIT):
@@ -254,16 +255,17 @@ class Completer:
     @staticmethod
     def check_peers(work):
         """Ends a call whose peer has left the job, or whose time has passed."""
-        if work.done:
+        group = work.group
+        if group is None or work.done:
             return
         now = time.monotonic()
         work.since = getattr(work, "since", None) or now
-        gone = work.group.job.gone(work.peers())
+        gone = group.job.gone(work.peers(group))
         work.gone_since = (getattr(work, "gone_since", None) or now) if gone is not None else None
-        if gone is not None and now - work.gone_since > work.group.job.GRACE_S:
+        if gone is not None and now - work.gone_since > group.job.GRACE_S:
             work.complete(Error(Status.PEER, f"rank {gone} has left the job, and {work.name} waits for it"))
-        elif now - work.since > work.seconds:
-            work.complete(Error(Status.TIMEOUT, f"Timed out waiting {round(work.seconds * 1000)}ms for {work.name} "
+        elif now - work.since > work.seconds(group):
+            work.complete(Error(Status.TIMEOUT, f"Timed out waiting {round(work.seconds(group) * 1000)}ms for {work.name} "
                                 "operation to complete"))
 
 
