@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// core.h - runtimes, teams, symmetric memory, collectives and requests of the C interface.
+// core.h - runtimes, teams, symmetric memory, one-sided calls, collectives and requests in C.
 //
-// Next     weft.h, which programs include, for the rules of all calls.
+// Next     weft.h, which programs include, for rules of all calls: errors, ownership, threads.
 #ifndef WEFT_CORE_H
 #define WEFT_CORE_H
 
@@ -15,8 +15,7 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/// In C++, gives enumerations the type int, so that weft can receive unknown values and refuse
-/// them.
+// In C++, enumerations are ints, because an unknown value would be undefined. weft refuses it.
 #ifdef __cplusplus
 #define WEFT_AS_INT : int
 extern "C" {
@@ -31,16 +30,16 @@ typedef struct weft_request weft_request;  ///< a started call, or a persistent 
 /// How a call ended.
 typedef enum weft_status WEFT_AS_INT {
     WEFT_OK = 0,
-    WEFT_ERR_ARGUMENT,              ///< unusable arguments, or arguments that differ between ranks
+    WEFT_ERR_ARGUMENT,              ///< invalid arguments, or arguments that differ between ranks
     WEFT_ERR_MEMORY,                ///< not enough memory of the requested kind
     WEFT_ERR_ENVIRONMENT,           ///< no provider, no launcher, or a failed system call
     WEFT_ERR_PEER,                  ///< another rank died or reported a failure
     WEFT_ERR_TIMEOUT,               ///< the call's time limit has passed
     WEFT_ERR_UNSUPPORTED,           ///< feature of this interface that this version lacks
-    WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
+    WEFT_STATUS_RANGE = 0x7fffffff  ///< not a status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. WEFT_FLOAT_INT and later types are pairs: structures of a value and an index,
+/// Element types. Pairs are structures of a value and an index for WEFT_MINLOC and WEFT_MAXLOC,
 /// such as struct { double value; int index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
@@ -59,26 +58,26 @@ typedef enum weft_type WEFT_AS_INT {
     WEFT_BOOL,       ///< C's _Bool
     WEFT_FLOAT16,    ///< IEEE 754 binary16
     WEFT_BFLOAT16,   ///< the upper half of a binary32
-    WEFT_FLOAT_INT,  ///< this and the next 5: value and int, for WEFT_MINLOC and WEFT_MAXLOC
+    WEFT_FLOAT_INT,  ///< the first of six pairs with an int index
     WEFT_DOUBLE_INT,
     WEFT_INT16_INT,
     WEFT_INT32_INT,
     WEFT_INT64_INT,
     WEFT_LONGDOUBLE_INT,
-    WEFT_DOUBLE_INT64,  ///< value and int64_t
+    WEFT_DOUBLE_INT64,  ///< the first of two pairs with an int64_t index
     WEFT_INT64_INT64,
-    WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
+    WEFT_TYPE_RANGE = 0x7fffffff  ///< not a type: makes the enumeration as large as an int
 } weft_type;
 
-/// Built-in operations; weft_op_create() makes others. Integers have all operations except MINLOC
-/// and MAXLOC. Bool has the logical and bitwise operations (LAND to BXOR), floating point SUM to
-/// LXOR, complex numbers SUM and PROD, pairs MINLOC and MAXLOC. Floating point, except long double,
-/// and complex numbers have EXACT_SUM: the exact sum, rounded once to nearest, ties to even. It has
-/// the same bits for any number and order of ranks (exact_sum.h). Other combinations are refused.
-/// Logical operations read an element as (x != 0) and return 0 or 1. Integers wrap on overflow. In
-/// all minima and maxima a NaN wins and -0.0 is less than +0.0; MINLOC and MAXLOC choose the lower
-/// index among equal values. 16-bit floats are computed in float and rounded to nearest, ties to
-/// even. Padding in results is 0.
+/// Built-in operations; weft_op_create() makes others. Calls with other types are refused:
+///   integers          SUM to BXOR; sums and products wrap on overflow
+///   bool              LAND to BXOR
+///   floating point    SUM to LXOR; except long double, also EXACT_SUM
+///   complex numbers   SUM, PROD, EXACT_SUM
+///   pairs             MINLOC, MAXLOC: of equal values, the one with the lower index
+/// Logical operations read an element as (x != 0) and return 0 or 1. The minimum and the maximum of
+/// a NaN and a number are NaN; -0.0 is less than +0.0. 16-bit floats are computed in float, then
+/// rounded to nearest, ties to even. Padding bytes of results are 0.
 typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
@@ -92,9 +91,9 @@ typedef enum weft_op WEFT_AS_INT {
     WEFT_BXOR,
     WEFT_MINLOC,
     WEFT_MAXLOC,
-    WEFT_EXACT_SUM,
-    WEFT_OP_NONE = 0x3fffffff,  ///< no operation; set by weft_op_free()
-    WEFT_OP_RANGE = 0x7fffffff  ///< no operation: makes the enumeration as large as an int
+    WEFT_EXACT_SUM,  ///< exact sum, rounded once: the same bits for any order and number of ranks
+    WEFT_OP_NONE = 0x3fffffff,  ///< not an operation; set by weft_op_free()
+    WEFT_OP_RANGE = 0x7fffffff  ///< not an operation: makes the enumeration as large as an int
 } weft_op;
 
 /// Returns the size of an element in bytes; 0 if the type is unknown.
@@ -105,8 +104,8 @@ WEFT_API size_t weft_type_size(weft_type type);
 
 // --- errors, version -----------------------------------------------------------------------------
 
-/// Returns a sentence about the last failed call of the calling thread; never NULL. The text is
-/// valid until the thread's next failure. Calls that succeed do not change it.
+/// Returns a sentence about the last failed call of the calling thread; never NULL. The library
+/// owns the text, which is valid until the thread's next failure. Successful calls keep it.
 WEFT_API const char* weft_last_error(void);
 
 /// Returns the version of the loaded library, such as "0.1.0".
@@ -115,40 +114,40 @@ WEFT_API const char* weft_version(void);
 // --- runtime -------------------------------------------------------------------------------------
 
 /// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
-/// *out: the runtime, which weft_finalize() ends; unchanged on failure.
+/// *out: the runtime, which weft_finalize() frees; unchanged on failure.
 WEFT_API weft_status weft_init(weft_runtime** out);
 
 /// Joins the job like weft_init(), but `bootstrap` connects the ranks instead of a launcher. If a
-/// rank cannot join, all ranks get an error that names the reason, and weft releases its resources;
-/// the program may continue without weft. Signal handlers are not changed.
+/// rank cannot join, all ranks get an error that names the reason, and weft releases its resources.
+/// The program may then continue without weft. Signal handlers are not changed.
 WEFT_API weft_status weft_init_with(const weft_bootstrap* bootstrap, weft_runtime** out);
 
 /// Leaves the job. Collective over the job: waits until all started calls are complete and all
-/// ranks have called it. Frees the runtime, its teams, requests and memory, also on failure.
+/// ranks have called it. Frees the runtime, its teams, requests and memory, even if it fails.
 WEFT_API weft_status weft_finalize(weft_runtime* runtime);
 
 /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
 WEFT_API void weft_progress(weft_runtime* runtime);
 
 /// Sets a function that each wait in this runtime calls repeatedly, to drive another library that
-/// this thread must serve. fn must not use this runtime; such calls are refused. A runtime has one
-/// such function: a new function replaces it, NULL removes it.
+/// this thread must serve. fn must not use this runtime; such calls are refused. It replaces the
+/// function of an earlier call; NULL only removes that function.
 WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Returns the team of all ranks; the runtime owns it. NULL if the runtime is not usable.
+/// Returns the team of all ranks, which the runtime owns. NULL if the handle is refused.
 WEFT_API weft_team* weft_world(weft_runtime* runtime);
-/// Returns this rank's index in the team, 0 to weft_size()-1; -1 if the team is not usable. Not
+/// Returns this rank's index in the team, 0 to weft_size()-1; -1 if the handle is refused. Not
 /// collective.
 WEFT_API int weft_rank(const weft_team* team);
-/// Returns the number of members; -1 if the team is not usable. Not collective.
+/// Returns the number of members; -1 if the handle is refused. Not collective.
 WEFT_API int weft_size(const weft_team* team);
 
 /// Forms one team for each color, from the members that pass this color, ordered by key, then by
-/// rank. A member with color < 0 joins no team; its *out is NULL. weft_team_free() ends the team. A
-/// rank can be in at most 32 teams. If a member of a new team has reached this limit, all members
-/// of `team` get WEFT_ERR_MEMORY and no team is made.
+/// rank. A member with color < 0 joins no team, and its *out is NULL. weft_team_free() frees a new
+/// team. A rank can be in at most 32 teams, the world included. If a member of a new team has
+/// reached this limit, all members of `team` get WEFT_ERR_MEMORY and no team is made.
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
 /// Forms a team of the members that share memory with this rank, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
@@ -159,22 +158,21 @@ WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, i
                                       int (*allgather)(void* arg, const void* mine, void* all,
                                                        size_t bytes),
                                       void* arg, weft_team** out);
-/// Ends this rank's use of a team made by a split or weft_team_create(). Not collective; does not
-/// wait. Calls in flight continue, and their requests stay valid. The team counts towards the limit
-/// of 32 teams until all members have dropped it. Free the team's memory before the drop.
+/// Ends this rank's use of any team but the world. Not collective; does not wait. Calls in flight
+/// continue, and their requests stay valid. The team counts towards the limit of 32 teams until all
+/// members have dropped it. Free the team's memory before the drop.
 WEFT_API weft_status weft_team_drop(weft_team* team);
-/// Ends a team made by a split, and frees its memory as weft_free() does. Collective over this
-/// team; the team that was split may have ended before. No call of the team may be in flight. The
-/// world cannot be freed. A team that has failed, or fails during this call, is dropped as by
-/// weft_team_drop().
+/// Ends any team but the world, and frees its memory as weft_free() does. Collective over this
+/// team; the team that was split may have ended before. No call of the team may be in flight. A
+/// team that has failed, or fails during this call, is only dropped, as by weft_team_drop().
 WEFT_API weft_status weft_team_free(weft_team* team);
 
 // --- symmetric memory ----------------------------------------------------------------------------
 
 /// Allocates `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes, not
 /// cleared. All members request the same size; their other allocations may differ. Each call
-/// returns a distinct pointer, also for 0 bytes. *out: this rank's memory, valid until weft_free()
-/// or the end of the team or runtime.
+/// returns a distinct pointer, even for 0 bytes. *out: this rank's memory, valid until weft_free()
+/// or the end of the team or runtime. WEFT_ERR_MEMORY: no range is free on all members.
 WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
 /// Allocates with an alignment in bytes: a power of two, at most 1 GiB and at most the heap's size.
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
@@ -185,10 +183,10 @@ WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_
 /// memory of a later allocation. NULL is ignored: the call returns at once.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
-/// Translates `symmetric` (an address in memory of weft_alloc() or in the range of a name from
-/// weft_register()) to the same byte of member `peer`. Returns a pointer for loads and stores; NULL
-/// if this rank cannot load from the peer's memory, or an argument is not usable. Not collective.
-/// Like shmem_ptr() of OpenSHMEM 1.5, but `peer` is a rank of the team.
+/// Translates an address in memory of weft_alloc(), or in the range of a name from weft_register(),
+/// to the same byte of member `peer`. Returns a pointer for loads and stores, or NULL if this rank
+/// has not mapped the peer's memory or an argument is refused. Not collective. Like shmem_ptr() of
+/// OpenSHMEM 1.5, but `peer` is a rank of the team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
 // --- one-sided calls -----------------------------------------------------------------------------
@@ -196,7 +194,8 @@ WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 // These calls access the memory of one peer: another rank of the team or this rank itself. Memory
 // of the peer is named by this rank's address of the same symmetric memory (weft_alloc()); for
 // other memory see weft_register() in onesided.h. The calls are not collective, but the peer must
-// call into the library from time to time. Calls that OpenSHMEM 1.5 also has behave as there.
+// call into the library from time to time. Calls that are also in OpenSHMEM 1.5 (sections 9.6 to
+// 9.8, 9.10 and 9.11) behave as specified there.
 
 /// How weft_wait_until() compares the word with the value.
 typedef enum weft_compare WEFT_AS_INT {
@@ -206,7 +205,7 @@ typedef enum weft_compare WEFT_AS_INT {
     WEFT_GE,
     WEFT_LT,
     WEFT_LE,
-    WEFT_COMPARE_RANGE = 0x7fffffff  ///< no comparison: makes the enumeration as large as an int
+    WEFT_COMPARE_RANGE = 0x7fffffff  ///< not a comparison: makes the enumeration as large as an int
 } weft_compare;
 
 /// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed. The
@@ -229,7 +228,7 @@ WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src
 WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                          uint64_t* signal, uint64_t value, int add, int peer);
 
-/// Waits until this rank's *word has the relation `cmp`, a weft_compare, to value. Drives all
+/// Waits until `*word <cmp> value` holds for a word of this rank; cmp is a weft_compare. Drives all
 /// transfers meanwhile. Peers change the word by a put of only this word, a signal or an atomic
 /// operation.
 WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
@@ -239,9 +238,9 @@ WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int 
                                      int* holds);
 
 /// @name Atomic operations
-/// on a peer's word, aligned to 8 bytes; atomic for all ranks. *old: the former value. If old is
-/// NULL, no value is returned, and the change is made before the next weft_quiet() returns. For
-/// other operations and types of words see weft_atomic() in onesided.h.
+/// They change a peer's word, aligned to 8 bytes, and are atomic for all ranks. *old: the former
+/// value. If old is NULL, they return at once, and the change is made before the next weft_quiet()
+/// returns. For other operations and types of words see weft_atomic() in onesided.h.
 /// @{
 WEFT_API weft_status weft_fetch_add(weft_team* team, uint64_t* word, uint64_t add, int peer,
                                     uint64_t* old);
@@ -252,14 +251,16 @@ WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t
                                        uint64_t value, int peer, uint64_t* old);
 /// @}
 
-/// Orders deliveries at each peer: earlier puts of this rank (signals and atomic operations
-/// included) before later puts. Does not order gets or puts of other ranks.
+/// Orders deliveries at each peer: earlier puts, signals and atomic operations of this rank before
+/// later ones. Does not order gets.
 WEFT_API weft_status weft_fence(weft_team* team);
 /// Waits until all puts and gets of this rank, on all teams, are complete here and at the peers.
 /// Puts and gets through a context (onesided.h) are not included.
 WEFT_API weft_status weft_quiet(weft_team* team);
 
 // --- collectives ---------------------------------------------------------------------------------
+//
+// Counts are in elements of `type`; `root` is a rank of the team. The caller owns all buffers.
 
 /// Waits until all members have entered.
 WEFT_API weft_status weft_barrier(weft_team* team);
@@ -279,17 +280,17 @@ WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, siz
                                  weft_type type, weft_op op, int root);
 
 // The following calls move blocks, one for each member. With WEFT_IN_PLACE as `in` (in gather, at
-// the root only), `out` is the buffer of all blocks in rank order. This rank's block is at index
-// weft_rank() of `out`, where reduce_scatter also writes the result. In scatter, the root may pass
-// WEFT_IN_PLACE as `out`: its block then stays in `in`.
+// the root only), `out` has all blocks in rank order. This rank's block is block weft_rank() of
+// `out`, to which reduce_scatter also writes the result. In scatter, the root may pass
+// WEFT_IN_PLACE as `out`; its block then stays in `in`.
 
-/// in: `count` elements. The root's out: weft_size() blocks of `count` elements, in rank order;
-/// elsewhere out may be NULL.
+/// in: `count` elements. The root's out: weft_size() blocks of `count` elements, in rank order.
+/// Other ranks' out may be NULL.
 WEFT_API weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, int root);
 
-/// The root's in: weft_size() blocks of `count` elements; elsewhere in may be NULL. out:
-/// this rank's block.
+/// The root's in: weft_size() blocks of `count` elements. Other ranks' in may be NULL. out: this
+/// rank's block.
 WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
                                   weft_type type, int root);
 
@@ -308,23 +309,22 @@ WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* 
 
 // The following calls have blocks of different sizes. Counts and displacements are in elements, one
 // for each member, in rank order. A displacement is the start of a block; NULL displacements mean
-// contiguous blocks in rank order. Written blocks must not overlap. The arrays are read only during
-// the call (in the started and persistent forms, while the request is made). Any count may be 0; a
-// buffer without elements may be NULL. WEFT_IN_PLACE works as above, with this rank's block at its
-// displacement. If sender and receiver pass different counts for a block, the receiver gets
-// WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements does
-// not wait for the block, and gets no error.
+// contiguous blocks in rank order. Written blocks must not overlap. The caller owns the arrays, and
+// may change them when the call, or the start or preparation of a request, has returned. Any count
+// may be 0; a buffer without elements may be NULL. WEFT_IN_PLACE works as above, with this rank's
+// block at its displacement. If sender and receiver pass different counts for a block, the receiver
+// gets WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements
+// does not wait for the block, and gets no error.
 
 /// in: `count` elements. The root's out gets `counts[r]` elements of rank r at
-/// `displacements[r]`. Only the root's counts, displacements and out are read. `count` of rank r
+/// `displacements[r]`. Only the root's counts, displacements and out are used. `count` of rank r
 /// must equal the root's `counts[r]`.
 WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count, void* out,
                                   const size_t* counts, const size_t* displacements, weft_type type,
                                   int root);
 
-/// Sends `counts[r]` elements, at `displacements[r]` of the root's in, to out of rank r. Rank r
-/// passes the number that it expects as `count`. Only the root's in, counts and displacements are
-/// read.
+/// Sends `counts[r]` elements, at `displacements[r]` of the root's in, to out of rank r. `count` of
+/// rank r must equal `counts[r]`. Only the root's in, counts and displacements are read.
 WEFT_API weft_status weft_scatterv(weft_team* team, const void* in, const size_t* counts,
                                    const size_t* displacements, void* out, size_t count,
                                    weft_type type, int root);
@@ -336,8 +336,8 @@ WEFT_API weft_status weft_allgatherv(weft_team* team, const void* in, void* out,
                                      weft_type type);
 
 /// Sends `in_counts[r]` elements, at `in_displacements[r]` of in, to rank r, and receives
-/// `out_counts[r]` from rank r at `out_displacements[r]` of out. Rank r's counts for this rank must
-/// be equal. in: not WEFT_IN_PLACE; its blocks must not overlap blocks of out.
+/// `out_counts[r]` from rank r at `out_displacements[r]` of out. Sender and receiver of a block
+/// pass equal counts. in: not WEFT_IN_PLACE; its blocks must not overlap blocks of out.
 WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_t* in_counts,
                                     const size_t* in_displacements, void* out,
                                     const size_t* out_counts, const size_t* out_displacements,
@@ -348,18 +348,18 @@ WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_
 WEFT_API weft_status weft_reduce_scatterv(weft_team* team, const void* in, void* out,
                                           const size_t* counts, weft_type type, weft_op op);
 
-/// Computes out = in of rank 0 (op) ... (op) in of this rank, for `count` elements.
+/// Computes out[i] = in[i] of rank 0 (op) ... (op) in[i] of this rank, for `count` elements.
 WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
                                weft_type type, weft_op op);
 
-/// Computes out = in of rank 0 (op) ... (op) in of the rank before this rank. Rank 0's out is not
-/// written and may be NULL.
+/// Computes out[i] = in[i] of rank 0 (op) ... (op) in[i] of the rank before this rank. Rank 0's out
+/// is not written and may be NULL.
 WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op);
 
-/// Makes a user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
-/// contributions of lower ranks. Elements have the type that is passed to the collective. fn runs
-/// on the thread that drives the runtime; with WEFT_PROGRESS=thread this may be the progress
+/// Makes a user operation: fn sets inout[i] = in[i] (op) inout[i] for i < count, where `in` holds
+/// the contributions of lower ranks. Elements have the type that is passed to the collective. fn
+/// runs on the thread that drives the runtime; with WEFT_PROGRESS=thread this may be the progress
 /// thread. fn must not use the runtime. If it throws a C++ exception, the call fails with
 /// WEFT_ERR_ARGUMENT on this rank and on the ranks that wait for this rank. commutative: not 0 if
 /// operands may be swapped; if 0, contributions are combined in rank order. Not collective. All
@@ -367,16 +367,16 @@ WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, siz
 WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
                                                void* arg),
                                     void* arg, int commutative, weft_op* out);
-/// Frees an operation and sets *op to WEFT_OP_NONE. Started calls may use it until they complete.
-/// Built-in operations are refused.
+/// Frees a user operation and sets *op to WEFT_OP_NONE. Calls in flight still complete. Built-in
+/// operations are refused.
 WEFT_API weft_status weft_op_free(weft_op* op);
 
 // --- started calls -------------------------------------------------------------------------------
 
 /// @name Started calls
-/// never wait, also if earlier calls of any team are in flight. Buffers belong to the library until
-/// the request is complete. *request: freed by weft_wait() or weft_test(); unchanged if the start
-/// fails. Other arguments are as in the blocking calls.
+/// Each function starts a call and returns without waiting, even if earlier calls are in flight.
+/// The library uses the buffers until the request is complete. *request: a request that weft_wait()
+/// or weft_test() frees; unchanged if the start fails. Other arguments: as in the blocking calls.
 /// @{
 WEFT_API weft_status weft_ibarrier(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count, weft_type type,
@@ -417,23 +417,21 @@ WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void
                                            weft_request** request);
 /// @}
 
-/// Drives all calls once. *done: 1 if the call is complete, else 0. A complete request is freed and
-/// *request set to NULL; a persistent request remains, and can be started again. For NULL requests
-/// and persistent requests that are not started, *done is 1. For a failed call, *done is 1, and its
-/// status is returned.
+/// Drives all calls once. *done: 1 if the call is complete or has failed, else 0. If 1, returns the
+/// call's status, frees the request and sets *request to NULL; a persistent request remains, and
+/// can be started again. Requests that are NULL or not started are complete.
 WEFT_API weft_status weft_test(weft_request** request, int* done);
-/// Sets *done as weft_test() would, but neither drives calls nor frees the request. For programs
-/// that test many requests after one weft_progress().
+/// Sets *done as weft_test() does, but does not drive calls, return the call's status or free the
+/// request, which must not be NULL. For programs that test many requests after a weft_progress().
 WEFT_API weft_status weft_request_ended(const weft_request* request, int* done);
-/// Waits until the call is complete; otherwise acts as weft_test().
+/// Waits until the call is complete. Then acts as weft_test().
 WEFT_API weft_status weft_wait(weft_request** request);
 
 // --- persistent calls ----------------------------------------------------------------------------
 
 /// @name Persistent calls
-/// are prepared once and started many times. Preparing is not collective and moves no
-/// data, but checks the arguments. All members start the calls in the same order. *request:
-/// freed by weft_request_free().
+/// Each function prepares a call that weft_start() starts, any number of times. Preparing is not
+/// collective: it only checks the arguments. *request: a request that weft_request_free() frees.
 /// @{
 WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_broadcast_init(weft_team* team, void* buffer, size_t count,
@@ -475,9 +473,10 @@ WEFT_API weft_status weft_reduce_scatterv_init(weft_team* team, const void* in, 
                                                weft_request** request);
 /// @}
 
-/// Starts a persistent call that is not in flight; never waits.
+/// Starts a persistent call that is not in flight; does not wait. All members start their calls on
+/// a team, persistent or not, in the same order.
 WEFT_API weft_status weft_start(weft_request* request);
-/// Frees a request that is not in flight and sets *request to NULL. NULL requests are ignored.
+/// Frees a request that is not in flight, and sets *request to NULL. NULL requests are ignored.
 WEFT_API weft_status weft_request_free(weft_request** request);
 
 #ifdef __cplusplus

@@ -2,14 +2,14 @@
 // near.h - puts, gets and atomic operations on local peers' memory by load, store or atomic
 // instructions, without a call into the library.
 //
-// weft_near_open() makes a view of a team's symmetric memory. The inline functions of this header
-// use the view to access memory of local peers directly. For remote peers, and for unusable
-// arguments, they call the function of weft.h or onesided.h with the same meaning. weft_fence() and
+// weft_near_open() returns a view of a team's symmetric memory. The inline functions of this header
+// use the view to access memory of local peers directly. For remote peers, and for arguments that
+// are not valid, they call the equivalent function of core.h or onesided.h. weft_fence() and
 // weft_quiet() of the team order and complete the puts of both kinds. Direct access to a local peer
 // that has died reports no error (failures.h): the memory of the dead rank stays mapped.
 //
-// The structure weft_near is part of the binary interface: new fields are added only at its end,
-// and the program passes sizeof(weft_near) at its compilation to weft_near_open().
+// The inline functions follow the thread rules of weft.h. The structure weft_near is part of the
+// binary interface: later versions add fields only at its end.
 #ifndef WEFT_NEAR_H
 #define WEFT_NEAR_H
 
@@ -22,22 +22,22 @@ extern "C" {
 /// View of a team's memory. The library owns it; programs only read it. Valid until the team ends.
 typedef struct weft_near {
     weft_team* team;
-    uintptr_t heap;   ///< start of this rank's symmetric memory
-    uintptr_t bytes;  ///< size of the symmetric memory
-    char* const*
-        bases;       ///< for each rank of the team: start of its memory, if mapped here; else NULL
-    uint32_t ranks;  ///< number of members of the team
-    uint32_t
-        left;  ///< number of accesses until the next weft_near_drive(); 0: no call is necessary
+    uintptr_t heap;      ///< start of this rank's symmetric memory
+    uintptr_t bytes;     ///< size of the symmetric memory
+    char* const* bases;  ///< by rank: start of its symmetric memory; NULL: not mapped here
+    uint32_t ranks;      ///< number of members of the team
+    uint32_t left;       ///< accesses until the next weft_near_drive(); 0: none is needed
 } weft_near;
 
-/// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near).
+/// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near) in the
+/// program; another size than the library's is refused.
 WEFT_API weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft_near** out);
-/// Drives transfers in flight. The functions below call it regularly if there are remote ranks.
+/// Drives transfers in flight. The functions below call it regularly if the job needs that.
 WEFT_API void weft_near_drive(weft_near* near);
 
-/// Returns the address of a local peer's copy of the `bytes` bytes at `symmetric`, aligned to
-/// `alignment`; NULL if this rank cannot access them directly.
+/// Returns the address in this process of the peer's memory at `symmetric`, this rank's address.
+/// NULL if the memory is not mapped, if `bytes` bytes do not fit, or if `symmetric` is not aligned
+/// to `alignment` bytes.
 static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t bytes,
                                  size_t alignment, int peer) {
     const uintptr_t offset = (uintptr_t)symmetric - near->heap;
@@ -53,9 +53,10 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
     return base + offset;
 }
 
-/// Defines weft_near_put_NAME() and weft_near_get_NAME(), which copy one element like OpenSHMEM's p
-/// and g. The put stores with release order: this rank's earlier reads are complete before a peer
-/// sees the element. The get loads with acquire order: it is complete before later accesses.
+/// Defines weft_near_put_NAME() and weft_near_get_NAME(), which copy one element, like shmem_p()
+/// and shmem_g() of OpenSHMEM 1.5, section 9.6. `whole`: unsigned integer of the element's size.
+/// The put is a release store, so this rank's earlier reads are complete when a peer sees the
+/// element. The get is an acquire load, so it is complete before later accesses.
 #define WEFT_NEAR_ELEMENT(name, element, whole)                                                  \
     static inline weft_status weft_near_put_##name(weft_near* near, element* dst, element value, \
                                                    int peer) {                                   \
@@ -75,7 +76,8 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         return WEFT_OK;                                                                          \
     }
 
-/// Defines weft_near_add_NAME(), _fetch_add_ and others, with the meaning of weft_atomic().
+/// Defines weft_near_CALL_NAME() and weft_near_fetch_CALL_NAME(), which act as weft_atomic() with
+/// `type` and `kind`, on words of the C type `word`. `builtin`: the compiler's atomic function.
 #define WEFT_NEAR_CHANGE(name, word, type, call, kind, builtin)                                    \
     static inline weft_status weft_near_##call##_##name(weft_near* near, word* at, word operand,   \
                                                         int peer) {                                \
@@ -93,6 +95,7 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         *old = builtin(there, operand, __ATOMIC_ACQ_REL);                                          \
         return WEFT_OK;                                                                            \
     }
+/// Defines all functions for words of the C type `word`; `type` is its weft_type.
 #define WEFT_NEAR_WORD(name, word, type)                                                           \
     WEFT_NEAR_ELEMENT(name, word, word)                                                            \
     WEFT_NEAR_CHANGE(name, word, type, add, WEFT_ATOMIC_ADD, __atomic_fetch_add)                   \
@@ -147,7 +150,8 @@ WEFT_NEAR_ELEMENT(u16, uint16_t, uint16_t)
 WEFT_NEAR_ELEMENT(float, float, uint32_t)
 WEFT_NEAR_ELEMENT(double, double, uint64_t)
 
-/// weft_put() and weft_get() of any size; 9 to WEFT_NEAR_BYTES bytes are copied inline.
+/// Act as weft_put() and weft_get(). They copy 9 to WEFT_NEAR_BYTES bytes inline. They call the
+/// library for shorter data, which may be a word to be copied by one instruction.
 #define WEFT_NEAR_BYTES 4096
 static inline weft_status weft_near_put(weft_near* near, void* dst, const void* src, size_t bytes,
                                         int peer) {
