@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // elements.hpp - maps C++ types to weft::Type, and defines element types that C++ lacks.
 //
-// 16-bit floats hold their bits. They convert to float exactly; float converts to them by
-// rounding to nearest, ties to even. Pairs, the elements of minloc and maxloc, have the layout of
-// MPI's pair types.
+// The 16-bit floats hold only bits. They convert to float exactly; a float converts to them by
+// rounding to nearest, ties to even. ValueIndex has the layout of MPI's pair types.
 #pragma once
 
 #include <bit>
@@ -23,16 +22,17 @@ struct BFloat16 {
     constexpr BFloat16() = default;
     explicit constexpr BFloat16(float value) {
         const auto word = std::bit_cast<std::uint32_t>(value);
-        const bool nan = (word & 0x7fff'ffffU) > 0x7f80'0000U;
-        bits = static_cast<std::uint16_t>(nan ? word >> 16 | 0x40U
-                                              : (word + 0x7fffU + (word >> 16 & 1U)) >> 16);
+        const bool is_nan = (word & 0x7fff'ffffU) > 0x7f80'0000U;
+        // A NaN becomes quiet: its upper half alone could be the bits of an infinity.
+        bits = static_cast<std::uint16_t>(is_nan ? word >> 16 | 0x40U
+                                                 : (word + 0x7fffU + (word >> 16 & 1U)) >> 16);
     }
     explicit constexpr operator float() const {
         return std::bit_cast<float>(std::uint32_t{bits} << 16);
     }
 };
 
-/// IEEE 754 binary16.
+/// The format binary16 of IEEE 754.
 struct Float16 {
     std::uint16_t bits = 0;
 
@@ -48,18 +48,19 @@ struct Float16 {
         const std::uint32_t exponent = bits >> 10 & 0x1fU;
         const std::uint32_t fraction = bits & 0x3ffU;
         if (exponent == 0) return sign * static_cast<float>(fraction) * 0x1p-24F;
-        const std::uint32_t placed = exponent == 0x1fU ? 0xffU : exponent + 112;
-        const auto magnitude = std::bit_cast<float>(placed << 23 | fraction << 13);
-        return sign * magnitude;
+        const std::uint32_t float_exponent = exponent == 0x1fU ? 0xffU : exponent + kBiasGap;
+        return sign * std::bit_cast<float>(float_exponent << 23 | fraction << 13);
     }
 
   private:
+    static constexpr std::uint32_t kBiasGap = 127 - 15;  ///< exponent bias of float minus binary16
+
     static constexpr std::uint32_t magnitude_bits(float magnitude) {
-        if (magnitude != magnitude) return 0x7e00U;
-        if (magnitude >= 65520.0F) return 0x7c00U;
-        // Adding 0.5 aligns the last bit with the subnormals' last bit, so the addition rounds.
+        if (magnitude != magnitude) return 0x7e00U;  // NaN
+        if (magnitude >= 65520.0F) return 0x7c00U;   // rounds to infinity
+        // A subnormal: adding 0.5 aligns the last bit with the last bit of the result, and rounds.
         if (magnitude < 0x1p-14F) return std::bit_cast<std::uint32_t>(magnitude + 0.5F) & 0x7ffU;
-        const auto word = std::bit_cast<std::uint32_t>(magnitude) - (112U << 23);
+        const auto word = std::bit_cast<std::uint32_t>(magnitude) - (kBiasGap << 23);
         return (word + 0xfffU + (word >> 13 & 1U)) >> 13;
     }
 };
@@ -111,16 +112,17 @@ template <> struct TypeOf<ValueIndex<std::int64_t, std::int64_t>> : IsType<Type:
 
 }  // namespace detail
 
-/// C++ types that are element types.
+/// C++ types that have an element type.
 template <class T>
 concept Element = detail::TypeOf<T>::kType != Type::user;
 
 /// Returns the element type of a C++ type.
 template <class T>
 [[nodiscard]] constexpr Type type_of() {
-    static_assert(Element<T>,
-                  "elements are integers, floating point, complex numbers, bool, Float16, BFloat16 "
-                  "or pairs that Type names");
+    static_assert(
+        Element<T>,
+        "T must be an integer of up to 8 bytes, bool, a floating-point type, std::complex "
+        "of float or double, Float16, BFloat16, or a ValueIndex that Type names");
     return detail::TypeOf<T>::kType;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exact_sum.hpp - ExactSum, an exact sum of local values: the C++ form of exact_sum.h.
+// exact_sum.hpp - ExactSum, an exact sum of local values: the C++ form of exact_sum.h, whose rules
+// for special values and threads apply.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,19 @@
 
 namespace weft {
 
-/// Types of the values of an ExactSum.
+/// Types of values of an ExactSum.
 template <class T>
 concept ExactSummand = std::same_as<T, float> || std::same_as<T, double> ||
     std::same_as<T, Float16> || std::same_as<T, BFloat16>;
-/// Buffers of such values, such as std::vector<double>.
+/// Buffers of values of an ExactSum, such as std::vector<double>.
 template <class R>
 concept ExactSummands = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     ExactSummand<std::ranges::range_value_t<R>>;
 
-/// The exact sum of any number of values and products; see exact_sum.h.
+/// The exact sum of any number of values and products.
 class ExactSum {
   public:
+    /// Add all values of a buffer, or one value.
     template <ExactSummand T>
     void add(std::span<const T> values) {
         check(weft_exact_add(&sum_, values.data(), values.size(), kTypeOf<T>));
@@ -36,26 +38,28 @@ class ExactSum {
     void add(T value) {
         check(weft_exact_add(&sum_, &value, 1, kTypeOf<T>));
     }
-    /// Adds the products left[i] * right[i], not rounded.
+    /// Add the exact products left[i] * right[i]. Throw an Error if the sizes differ.
     template <ExactSummand T>
     void add_products(std::span<const T> left, std::span<const std::type_identity_t<T>> right) {
         if (left.size() != right.size())
-            throw Error(Status::argument, "ExactSum: add_products of arrays of different sizes");
+            throw Error(Status::argument, "add_products: left and right differ in size");
         check(weft_exact_add_products(&sum_, left.data(), right.data(), left.size(), kTypeOf<T>));
     }
     template <ExactSummands Left, ExactSummands Right>
     void add_products(const Left& left, const Right& right) {
         add_products<std::ranges::range_value_t<Left>>(left, right);
     }
+    /// Adds the values of another sum.
     void merge(const ExactSum& other) { check(weft_exact_merge(&sum_, &other.sum_)); }
 
-    /// Returns the sum, rounded to nearest, ties to even.
+    /// Return the sum, rounded to nearest, ties to even.
     [[nodiscard]] double value() const { return weft_exact_round(&sum_); }
     [[nodiscard]] float value_as_float() const { return weft_exact_round_float(&sum_); }
-    /// Returns the square root of the exact sum, rounded.
+    /// Returns the square root of the exact sum, rounded once; NaN if the sum is negative.
     [[nodiscard]] double root() const { return weft_exact_root(&sum_); }
 
-    /// Returns the words, ready for Team::allreduce() with Op::sum, which merges the ranks' sums.
+    /// Returns the words of this object. Team::allreduce(words, Op::sum) replaces the sum by the
+    /// sum of all ranks.
     [[nodiscard]] std::span<std::int64_t> words() {
         check(weft_exact_pack(&sum_));
         return sum_.words;

@@ -26,7 +26,7 @@ typedef struct weft_near {
     uintptr_t bytes;     ///< size of the symmetric memory
     char* const* bases;  ///< by rank: start of its symmetric memory; NULL: not mapped here
     uint32_t ranks;      ///< number of members of the team
-    uint32_t left;       ///< accesses until the next weft_near_drive(); 0: none is needed
+    uint32_t left;       ///< accesses until the next weft_near_drive(); 0: never
 } weft_near;
 
 /// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near) in the

@@ -2,11 +2,12 @@
 // neighbors.hpp - calls that exchange blocks between neighbors.
 //
 // Each member lists its own neighbors, in a directed graph or a Cartesian grid. A neighbor call is
-// a Call for Team::run(), start() and prepare(). All members of the team make it, also members
+// a Call for Team::run(), start() and prepare(). All members of the team make it, even members
 // without neighbors. Messages are sent directly from rank to rank. A neighbor call is an alltoallv
 // whose arrays have entries for neighbors only, so other members may call alltoallv() instead.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -18,28 +19,30 @@
 
 namespace weft {
 
+/// Neighbors of one rank, and the calls that exchange blocks with them. For one thread at a time.
 class Neighbors {
   public:
     /// members: size of the team. sources: ranks that send a block to this rank; destinations:
     /// ranks that receive a block from this rank; both in the order of the blocks. Each list names
-    /// a member at most once, and may name this rank. If rank a names b as a destination, b must
-    /// name a as a source.
+    /// a member at most once, and may name this rank; otherwise throws an Error. If rank a names b
+    /// as a destination, b must name a as a source.
     Neighbors(Rank members, std::vector<Rank> sources, std::vector<Rank> destinations)
         : in_(members, std::move(destinations), "destinations"),
           out_(members, std::move(sources), "sources") {}
 
-    /// Returns the neighbors of a rank on a grid whose last coordinate varies fastest. They are,
-    /// for each dimension, the previous and the next rank where they exist, each as source and
-    /// destination. In a short periodic dimension both can be the same rank, or this rank; it is
-    /// then listed once.
+    /// Returns the neighbors of a rank on a grid whose last coordinate varies fastest. extents:
+    /// ranks along each dimension; their product is the size of the team. For each dimension, the
+    /// previous and the next rank, where they exist, are a source and a destination. In a periodic
+    /// dimension of two ranks both are the same rank, which is listed once; of one rank, both are
+    /// this rank.
     [[nodiscard]] static Neighbors on_grid(std::span<const Rank> extents,
                                            const std::vector<bool>& periodic, Rank rank);
 
     [[nodiscard]] std::span<const Rank> sources() const { return out_.ranks; }
     [[nodiscard]] std::span<const Rank> destinations() const { return in_.ranks; }
 
-    // A Call refers to arrays of this object. Pass it to run(), start() or prepare() before making
-    // the next Call.
+    // A Call refers to arrays of this object, which the next Call overwrites. So pass each Call to
+    // run(), start() or prepare() before making the next one.
 
     /// in: a block of count elements for each destination; out: a block from each source.
     [[nodiscard]] Call alltoall(const void* in, void* out, std::size_t count, Type type) {
@@ -47,20 +50,21 @@ class Neighbors {
         out_.set_equal(count, count);
         return call(in, out, type);
     }
-    /// in: one block, sent to all destinations; out: a block from each source.
+    /// in: a block of count elements, sent to all destinations; out: a block from each source.
     [[nodiscard]] Call allgather(const void* in, void* out, std::size_t count, Type type) {
         in_.set_equal(count, 0);
         out_.set_equal(count, count);
         return call(in, out, type);
     }
-    /// in_blocks: data for each destination; out_blocks: data from each source.
+    /// in_blocks: a block for each destination; out_blocks: a block from each source. Throws an
+    /// Error for other numbers of blocks.
     [[nodiscard]] Call alltoallv(const void* in, Blocks in_blocks, void* out, Blocks out_blocks,
                                  Type type) {
         in_.set_blocks(in_blocks, "in");
         out_.set_blocks(out_blocks, "out");
         return call(in, out, type);
     }
-    /// in: count elements, sent to all destinations; out_blocks: data from each source.
+    /// in: count elements, sent to all destinations; out_blocks: a block from each source.
     [[nodiscard]] Call allgatherv(const void* in, std::size_t count, void* out, Blocks out_blocks,
                                   Type type) {
         in_.set_equal(count, 0);
@@ -69,11 +73,12 @@ class Neighbors {
     }
 
   private:
-    /// All blocks that this rank sends, or all blocks that it receives.
+    /// Blocks that this rank sends, or blocks that it receives.
     struct Side {
-        Side(Rank members, std::vector<Rank> named, const char* what)
-            : ranks(std::move(named)),
-              counts(static_cast<std::size_t>(members < 0 ? 0 : members)),
+        /// what: name of the argument `neighbors`, for Errors.
+        Side(Rank members, std::vector<Rank> neighbors, const char* what)
+            : ranks(std::move(neighbors)),
+              counts(static_cast<std::size_t>(std::max(members, 0))),
               displacements(counts.size()) {
             for (const Rank rank : ranks) {
                 if (rank < 0 || rank >= members)
@@ -89,7 +94,7 @@ class Neighbors {
             counts[member] = count;
             displacements[member] = displacement;
         }
-        /// Sets blocks of `count` elements whose starts have a distance of `stride` elements.
+        /// Sets blocks of `count` elements. Block i starts at element i * stride.
         void set_equal(std::size_t count, std::size_t stride) {
             for (std::size_t i = 0; i < ranks.size(); ++i) set(i, count, i * stride);
         }
@@ -110,8 +115,8 @@ class Neighbors {
         [[nodiscard]] Blocks blocks() const { return {counts, displacements}; }
 
         std::vector<Rank> ranks;                 ///< neighbors, in the order of the blocks
-        std::vector<std::size_t> counts;         ///< for each member; 0 if it is no neighbor
-        std::vector<std::size_t> displacements;  ///< for each member
+        std::vector<std::size_t> counts;         ///< by member; 0 if the member is no neighbor
+        std::vector<std::size_t> displacements;  ///< by member
     };
 
     [[nodiscard]] Call call(const void* in, void* out, Type type) const {
@@ -124,26 +129,26 @@ class Neighbors {
 
 inline Neighbors Neighbors::on_grid(std::span<const Rank> extents,
                                     const std::vector<bool>& periodic, Rank rank) {
-    if (extents.empty() || periodic.size() != extents.size())
-        throw Error(Status::argument, "grid: expected `periodic` for each of its dimensions");
+    if (extents.empty() || periodic.size() != extents.size() || std::ranges::min(extents) < 1)
+        throw Error(Status::argument,
+                    "grid: expected extents of 1 or more, and a value of `periodic` for each");
     Rank members = 1;
     for (const Rank extent : extents) members *= extent;
-    std::vector<Rank> named;
-    Rank reach = members;  // distance of adjacent ranks along a dimension
+    std::vector<Rank> neighbors;
+    Rank stride = members;  // difference of adjacent ranks along a dimension
     for (std::size_t i = 0; i < extents.size(); ++i) {
-        reach /= extents[i];
-        const Rank at = rank / reach % extents[i];
+        stride /= extents[i];
+        const Rank coordinate = rank / stride % extents[i];
         for (const Rank step : {-1, 1}) {
-            Rank next = at + step;
+            Rank next = coordinate + step;
             if (periodic[i]) next = (next + extents[i]) % extents[i];
             if (next < 0 || next >= extents[i]) continue;
-            const Rank neighbor = rank + (next - at) * reach;
-            bool known = false;
-            for (const Rank one : named) known = known || one == neighbor;
-            if (!known) named.push_back(neighbor);
+            const Rank neighbor = rank + (next - coordinate) * stride;
+            if (std::ranges::find(neighbors, neighbor) == neighbors.end())
+                neighbors.push_back(neighbor);
         }
     }
-    return {members, named, named};
+    return {members, neighbors, neighbors};
 }
 
 }  // namespace weft

@@ -2,9 +2,10 @@
 // onesided.hpp - one-sided calls of a team; base class of weft::Team.
 //
 // These calls access the memory of one peer: another rank of the team or this rank itself. Memory
-// of the peer is named by this rank's address of the same symmetric memory (Team::allocate()). The
-// calls are not collective, but the peer must call into the library from time to time. Calls that
-// OpenSHMEM 1.5 also has behave as there.
+// of the peer is named by this rank's address of the same symmetric memory (Team::allocate()), or
+// by a name from Team::register_memory(). The calls are not collective, but the peer must call into
+// the library from time to time. The rules of weft.hpp for threads and errors apply. Calls that are
+// also in OpenSHMEM 1.5 (sections 9.6 to 9.8 and 9.10 to 9.12) behave as specified there.
 #pragma once
 
 #include <bit>
@@ -40,7 +41,7 @@ concept Cell = Word<T> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 template <class T>
 concept CopiedAsBytes = std::is_trivially_copyable_v<T>;
 
-/// Contiguous ranges of elements that are copied as bytes, such as std::vector and std::span.
+/// Contiguous ranges of elements that are CopiedAsBytes, such as std::vector and std::span.
 template <class R>
 concept Buffer = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     CopiedAsBytes<std::ranges::range_value_t<R>>;
@@ -50,34 +51,36 @@ concept BufferOf = Buffer<R> && std::is_same_v<std::ranges::range_value_t<R>, T>
 
 /// Blocks in several dimensions, 1 to 8. Block (i, j, ...), with i < counts[0], j < counts[1], ...,
 /// is read at src + i * src_strides[0] + j * src_strides[1] + ... and written at dst + i *
-/// dst_strides[0] + j * dst_strides[1] + ... Strides are in bytes and may be negative.
+/// dst_strides[0] + j * dst_strides[1] + ... Written blocks must not overlap. The arrays are read
+/// during the call only.
 struct BlockGrid {
     std::size_t bytes = 0;  ///< size of a block
     std::span<const std::size_t> counts;
-    std::span<const std::ptrdiff_t> dst_strides;
-    std::span<const std::ptrdiff_t> src_strides;
+    std::span<const std::ptrdiff_t> dst_strides;  ///< bytes; may be negative
+    std::span<const std::ptrdiff_t> src_strides;  ///< bytes; may be negative
 };
 
 /// One-sided access to the memory of a team's members.
 class WEFT_API OneSidedCalls {
   public:
-    /// Copies into a peer's memory. Returns when `src` may be changed; the data is delivered before
-    /// the next quiet() returns.
+    /// Copies from src to dst in the peer's memory. Returns when src may be changed. The data is
+    /// delivered before the next quiet() returns.
     void put(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// Copies from a peer's memory. Returns when `dst` holds the data.
+    /// Copies from src in the peer's memory to dst. Returns when dst holds the data.
     void get(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// Start a put() or get() and return at once: src of the put, or dst of the get, belongs to the
-    /// library until quiet() returns.
+    /// Start a put() or get() and return at once. The library reads src of the put, or writes dst
+    /// of the get, until quiet() returns.
     void put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     void get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// Does a put(). After its delivery, sets the peer's `signal` to value or adds value to it. A
     /// rank that sees the change also sees the data. bytes may be 0.
     void put_signal(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                     std::uint64_t value, SignalOp op, Rank peer);
+    /// Starts a put_signal() and returns at once; src as in put_nbi().
     void put_signal_nbi(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                         std::uint64_t value, SignalOp op, Rank peer);
 
-    /// Copy the elements of src; dst has at least the same size.
+    /// Copy all elements of src. Throw an Error if dst is shorter.
     template <CopiedAsBytes T>
     void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
         if (dst.size() < src.size()) throw Error(Status::argument, "put: dst is shorter than src");
@@ -88,7 +91,7 @@ class WEFT_API OneSidedCalls {
         if (dst.size() < src.size()) throw Error(Status::argument, "get: dst is shorter than src");
         get(dst.data(), src.data(), src.size_bytes(), peer);
     }
-    /// Copy all elements of a buffer, such as a vector. At the other end is memory for them.
+    /// Put all elements of a buffer, such as a vector, or fill a buffer by a get.
     template <CopiedAsBytes T, BufferOf<T> Source>
     void put(T* dst, const Source& src, Rank peer) {
         put(dst, std::ranges::data(src), std::ranges::size(src) * sizeof(T), peer);
@@ -98,8 +101,8 @@ class WEFT_API OneSidedCalls {
         get(std::ranges::data(dst), src, std::ranges::size(dst) * sizeof(T), peer);
     }
 
-    /// Start a put or get and return a future. When the future of a put is ready, the peer has the
-    /// data, and src may be changed.
+    /// Start a put or get and return a future. When it is ready, the peer has the data of the put
+    /// and src may be changed, or dst of the get holds the data.
     [[nodiscard]] Future<void> iput(void* dst, const void* src, std::size_t bytes, Rank peer) {
         return future_of(start_put(dst, src, bytes, peer));
     }
@@ -114,7 +117,7 @@ class WEFT_API OneSidedCalls {
     [[nodiscard]] Future<void> iget(Target&& dst, const T* src, Rank peer) {
         return iget(std::ranges::data(dst), src, std::ranges::size(dst) * sizeof(T), peer);
     }
-    /// Starts a get of one element.
+    /// Starts a get of one element, which the future returns.
     template <CopiedAsBytes T>
     [[nodiscard]] Future<T> iget(const T* src, Rank peer) {
         auto value = std::make_shared<T>();
@@ -124,14 +127,14 @@ class WEFT_API OneSidedCalls {
     }
 
     /// Copy `count` blocks of `bytes` bytes. Block i is read at src + i * src_stride and written at
-    /// dst + i * dst_stride, with strides in bytes. Strides may be negative. Return as put(),
-    /// get().
+    /// dst + i * dst_stride. Strides are in bytes and may be negative; written blocks must not
+    /// overlap. The calls return when put() or get() would.
     void put_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
     void get_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
 
-    /// Does a put_strided(). After the delivery of all blocks, changes the peer's signal.
+    /// Does a put_strided(). After the delivery of all blocks, changes `signal` like put_signal().
     void put_strided_signal(void* dst, std::ptrdiff_t dst_stride, const void* src,
                             std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count,
                             std::uint64_t* signal, std::uint64_t value, SignalOp op, Rank peer);
@@ -142,12 +145,12 @@ class WEFT_API OneSidedCalls {
                          std::uint64_t value, SignalOp op, Rank peer);
     void get_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer);
 
-    /// Sets the peer's signal to value, or adds value to it: a put_signal() without data.
+    /// Sets the peer's signal to value, or adds value to it. Returns at once.
     void signal(std::uint64_t* signal, std::uint64_t value, SignalOp op, Rank peer) {
         put_signal_nbi(nullptr, nullptr, 0, signal, value, op, peer);
     }
 
-    /// Copy one element.
+    /// Put or get one element.
     template <CopiedAsBytes T>
     void p(T* dst, std::type_identity_t<T> value, Rank peer) {
         put(dst, &value, sizeof value, peer);
@@ -159,8 +162,9 @@ class WEFT_API OneSidedCalls {
         return value;
     }
 
-    /// The following atomic operations change a peer's word, aligned to its size, and return its
-    /// former value. They are atomic for all ranks.
+    /// @name Atomic operations that return the former value
+    /// They change a peer's word, aligned to its size, and are atomic for all ranks.
+    /// @{
     template <Cell T>
     T fetch_add(T* word, std::type_identity_t<T> add, Rank peer) {
         if constexpr (!Word<T>)
@@ -195,9 +199,10 @@ class WEFT_API OneSidedCalls {
         return value<T>(
             change(AtomicKind::compare_swap, word, sizeof(T), bits(wanted), bits(expected), peer));
     }
-    /// Starts an atomic operation without a result, and returns at once; the change is made
-    /// before the next quiet() returns. kind: neither fetch nor compare_swap. For floating point
-    /// use add() and set().
+    /// @}
+
+    /// Start an atomic operation without a result, and return at once. The change is made before
+    /// the next quiet() returns. kind: neither fetch nor compare_swap.
     template <Word T>
     void atomic(AtomicKind kind, T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(kind, word, sizeof(T), bits(operand), peer);
@@ -213,56 +218,62 @@ class WEFT_API OneSidedCalls {
     void set(T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(AtomicKind::set, word, sizeof(T), bits(operand), peer);
     }
-    /// Starts an atomic operation; *result holds the former value when quiet() returns.
+    /// Starts an atomic operation and returns at once. When quiet() returns, *result holds the
+    /// former value. expected: for compare_swap, whose operand is the wanted value.
     template <Word T>
     void atomic_nbi(AtomicKind kind, T* word, std::type_identity_t<T> operand, T* result, Rank peer,
                     std::type_identity_t<T> expected = 0) {
         start_change(kind, word, sizeof(T), bits(operand), bits(expected), peer, result);
     }
 
-    /// A lock is one word of symmetric memory, initially 0 on all members. One member at a time
-    /// holds it; members get it in the order of their requests. try_lock() returns true if this
-    /// rank now holds the lock. unlock() begins with a quiet().
+    /// Waits until this rank holds a lock. A lock is one word of symmetric memory, initially 0 on
+    /// all members. At most one member holds it; members get it in the order of their requests. See
+    /// onesided.h for the source.
     void lock(std::uint64_t* lock);
+    /// Tries to get a lock without waiting. Returns true if this rank now holds it.
     [[nodiscard]] bool try_lock(std::uint64_t* lock);
+    /// Does a quiet() and releases a lock, so the next holder sees all data that this rank has put.
     void unlock(std::uint64_t* lock);
 
-    /// Sends a message to the peer's handler with this number (Runtime::on_message()); see
-    /// messages.h. Returns when `data` may be changed; called by a handler, it returns at once.
+    /// Sends a message to the peer's handler with this number (Runtime::on_message()). bytes: up to
+    /// 2048, or 256 in jobs of more than 1024 ranks. Returns when data may be changed. Outside
+    /// handlers, it may wait until the peer has received earlier messages.
     void send(Rank peer, int handler, const void* data, std::size_t bytes);
 
     /// Drives all transfers once, unless another thread does so. Does not wait.
     void progress();
-    /// Orders deliveries at each peer: earlier puts (signals and atomic operations included) before
-    /// later puts. Does not order gets.
+    /// Orders deliveries at each peer: earlier puts, signals and atomic operations of this rank
+    /// before later ones. Does not order gets.
     void fence();
-    /// Waits until all puts and gets of this rank are complete, here and at the peers.
+    /// Waits until all puts and gets of this rank, on all teams, are complete here and at the
+    /// peers. Puts and gets through contexts (Team::make_context()) are not included.
     void quiet();
-    /// Waits until this rank's word satisfies the comparison; drives all transfers meanwhile. Peers
-    /// change the word by put() of only this word, put_signal() or an atomic operation.
+    /// Waits until `*word <compare> wanted` holds for a word of this rank, and drives all transfers
+    /// meanwhile. Peers change the word by a put() of only this word, put_signal() or an atomic
+    /// operation.
     template <Word T>
     void wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
         static_cast<void>(wait(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted)));
     }
-    /// Waits for at most `time`. Returns true if the word satisfies the comparison.
+    /// Waits for at most `time`. Returns true if the condition holds.
     template <Word T>
     [[nodiscard]] bool wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted,
                                   std::chrono::nanoseconds time) {
         return wait_for(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted), time);
     }
-    /// Wait until one of the words satisfies the comparison, and return its index; or until each
-    /// word has satisfied the comparison once.
+    /// Waits until one of the words satisfies the condition, and returns its index.
     template <Word T>
     std::size_t wait_until_any(std::span<const T> words, Compare compare,
                                std::type_identity_t<T> wanted) {
         return wait_any(words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare,
                         bits(wanted));
     }
+    /// Waits until each word has satisfied the condition once.
     template <Word T>
     void wait_until_all(std::span<const T> words, Compare compare, std::type_identity_t<T> wanted) {
         wait_all(words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare, bits(wanted));
     }
-    /// Drives all transfers once. Returns true if wait_until() would return.
+    /// Returns true if the condition holds; if not, drives all transfers once and tests again.
     template <Word T>
     [[nodiscard]] bool test_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
         return test(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted));
@@ -277,33 +288,27 @@ class WEFT_API OneSidedCalls {
 
   private:
     template <Cell T>
+    using Unsigned = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    /// Returns the bits of a word; signed integers are sign-extended.
+    template <Cell T>
     static constexpr std::uint64_t bits(T value) {
-        if constexpr (sizeof(T) == 4 && !std::is_integral_v<T>) {
-            return std::bit_cast<std::uint32_t>(value);
-        } else if constexpr (!std::is_integral_v<T>) {
-            return std::bit_cast<std::uint64_t>(value);
-        } else {
-            return static_cast<std::uint64_t>(value);  // sign-extended
-        }
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<std::uint64_t>(value);
+        else
+            return std::bit_cast<Unsigned<T>>(value);
     }
     template <Cell T>
     static constexpr T value(std::uint64_t bits) {
-        if constexpr (sizeof(T) == 4 && !std::is_integral_v<T>) {
-            return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
-        } else if constexpr (!std::is_integral_v<T>) {
-            return std::bit_cast<T>(bits);
-        } else {
-            return static_cast<T>(bits);
-        }
+        return std::bit_cast<T>(static_cast<Unsigned<T>>(bits));
     }
     [[nodiscard]] Request start_put(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// kept: memory that the get writes, if the program does not own it
+    /// kept: memory that the get writes, kept until the get is complete; nullptr: the program's.
     [[nodiscard]] Request start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
                                     std::shared_ptr<void> kept);
     std::uint64_t change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
                          std::uint64_t compare, Rank peer);
     void apply(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand, Rank peer);
-    /// Add the float or double in `operand`.
+    /// Act as change() and apply() with AtomicKind::add, for a float or double in `operand`.
     std::uint64_t change_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer);
     void apply_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer);
     void start_change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // request.hpp - started calls, and futures, which compose started calls.
 //
-// A Request is one started collective, put or get. A Future has a result, and continues: then()
-// calls a function with the result, when_all() waits for several. No thread runs continuations: a
-// function of then() runs inside ready() or get() of the future that then() returned.
+// A Request is one started collective, put or get. A Future is the result of a started call. then()
+// calls a function with the result; when_all() waits for several futures. No thread of the library
+// runs these functions: they run inside ready() or get() of the future that then() returned.
+// At most one thread at a time may use a request, or a future and its copies.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,8 @@ class Future;
 
 namespace detail {
 
-/// Keeps a failure, so that all calls of all copies of a future report it.
+/// State that copies of a future share. Keeps a failure, so that each later ready() and get()
+/// throws it again.
 template <class T>
 class FutureState {
   public:
@@ -67,8 +69,8 @@ class FutureState {
     }
 
   private:
-    virtual bool test() = 0;  ///< drives all transfers once
-    virtual T wait() = 0;     ///< may be called repeatedly
+    virtual bool test() = 0;  ///< drives all transfers once; true if wait() would not wait
+    virtual T wait() = 0;     ///< returns a copy of the result each time
     template <class Body>
     auto settle(Body body) {
         if (failure_) std::rethrow_exception(failure_);
@@ -91,10 +93,11 @@ template <class F>
 struct Continued<F, void> {
     using Type = std::invoke_result_t<F&>;
 };
-/// Result of a function of then(). If this is a future, then() returns an equal future.
+/// Type that a function F returns to then() of a Future<T>.
 template <class F, class T>
 using Continuation = std::decay_t<typename Continued<F, T>::Type>;
 
+/// Type of the result of then(): U if the function returns a Future<U>, else the returned type.
 template <class T>
 struct Unwrapped {
     using Type = T;
@@ -117,22 +120,22 @@ template <class F, class T>
 concept ContinuationOf = ((std::is_void_v<T> && std::invocable<F&>) ||
                           std::invocable<F&, T>)&&FutureResult<detail::Continuation<F, T>>;
 
-/// Result of a call in flight. Copies refer to the same call. It may be destroyed before the result
-/// arrives; see Request for the buffers.
+/// Result of a call in flight. Copies refer to the same call. A future may be destroyed before its
+/// call is complete; see Request for the buffers.
 template <class T>
 class Future {
   public:
     using Value = T;
 
-    /// Makes an empty future, which has no result.
+    /// Makes an empty future, which is ready. If T is not void, get() must not be called.
     Future() = default;
     explicit Future(std::shared_ptr<detail::FutureState<T>> state) : state_(std::move(state)) {}
 
     /// Drives all transfers once. Returns true if get() would not wait. Throws an Error if the call
-    /// failed. Empty futures are ready.
+    /// failed.
     [[nodiscard]] bool ready() { return state_ == nullptr || state_->ready(); }
     /// Drives all transfers until the call is complete, and returns its result. Throws an Error if
-    /// the call failed. An empty future of a type other than void must not be read.
+    /// the call failed.
     T get() {
         if constexpr (std::is_void_v<T>) {
             if (state_ != nullptr) state_->get();
@@ -140,9 +143,9 @@ class Future {
             return state_->get();
         }
     }
-    /// Returns the future of function(result). If the function returns a future, the result is that
-    /// future's. The function runs once, in the first ready() or get() that finds the result. If
-    /// it throws, all ready() and get() throw the same exception.
+    /// Returns a future of function(result). If the function itself returns a future, the returned
+    /// future has that future's result. The function runs once, in the first ready() or get() of
+    /// the returned future that finds the result. If the function throws, so do these calls.
     template <ContinuationOf<T> F>
     [[nodiscard]] auto then(F function);
 
@@ -152,7 +155,7 @@ class Future {
 
 namespace detail {
 
-/// State of then(). The value of the function is kept as the Stored type.
+/// State of a future that then() returned.
 template <class T, class F>
 class ThenState final : public FutureState<typename Unwrapped<Continuation<F, T>>::Type> {
     using Returned = Continuation<F, T>;
@@ -199,13 +202,14 @@ class ThenState final : public FutureState<typename Unwrapped<Continuation<F, T>
 
     Future<T> first_;
     F function_;
-    std::optional<Stored> stored_;  ///< nothing before the function has run
+    std::optional<Stored> stored_;  ///< value that the function returned; empty until then
 };
 
-/// State of a started call. `value`: memory for the value of a get.
+/// State of a future of a started call.
 template <class T>
 class RequestState final : public FutureState<T> {
   public:
+    /// value: memory into which a get copies its value; nullptr if T is void.
     explicit RequestState(Request request, std::shared_ptr<T> value = nullptr)
         : request_(std::move(request)), value_(std::move(value)) {}
 
@@ -220,6 +224,7 @@ class RequestState final : public FutureState<T> {
     std::shared_ptr<T> value_;
 };
 
+/// State of a future that when_all() returned.
 class AllState final : public FutureState<void> {
   public:
     explicit AllState(std::vector<Future<void>> futures) : futures_(std::move(futures)) {}
@@ -233,10 +238,10 @@ class AllState final : public FutureState<void> {
         for (; !futures_.empty(); futures_.pop_back()) futures_.back().get();
     }
 
-    std::vector<Future<void>> futures_;
+    std::vector<Future<void>> futures_;  ///< those that may still be in flight
 };
 
-/// Future that completes with another one, without its result.
+/// Returns a future that is ready when `future` is ready, without the result.
 template <class T>
 Future<void> without_result(Future<T> future) {
     if constexpr (std::is_void_v<T>) {
@@ -260,8 +265,8 @@ auto Future<T>::then(F function) {
     return Future<void>(std::make_shared<detail::RequestState<void>>(std::move(request)));
 }
 
-/// Return a future that completes when all given futures are complete. Results remain available
-/// from the given futures.
+/// Return a future that is ready when all given futures are ready. The given futures keep their
+/// results.
 template <class T>
 [[nodiscard]] Future<void> when_all(const std::vector<Future<T>>& futures) {
     std::vector<Future<void>> all;

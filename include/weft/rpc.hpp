@@ -7,13 +7,15 @@
 //     weft::Future<int> sum = rpc.call<add>(peer, 2, 3);
 //     sum.get();
 //
-// Functions are handlers of active messages. A peer runs them inside its calls into the library,
-// one at a time; they must not call the library. If a function throws, its caller gets an Error.
-// The arguments of a call may have up to 2032 bytes; the same limit applies to its result. In jobs
-// of more than 1024 ranks the limit is 240 bytes; beyond the limit the caller gets an Error. All
-// ranks make an Rpc, and keep it until no rank calls functions any more. A function is identified
-// by its name and type, and registered by an Rpc::call() of it in the program. So the programs of
-// all ranks must contain such a call.
+// All ranks make an Rpc, and keep it until no rank makes calls any more. Handlers of active
+// messages run the functions: one at a time, inside the peer's calls into the library. The
+// functions must not call the library. If a function throws, its caller gets an Error.
+//
+// A function is identified by its name and type. An Rpc::call() of a function anywhere in a program
+// registers the function, so the programs of all ranks must contain such a call.
+//
+// The arguments of a call, and its result, have at most 2032 bytes each, or 240 in jobs of more
+// than 1024 ranks. Beyond the limit the caller gets an Error.
 #pragma once
 
 #include <algorithm>
@@ -43,22 +45,23 @@ inline constexpr std::size_t kRpcMessageBytes = 2048;
 /// Size of the header at the start of each request and reply, in bytes.
 inline constexpr std::size_t kRpcHeadBytes = 16;
 
-/// Calls a function with `arguments` and writes its result. If `bytes` is not the size of the
-/// arguments, it returns false and does not call the function.
+/// Calls a function with `arguments` and writes its result. Returns false, without a call, if
+/// `bytes` is not the size of the arguments.
 using Invoker = bool (*)(const std::byte* arguments, std::size_t bytes, std::byte* result);
 
 struct KnownFunction {
-    Invoker invoker = nullptr;  ///< nullptr: ambiguous, because two functions have the same name
+    Invoker invoker = nullptr;  ///< nullptr: two functions have the same name and type
     std::size_t result_bytes = 0;
 };
 
-/// Functions that this program passes to Rpc::call(), by hash of name and type. Filled before
-/// main().
+/// Returns the functions that this program passes to Rpc::call(), by Callable::hash(). Filled
+/// before main().
 inline std::map<std::uint64_t, KnownFunction>& known_functions() {
     static std::map<std::uint64_t, KnownFunction> functions;
     return functions;
 }
 
+/// Returns the 64-bit FNV-1a hash.
 constexpr std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf2'9ce4'8422'2325ULL;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3ULL;
@@ -73,6 +76,7 @@ inline constexpr std::size_t kResultBytes<void> = 0;
 template <class T>
 constexpr bool kSendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 
+/// A function pointer as template argument, with its argument and result types.
 template <auto Function, class Type = decltype(Function)>
 struct Callable;
 template <auto Function, class R, class... Parameters>
@@ -100,16 +104,17 @@ struct Callable<Function, R (*)(Parameters...)> {
         }
         return true;
     }
-    static std::uint64_t name() { return hash_of(__PRETTY_FUNCTION__); }
+    /// Returns the hash of the function's name and type, which __PRETTY_FUNCTION__ contains.
+    static std::uint64_t hash() { return hash_of(__PRETTY_FUNCTION__); }
     /// Registers the function. If two files define different functions of the same name and type,
     /// neither can be called.
     static bool register_function() {
         const auto [at, is_new] =
-            known_functions().try_emplace(name(), KnownFunction{&invoke, kResultBytes<R>});
+            known_functions().try_emplace(hash(), KnownFunction{&invoke, kResultBytes<R>});
         if (!is_new && at->second.invoker != &invoke) at->second.invoker = nullptr;
         return true;
     }
-    static inline const bool kKnown = register_function();
+    static inline const bool kIsRegistered = register_function();  ///< set before main()
 
   private:
     template <class T>
@@ -119,6 +124,8 @@ struct Callable<Function, R (*)(Parameters...)> {
     }
 };
 
+/// State of a call. unknown: the peer's program has not registered the function, or with another
+/// size of arguments or result. failed: the function threw.
 enum class RpcState : std::uint64_t { pending, done, unknown, failed };
 
 /// A call by this rank. The handler of the reply writes the state last.
@@ -128,8 +135,7 @@ struct RpcCall {
     std::string why;  ///< reason, if state is `failed`
 };
 
-/// State of a future that Rpc::call() returns. get() throws an Error if the peer's program has not
-/// registered the function, if the function threw, or if its result is larger than a message.
+/// State of a future that Rpc::call() returns.
 template <class T>
 class RpcResult final : public FutureState<T> {
   public:
@@ -142,7 +148,8 @@ class RpcResult final : public FutureState<T> {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
         const auto state = static_cast<RpcState>(call_->state);
         if (state == RpcState::unknown)
-            throw Error(Status::argument, "rpc: the peer does not know the function");
+            throw Error(Status::argument,
+                        "rpc: the peer's program contains no call of this function");
         if (state != RpcState::done)
             throw Error(Status::argument, "rpc: the function failed at the peer: " + call_->why);
         if constexpr (!std::is_void_v<T>) {
@@ -158,9 +165,11 @@ class RpcResult final : public FutureState<T> {
 
 }  // namespace detail
 
-/// Calls functions on peers, and runs functions that peers call. Uses the handlers 254 and 255.
+/// Calls functions on peers, and runs functions that peers call. Uses the handlers 254 and 255 of
+/// the runtime, so a runtime can have one Rpc. Follows the runtime's thread level.
 class Rpc {
   public:
+    /// The runtime must outlive the Rpc.
     explicit Rpc(Runtime& runtime) : runtime_(runtime), world_(runtime.world()) {
         runtime_.on_message(kRequest, &serve, this);
         runtime_.on_message(kReply, &finish, this);
@@ -180,39 +189,42 @@ class Rpc {
         }
     }
 
-    /// Starts Function(arguments...) at a peer, a rank of the world. Returns a Future.
+    /// Starts Function(arguments...) at a peer, a rank of the world. Returns a Future of the result.
+    /// Its get() throws an Error if the peer's program has not registered the function, if the
+    /// function threw, or if its result is larger than a message.
     template <auto Function, class... Given>
     [[nodiscard]] auto call(Rank peer, const Given&... arguments) {
-        using Known = detail::Callable<Function>;
-        static_cast<void>(Known::kKnown);
+        using Callable = detail::Callable<Function>;
+        using Result = typename Callable::Result;
+        static_cast<void>(Callable::kIsRegistered);  // a use, so that it is initialized
         static_cast<void>(world_.rank());  // refuses a forked child, where mutex_ may be locked
         auto call = std::make_shared<detail::RpcCall>();
-        call->result.resize(detail::kResultBytes<typename Known::Result>);
-        std::vector<std::byte> bytes(sizeof(Head) + Known::kBytes);
-        const Head head{Known::name(), remember(call)};
-        std::memcpy(bytes.data(), &head, sizeof head);
-        std::byte* to = bytes.data() + sizeof head;
-        const typename Known::Tuple converted(arguments...);
+        call->result.resize(detail::kResultBytes<Result>);
+        std::vector<std::byte> message(sizeof(Head) + Callable::kBytes);
+        const Head head{Callable::hash(), remember(call)};
+        std::memcpy(message.data(), &head, sizeof head);
+        std::byte* to = message.data() + sizeof head;
+        const typename Callable::Tuple converted(arguments...);
         std::apply([&](const auto&... each) { (write(to, each), ...); }, converted);
         try {
-            world_.send(peer, kRequest, bytes.data(), bytes.size());
+            world_.send(peer, kRequest, message.data(), message.size());
         } catch (...) {
             forget(head.id);
             throw;
         }
-        using Result = typename Known::Result;
         return Future<Result>(std::make_shared<detail::RpcResult<Result>>(world_, std::move(call)));
     }
 
   private:
     static constexpr int kRequest = 254;
     static constexpr int kReply = 255;
+    /// First bytes of each request and reply.
     struct Head {
-        std::uint64_t what = 0;  ///< in a request: hash of the function; in a reply: an RpcState
+        std::uint64_t what = 0;  ///< in a request: Callable::hash(); in a reply: an RpcState
         std::uint64_t id = 0;    ///< number of the call, in calls_ of the caller
     };
     static_assert(sizeof(Head) == detail::kRpcHeadBytes);
-    /// Largest size of an error's text in a reply, in bytes: fits into a message of any job.
+    /// Largest size of an error's text in a reply, in bytes. Such a reply fits into any message.
     static constexpr std::size_t kWhyBytes = 200;
 
     template <class T>
@@ -221,6 +233,7 @@ class Rpc {
         to += sizeof value;
     }
 
+    /// Adds a call to calls_ and returns its number.
     std::uint64_t remember(const std::shared_ptr<detail::RpcCall>& call) {
         const std::uint64_t id = ++last_;
         const std::scoped_lock lock(mutex_);
@@ -233,7 +246,7 @@ class Rpc {
         calls_.erase(id);
     }
 
-    /// Runs the requested function and returns the reply. Throws what the function throws.
+    /// Runs the requested function and returns the reply. Exceptions of the function pass through.
     static std::vector<std::byte> result_of(Head head, const std::byte* arguments,
                                             std::size_t bytes) {
         const auto& known = detail::known_functions();
@@ -249,8 +262,8 @@ class Rpc {
         return reply;
     }
 
-    /// Sends the caller the text of an error. If this reply cannot be sent, the runtime has failed,
-    /// and later calls of both ranks report that failure.
+    /// Sends the text of an error to the caller. Sending fails only if the runtime has failed;
+    /// later calls of both ranks then report that failure.
     void send_failure(Rank peer, std::uint64_t id, std::string_view why) noexcept {
         std::array<std::byte, sizeof(Head) + kWhyBytes> reply;
         const Head head{static_cast<std::uint64_t>(detail::RpcState::failed), id};

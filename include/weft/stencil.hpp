@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.hpp - exchanges of equal blocks with the neighbors on a grid, including diagonal ones.
+// stencil.hpp - exchanges blocks of equal size with all neighbors on a grid, even diagonal ones.
 //
 // Neighbors are the members at fixed offsets: all members in a box around this rank, or only
-// members along the axes. There are two methods, or ways. The direct way sends each block to its
-// neighbor: 26 messages in a box of three dimensions. The combined way exchanges along one
+// members along the axes. There are two methods. The direct method sends each block to its
+// neighbor: 26 messages in a box of three dimensions. The combined method exchanges along one
 // dimension after another and joins all blocks for the same distance in that dimension into one
-// message: 6 messages, but more bytes. The default is the way with the lower predicted time.
+// message: 6 messages, but more bytes.
+//
+// Source   Traeff et al., Isomorphic, sparse MPI-like collective communication operations.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +20,8 @@
 
 namespace weft {
 
+/// Exchanges with the neighbors at the same offsets from each member. A moved-from object may only
+/// be destroyed or assigned to. The calls follow the thread rules of Team.
 class WEFT_API Stencil {
   public:
     /// Set of neighbors.
@@ -25,16 +29,17 @@ class WEFT_API Stencil {
         box,  ///< members whose coordinates differ by at most `reach`
         star  ///< members of the box that differ in one coordinate only
     };
+    /// Method of a call.
     enum class Way : std::uint8_t {
-        predicted,  ///< the way with the lower predicted time
+        predicted,  ///< default: the method with the lower predicted time for each call
         direct,
         combined
     };
 
-    /// Makes a stencil. Not collective; arguments are equal on all members. extents: number of
-    /// ranks along each dimension of the grid of all members; the last coordinate varies fastest.
+    /// Makes a stencil. Not collective; arguments are equal on all members. extents: ranks along
+    /// each of 1 to 8 dimensions of the grid of all members, whose last coordinate varies fastest.
     /// periodic: for each dimension, true if its last and first rank are adjacent. reach: largest
-    /// difference of a coordinate between neighbors.
+    /// difference of a coordinate between neighbors, 1 to 8.
     Stencil(Team team, std::span<const Rank> extents, const std::vector<bool>& periodic,
             Shape shape = Shape::box, int reach = 1);
     Stencil(Stencil&& other) noexcept;
@@ -42,21 +47,22 @@ class WEFT_API Stencil {
     ~Stencil();
 
     /// Returns the neighbors in the order of their blocks; -1 if a neighbor would be outside the
-    /// grid. A box is in lexical order of the offsets, starting with -reach, -reach, ... A star is
-    /// ordered by dimension, then by distance, the previous rank before the next rank. On a short
-    /// periodic dimension, a member can be a neighbor several times, also this rank itself.
+    /// grid. A box is in lexical order of the offsets, from (-reach, ..., -reach) to (reach, ...,
+    /// reach). A star is ordered by dimension, then by distance, the previous rank before the next
+    /// rank. In a periodic dimension of up to 2 * reach ranks, a member is a neighbor several
+    /// times, and this rank can be its own neighbor.
     [[nodiscard]] const std::vector<Rank>& neighbors() const;
 
     /// Collective. in: a block of count elements for each neighbor; out: a block from each
-    /// neighbor. Blocks of missing neighbors are neither read nor written. in and out must not
-    /// overlap.
+    /// neighbor. Blocks of neighbors outside the grid are neither read nor written. in and out must
+    /// not overlap.
     void alltoall(const void* in, void* out, std::size_t count, Type type);
     /// As alltoall(), but `in` is a single block that all neighbors receive.
     void allgather(const void* in, void* out, std::size_t count, Type type);
 
-    /// Sets the way of later calls; all members must set the same way.
+    /// Sets the method of later calls; all members must set the same method.
     void set_way(Way way);
-    /// Return the way that a call with `count` elements would use. Not collective.
+    /// Return the method that a call with `count` elements would use. Not collective.
     [[nodiscard]] Way alltoall_way(std::size_t count, Type type);
     [[nodiscard]] Way allgather_way(std::size_t count, Type type);
 

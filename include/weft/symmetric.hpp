@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// symmetric.hpp - typed arrays in symmetric memory, and pointers to elements of any member's array.
+// symmetric.hpp - typed arrays in symmetric memory, and references to elements of any member.
 //
 //     weft::Symmetric<long> table(world, 1000);         // 1000 zeros on each member
 //     table[3] = 5;                                     // this rank's element
@@ -9,14 +9,14 @@
 //     table.peer(2).first(100).put(values);             // values: a std::vector<long>
 //
 // Elements of local peers are accessed by loads, stores and atomic instructions, without a call
-// into the library; elements of remote peers by one-sided calls of the team, with their rules: a
-// put is delivered before the next quiet() of the team returns. Element access to a local peer that
-// has died reports no error: it reads and writes the memory that the dead rank has left.
+// into the library. Elements of remote peers are accessed by one-sided calls of the team, under the
+// rules of onesided.hpp. A put is delivered before the next quiet() of the team returns. Access to
+// an element of a local peer that has died reports no error: the memory of the dead rank stays
+// mapped.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,26 +34,26 @@ namespace weft {
 
 namespace detail {
 
-/// Memory of a Symmetric, as its pointers see it.
+/// The part of a Symmetric that its references use; it stays at its address if that moves.
 struct SharedArray {
-    static constexpr std::uint32_t kDriveEvery = 32;  ///< direct accesses for each drive
+    static constexpr std::uint32_t kDriveEvery = 32;  ///< direct accesses until a drive
 
     Team team;
-    std::vector<std::ptrdiff_t> distances;  ///< by rank: from this rank's memory to the member's
-    std::vector<bool> is_local;             ///< by rank: the memory is mapped here
+    std::vector<std::ptrdiff_t> distances;  ///< by rank: bytes from this rank's array to its array
+    std::vector<bool> is_local;             ///< by rank: true if its array is mapped here
     std::atomic<std::uint32_t> accesses{0};
 
-    /// Drives transfers regularly: peers on other nodes need it, also if this rank only loads and
-    /// stores.
+    /// Counts a direct access, and drives transfers regularly: remote peers need this even if this
+    /// rank only loads and stores.
     void count_access() {
-        // Not an atomic addition: lost counts of concurrent threads only delay the drive.
+        // Not an atomic addition: counts that concurrent threads lose only delay the drive.
         const std::uint32_t now = accesses.load(std::memory_order_relaxed) + 1;
         accesses.store(now, std::memory_order_relaxed);
         if (now % kDriveEvery == 0) team.progress();
     }
 };
 
-/// Unsigned integer with the size of T, or void.
+/// Unsigned integer of `bytes` bytes, or void.
 template <std::size_t bytes>
 using Bits = std::conditional_t<
     bytes == 1, std::uint8_t,
@@ -63,7 +63,6 @@ using Bits = std::conditional_t<
 
 }  // namespace detail
 
-/// Address of an element of a member's symmetric array. Valid until the array is freed.
 template <CopiedAsBytes T>
 class GlobalPtr;
 template <CopiedAsBytes T>
@@ -71,44 +70,43 @@ class GlobalSpan;
 template <CopiedAsBytes T>
 class Symmetric;
 
-/// An element of a member's symmetric array. Reading it is a get, assigning to it a put.
+/// Reference to an element of a member's symmetric array. Reading it is a get, assigning to it a
+/// put. Like GlobalPtr and GlobalSpan, it is valid until the array is freed.
 template <CopiedAsBytes T>
 class GlobalRef {
   public:
     GlobalRef(const GlobalRef&) = default;
 
-    /// Returns the value: a get.
+    /// Gets the value.
     [[nodiscard]] T get() const {
-        if (T* const here = direct()) {
-            T value;
-            if constexpr (kIsWord) {
-                const auto bits = std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(here))
-                                      .load(std::memory_order_acquire);
-                std::memcpy(&value, &bits, sizeof value);
-            } else {
-                std::memcpy(&value, here, sizeof value);
-                std::atomic_thread_fence(std::memory_order_acquire);
-            }
-            return value;
+        T* const mapped = direct();
+        if (mapped == nullptr) return array_->team.g(mine_, rank_);
+        T value;
+        if constexpr (kIsWord) {
+            const auto bits = std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(mapped))
+                                  .load(std::memory_order_acquire);
+            std::memcpy(&value, &bits, sizeof value);
+        } else {
+            std::memcpy(&value, mapped, sizeof value);
+            std::atomic_thread_fence(std::memory_order_acquire);
         }
-        return array_->team.g(mine_, rank_);
+        return value;
     }
     operator T() const { return get(); }
     /// Puts a value.
     void put(const T& value) const {
-        if (T* const here = direct()) {
-            if constexpr (kIsWord) {
-                Bits bits;
-                std::memcpy(&bits, &value, sizeof bits);
-                // Release: pairs with the acquire of a wait for the word.
-                std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(here))
-                    .store(bits, std::memory_order_release);
-            } else {
-                std::memcpy(here, &value, sizeof value);
-            }
-            return;
+        T* const mapped = direct();
+        if (mapped == nullptr) {
+            array_->team.p(mine_, value, rank_);
+        } else if constexpr (kIsWord) {
+            Bits bits;
+            std::memcpy(&bits, &value, sizeof bits);
+            // Release: pairs with the acquire of a wait for the word.
+            std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(mapped))
+                .store(bits, std::memory_order_release);
+        } else {
+            std::memcpy(mapped, &value, sizeof value);
         }
-        array_->team.p(mine_, value, rank_);
     }
     const GlobalRef& operator=(const T& value) const {
         put(value);
@@ -118,58 +116,58 @@ class GlobalRef {
         put(other.get());
         return *this;
     }
-    /// Starts a get.
+    /// Starts a get and returns a future of the value.
     [[nodiscard]] Future<T> iget() const { return array_->team.iget(mine_, rank_); }
 
     /// @name Atomic operations
-    /// Act as the functions of OneSidedCalls. Operations that return the former value are complete
-    /// when they return; other operations are complete when quiet() returns.
+    /// They act as the functions of OneSidedCalls. Operations that return the former value are
+    /// complete when they return; add() and set() are complete when quiet() returns.
     /// @{
     T fetch_add(T operand) const requires Cell<T> {
-        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_add(operand);
+        if (T* const mapped = direct()) return std::atomic_ref<T>(*mapped).fetch_add(operand);
         return array_->team.fetch_add(mine_, operand, rank_);
     }
     T fetch_and(T operand) const requires Word<T> {
-        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_and(operand);
+        if (T* const mapped = direct()) return std::atomic_ref<T>(*mapped).fetch_and(operand);
         return array_->team.fetch_and(mine_, operand, rank_);
     }
     T fetch_or(T operand) const requires Word<T> {
-        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_or(operand);
+        if (T* const mapped = direct()) return std::atomic_ref<T>(*mapped).fetch_or(operand);
         return array_->team.fetch_or(mine_, operand, rank_);
     }
     T fetch_xor(T operand) const requires Word<T> {
-        if (T* const here = direct()) return std::atomic_ref<T>(*here).fetch_xor(operand);
+        if (T* const mapped = direct()) return std::atomic_ref<T>(*mapped).fetch_xor(operand);
         return array_->team.fetch_xor(mine_, operand, rank_);
     }
     [[nodiscard]] T fetch() const requires Cell<T> {
-        if (T* const here = direct())
-            return std::atomic_ref<T>(*here).load(std::memory_order_acquire);
+        if (T* const mapped = direct())
+            return std::atomic_ref<T>(*mapped).load(std::memory_order_acquire);
         return array_->team.fetch(mine_, rank_);
     }
     T swap(T wanted) const requires Cell<T> {
-        if (T* const here = direct()) return std::atomic_ref<T>(*here).exchange(wanted);
+        if (T* const mapped = direct()) return std::atomic_ref<T>(*mapped).exchange(wanted);
         return array_->team.swap(mine_, wanted, rank_);
     }
-    /// Stores `wanted` if the word equals `expected`.
+    /// Stores `wanted` if the word equals `expected`. Returns the former value.
     T compare_swap(T expected, T wanted) const requires Word<T> {
-        if (T* const here = direct()) {
-            std::atomic_ref<T>(*here).compare_exchange_strong(expected, wanted);
+        if (T* const mapped = direct()) {
+            std::atomic_ref<T>(*mapped).compare_exchange_strong(expected, wanted);
             return expected;
         }
         return array_->team.compare_swap(mine_, expected, wanted, rank_);
     }
     void add(T operand) const requires Cell<T> {
-        if (T* const here = direct()) return void(std::atomic_ref<T>(*here).fetch_add(operand));
+        if (T* const mapped = direct()) return void(std::atomic_ref<T>(*mapped).fetch_add(operand));
         array_->team.add(mine_, operand, rank_);
     }
     void set(T operand) const requires Cell<T> {
-        if (T* const here = direct())
-            return std::atomic_ref<T>(*here).store(operand, std::memory_order_release);
+        if (T* const mapped = direct())
+            return std::atomic_ref<T>(*mapped).store(operand, std::memory_order_release);
         array_->team.set(mine_, operand, rank_);
     }
     /// @}
 
-    /// Returns a member of the element, such as slots.peer(2)[5].field(&Slot::key).
+    /// Returns a reference to a field of the element, as in slots.peer(2)[5].field(&Slot::key).
     template <class Object, CopiedAsBytes Field>
     requires std::is_same_v<Object, T>
     [[nodiscard]] GlobalRef<Field> field(Field Object::*member) const {
@@ -188,7 +186,7 @@ class GlobalRef {
 
     GlobalRef(detail::SharedArray* array, T* mine, Rank rank)
         : array_(array), mine_(mine), rank_(rank) {}
-    /// Returns the address of the element in this process, or nullptr.
+    /// Returns the address of the element in this process, or nullptr if it is not mapped.
     [[nodiscard]] T* direct() const {
         if (!array_->is_local[static_cast<std::size_t>(rank_)]) return nullptr;
         array_->count_access();
@@ -198,10 +196,11 @@ class GlobalRef {
     }
 
     detail::SharedArray* array_;
-    T* mine_;  ///< the element's place in this rank's memory
+    T* mine_;  ///< the element with the same index in this rank's array
     Rank rank_;
 };
 
+/// Address of an element of a member's symmetric array.
 template <CopiedAsBytes T>
 class GlobalPtr {
   public:
@@ -226,7 +225,8 @@ class GlobalPtr {
 
     /// Returns the rank that owns the element.
     [[nodiscard]] Rank rank() const { return rank_; }
-    /// Returns the element's place in this rank's memory: the argument of one-sided calls.
+    /// Returns the element with the same index in this rank's array: the name of the element in
+    /// one-sided calls.
     [[nodiscard]] T* symmetric() const { return mine_; }
     /// Returns the element's address for loads and stores, or nullptr if its rank is remote.
     [[nodiscard]] T* local() const {
@@ -244,7 +244,7 @@ class GlobalPtr {
     Rank rank_ = 0;
 };
 
-/// Consecutive elements of a member's symmetric array. Indices must be less than size().
+/// Consecutive elements of a member's symmetric array. Indices are not checked.
 template <CopiedAsBytes T>
 class GlobalSpan {
   public:
@@ -254,26 +254,29 @@ class GlobalSpan {
     [[nodiscard]] GlobalRef<T> operator[](std::size_t index) const {
         return {array_, mine_ + index, rank_};
     }
+    /// Returns `count` elements from `offset`. Throws an Error if the span has fewer.
     [[nodiscard]] GlobalSpan subspan(std::size_t offset, std::size_t count) const {
         if (offset > size_ || count > size_ - offset)
-            throw Error(Status::argument, "subspan: elements " + std::to_string(offset) + " to " +
-                                              std::to_string(offset + count) + " of " +
+            throw Error(Status::argument, "subspan: " + std::to_string(count) + " elements from " +
+                                              std::to_string(offset) + ", but the span has " +
                                               std::to_string(size_));
         return {array_, mine_ + offset, count, rank_};
     }
     [[nodiscard]] GlobalSpan first(std::size_t count) const { return subspan(0, count); }
+    /// Returns the last `count` elements, or all if the span has fewer.
     [[nodiscard]] GlobalSpan last(std::size_t count) const {
         return subspan(size_ - std::min(count, size_), count);
     }
     /// Returns the elements for loads and stores; empty if the member is remote.
     [[nodiscard]] std::span<T> local() const {
-        T* const here = data().local();
-        return {here, here == nullptr ? 0 : size_};
+        T* const mapped = data().local();
+        return {mapped, mapped == nullptr ? 0 : size_};
     }
 
     /// @name Transfers
-    /// of a buffer, such as a std::vector<T>, to or from the first elements. See the calls of the
-    /// same names in OneSidedCalls.
+    /// They copy a whole buffer, such as a std::vector<T>, to or from the first elements of the
+    /// span, and throw an Error if the buffer is longer. Otherwise they act as the functions of
+    /// OneSidedCalls with the same names.
     /// @{
     template <BufferOf<T> Source>
     void put(const Source& src) const {
@@ -291,7 +294,7 @@ class GlobalSpan {
         check("iput", std::ranges::size(src));
         return array_->team.iput(mine_, src, rank_);
     }
-    /// Puts, then changes `signal`, a word of the same member.
+    /// Puts, then changes `signal`, which must be a word of the same member.
     template <BufferOf<T> Source>
     void put_signal(const Source& src, const GlobalRef<std::uint64_t>& signal, std::uint64_t value,
                     SignalOp op = SignalOp::set) const {
@@ -340,15 +343,15 @@ class GlobalSpan {
     Rank rank_;
 };
 
-/// An array of equal size on each member of a team. It is a contiguous range of this rank's
-/// elements. The destructor abandons the memory without waiting; see Memory.
+/// An array of equal size on each member of a team; as a range, this rank's elements. The
+/// destructor abandons the memory without waiting; see Memory.
 template <CopiedAsBytes T>
 class Symmetric {
   public:
     using value_type = T;
 
-    /// Allocates `count` elements on each member; all their bytes are 0 when the constructor
-    /// returns. Collective, with an equal count on all members.
+    /// Allocates `count` elements on each member; all bytes are 0 on all members when the
+    /// constructor returns. Collective, with an equal count on all members.
     Symmetric(Team team, std::size_t count)
         : memory_(team, bytes_of(count), alignof(T) > 64 ? alignof(T) : 64),
           count_(count),
@@ -371,7 +374,7 @@ class Symmetric {
     [[nodiscard]] T& operator[](std::size_t index) const { return data()[index]; }
     [[nodiscard]] Team& team() const { return array_->team; }
 
-    /// Returns a member's elements.
+    /// Returns a member's elements. Throws an Error if `rank` is not a rank of the team.
     [[nodiscard]] GlobalSpan<T> peer(Rank rank) const {
         if (rank < 0 || static_cast<std::size_t>(rank) >= array_->is_local.size())
             throw Error(Status::argument, "peer: " + std::to_string(rank) +
@@ -379,7 +382,7 @@ class Symmetric {
                                               std::to_string(array_->is_local.size() - 1));
         return {array_.get(), data(), count_, rank};
     }
-    /// Frees the memory now. Collective. The array is then empty.
+    /// Frees the memory. Collective. The array is then empty.
     void free() {
         memory_.free();
         count_ = 0;
@@ -396,7 +399,7 @@ class Symmetric {
 
     Memory memory_;
     std::size_t count_ = 0;
-    std::unique_ptr<detail::SharedArray> array_;  ///< pointers to elements refer to it
+    std::unique_ptr<detail::SharedArray> array_;  ///< references to elements point to it
 };
 
 }  // namespace weft

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.hpp - basic types of the public interface: ranks, collectives, element
-// types, operations, statuses.
+// types.hpp - ranks, element types, operations, collectives and statuses of the C++ interface.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +29,7 @@ enum class Type : std::uint8_t {
     boolean,    ///< bool
     float16,    ///< IEEE 754 binary16
     bfloat16,   ///< the upper half of a binary32
-    float_int,  ///< this and the next 7: C structs of value and index, for minloc and maxloc
+    float_int,  ///< the first of eight structures of value and index, for minloc and maxloc
     double_int,
     int16_int,
     int32_int,
@@ -38,13 +37,13 @@ enum class Type : std::uint8_t {
     longdouble_int,
     double_int64,
     int64_int64,
-    user,  ///< elements of a user operation, with the size that the operation was made with
+    user,  ///< elements of a UserOp, whose constructor got their size
 };
 inline constexpr int kBuiltinTypes = 24;  ///< number of types other than user
 
 /// Reduction operations. docs/guide/programming.md lists the types of each. Logical operations read
-/// an element as (x != 0) and return 0 or 1. In all minima and maxima a NaN wins and -0.0 is less
-/// than +0.0; minloc and maxloc choose the lower index among equal values.
+/// an element as (x != 0) and return 0 or 1. The minimum and the maximum of a NaN and a number are
+/// NaN; -0.0 is less than +0.0. Of equal values, minloc and maxloc choose the lower index.
 enum class Op : std::uint8_t {
     sum,
     prod,
@@ -58,14 +57,13 @@ enum class Op : std::uint8_t {
     bxor,
     minloc,
     maxloc,
-    exact_sum,  ///< the exact sum, rounded once: equal for any number of ranks and any order
-    user
+    exact_sum,  ///< exact sum, rounded once: the same bits for any order and number of ranks
+    user        ///< a UserOp
 };
 inline constexpr int kBuiltinOps = 13;  ///< number of operations other than user
 
-/// A user operation: for i < count, sets inout[i] = in[i] (op) inout[i], where `in` holds the
-/// contributions of lower ranks. It runs on the thread that drives the runtime; with
-/// WEFT_PROGRESS=thread this may be the progress thread. It never runs on two threads at once.
+/// Function of a UserOp: sets inout[i] = in[i] (op) inout[i] for i < count, where `in` holds the
+/// contributions of lower ranks. Never runs on two threads at once.
 using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
 
 enum class Collective : std::uint8_t {
@@ -99,7 +97,7 @@ enum class SignalOp : std::uint8_t { set, add };
 /// How a call ended. Values are those of weft_status in the C interface.
 enum class Status : std::int32_t {
     ok = 0,
-    argument,     ///< unusable arguments, or arguments that differ between ranks
+    argument,     ///< invalid arguments, or arguments that differ between ranks
     memory,       ///< not enough memory of the requested kind
     environment,  ///< no provider, no launcher, or a failed system call
     peer,         ///< another rank died or reported a failure

@@ -3,20 +3,22 @@
 //
 // A process joins its job by making a Runtime. `weft run`, mpirun, srun or any other PMIx launcher
 // starts the job; without a launcher, a process is a job of one rank. Calls on a team are
-// collective: all members make them in the same order, with the same counts, types, operations and
-// roots. If two ranks make different calls, both get an Error that names both calls.
+// collective unless documented otherwise: all members make them in the same order, with the same
+// counts, types, operations and roots. If two ranks make different calls, both get an Error that
+// names both calls.
 //
-// Threads: one thread at a time may use a runtime and its objects, unless the runtime was made with
-// Threads::multiple. Concurrent constructions of runtimes are serialized.
-// Progress: this rank sends and receives data only during calls into the library. A program should
-// call Runtime::progress() from time to time during long computations.
-// Errors: weft::Error, with a status and a text that names the argument or rank and the expected
-// value. A call whose arguments are refused has no effect. After any other Error of a collective,
-// the team can only be freed; other teams are not affected. Calls with freed teams, or with objects
-// of an ended runtime, are refused.
-// Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that
-// stops early does not hang. The destructor of an OwnedTeam or Memory abandons its team or memory,
-// which is freed after all members have abandoned it, or with the runtime.
+// Errors     Calls throw weft::Error, with a status and a text that names the argument or rank and
+//            the expected value. A call whose arguments are refused has no effect. After any other
+//            Error of a collective, the team can only be freed; other teams are not affected. Calls
+//            with freed teams, or with objects of an ended runtime, are refused.
+// Ownership  The runtime owns teams and memory; the caller owns buffers. Destructors never
+//            communicate, so a program that stops early does not hang. The destructor of an
+//            OwnedTeam or Memory abandons its team or memory, which is freed after all members have
+//            abandoned it, or with the runtime.
+// Threads    One thread at a time may use a runtime and its objects, unless the runtime was made
+//            with Threads::multiple. Several threads may construct runtimes at the same time.
+// Progress   This rank sends and receives data only during calls into the library. A program should
+//            call Runtime::progress() from time to time during long computations.
 #pragma once
 
 #include <concepts>
@@ -46,12 +48,12 @@ class WEFT_API PersistentRequest {
     PersistentRequest() noexcept;
     PersistentRequest(PersistentRequest&& other) noexcept;
     PersistentRequest& operator=(PersistentRequest&& other) noexcept;
-    /// Acts as ~Request() if the call is in flight.
+    /// Does not wait for a call in flight; see Request.
     ~PersistentRequest();
 
-    /// Starts the call, which must not be in flight. Collective; never waits.
+    /// Starts the call, which must not be in flight. Collective; does not wait.
     void start();
-    /// Act as in Request. A call that is not started is complete.
+    /// Act as the functions of Request. A call that is not started is complete.
     bool test();
     void wait();
 
@@ -72,7 +74,7 @@ template <class T>
 constexpr bool kIsSpan<std::span<T>> = true;
 }  // namespace detail
 
-/// Element buffers other than std::span<T>, whose overloads convert more types of arguments.
+/// Element buffers other than std::span, for which Team has other overloads.
 template <class R>
 concept ElementContainer = ElementBuffer<R> && !detail::kIsSpan<std::remove_cvref_t<R>>;
 
@@ -88,18 +90,18 @@ enum class Threads : std::uint8_t { single, multiple };
 
 /// An algorithm, and the predicted time of a call with it.
 struct PredictedAlgorithm {
-    std::string algorithm;  ///< algorithm spec, in the form that set_algorithm() accepts
-    double predicted_us = 0;
+    std::string algorithm;    ///< spec that set_algorithm() accepts
+    double predicted_us = 0;  ///< microseconds
 };
 
-/// Result of Team::agree(); equal on all survivors.
+/// Result of Team::agree(), equal on all survivors.
 struct AgreedWord {
-    std::uint64_t word = 0;
-    Rank dead = 0;  ///< number of dead members
+    std::uint64_t word = 0;  ///< bitwise and of the words of all survivors
+    Rank dead = 0;           ///< number of dead members
 };
 
-/// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end
-/// of its runtime.
+/// Handle of a team of ranks: cheap to copy, valid until free() or drop() of any copy, or the end
+/// of the runtime.
 class WEFT_API Team : public OneSidedCalls {
   public:
     /// Makes an empty handle, whose calls are refused.
@@ -110,19 +112,17 @@ class WEFT_API Team : public OneSidedCalls {
     /// Returns the number of members. Not collective.
     [[nodiscard]] Rank size() const;
 
-    /// @name Collectives
-    /// take a Call in three forms. run() returns when the call is complete on this rank. start()
-    /// never waits, also if earlier calls of any team are in flight; the call's buffers belong to
-    /// the library until the request is complete. prepare() is not collective, checks the arguments
-    /// and moves no data; PersistentRequest::start() then makes the call any number of times.
-    /// @{
+    /// Makes a collective call; returns when it is complete on this rank.
     void run(const Call& call);
+    /// Starts a collective call and returns without waiting, even if earlier calls are in flight.
+    /// The library uses the buffers until the request is complete.
     [[nodiscard]] Request start(const Call& call);
+    /// Checks the arguments of a call, which PersistentRequest::start() starts any number of times.
+    /// Not collective.
     [[nodiscard]] PersistentRequest prepare(const Call& call);
-    /// @}
 
     /// @name Short forms of run()
-    /// take the arguments of the functions of Call with the same names.
+    /// They have the arguments of the functions of Call with the same names.
     /// @{
     void barrier() { run(Call::barrier()); }
     void broadcast(void* buffer, std::size_t count, Type type, Rank root) {
@@ -194,11 +194,12 @@ class WEFT_API Team : public OneSidedCalls {
     }
     /// @}
 
-    /// @name Short forms for buffers of elements
-    /// such as std::vector, std::array and std::span. The type of the elements is an Element.
+    /// @name Short forms of run() for buffers of elements
+    /// A buffer is a std::vector, std::array, std::span or other contiguous range of an Element
+    /// type. The calls throw an Error if `out` is too short.
     /// @{
 
-    /// Copies the root's buffer to all members; its size is the same on all members.
+    /// Copies the root's buffer to all members, where it has the same size.
     template <class T>
     void broadcast(std::span<T> buffer, Rank root) {
         broadcast(buffer.data(), buffer.size(), type_of<T>(), root);
@@ -207,7 +208,7 @@ class WEFT_API Team : public OneSidedCalls {
     void broadcast(R&& buffer, Rank root) {
         broadcast(span_of(buffer), root);
     }
-    /// Reduces in.size() elements; out has at least this size.
+    /// Reduces in.size() elements into out, which has at least this size.
     template <class T>
     void allreduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op) {
         need_room("allreduce: out", out.size(), in.size());
@@ -217,7 +218,7 @@ class WEFT_API Team : public OneSidedCalls {
     void allreduce(const In& in, Out&& out, Op op) {
         allreduce(span_of(in), span_of(out), op);
     }
-    /// Reduces in.size() elements; the root's out has at least this size.
+    /// Reduces in.size() elements into the root's out, which has at least this size.
     template <class T>
     void reduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op, Rank root) {
         if (rank() == root) need_room("reduce: out", out.size(), in.size());
@@ -260,13 +261,14 @@ class WEFT_API Team : public OneSidedCalls {
     /// @}
 
     /// Makes a context: a second handle of the team. fence() and quiet() of the context apply only
-    /// to puts and gets through the context; those of the team do not apply to them. Not
-    /// collective. The context ends with the team.
+    /// to puts and gets through the context; calls of them on the team do not. Not collective. The
+    /// context ends with the team.
     [[nodiscard]] Team make_context();
 
     /// Forms one team for each color, from the members that pass this color, ordered by key, then
-    /// by rank. Returns no team if color < 0. Collective. A rank can be in at most 32 teams. If a
-    /// member of a new team has reached this limit, all members get an Error of Status::memory.
+    /// by rank. Returns no team if color < 0. Collective. A rank can be in at most 32 teams, the
+    /// world included. If a member of a new team has reached this limit, all members get an Error
+    /// of Status::memory, and no team is made.
     [[nodiscard]] std::optional<Team> split(int color, int key);
     /// Forms a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] Team split_by_node();
@@ -279,21 +281,21 @@ class WEFT_API Team : public OneSidedCalls {
     /// Returns the rank in `other` of the member with this rank; -1 if it is not in `other`. Not
     /// collective.
     [[nodiscard]] Rank translate(Rank rank, const Team& other) const;
-    /// Ends a team made by a split and releases its memory. Collective. No started call of the team
-    /// may be in flight. All copies of the handle are refused afterwards. A team that has failed
-    /// before, or fails during this call, is dropped as by drop().
+    /// Ends any team but the world, and frees its memory. Collective. No started call of the team
+    /// may be in flight. All copies of the handle are refused afterwards. A team that has failed,
+    /// or fails during this call, is only dropped, as by drop().
     void free();
-    /// Ends this rank's use of a team made by a split. Not collective; never waits. Calls in flight
-    /// continue, and their requests complete normally. After all members have dropped the team, the
-    /// next split() of a team that contains them all frees the dropped team and its memory; else
-    /// the end of the runtime does. All copies of the handle are refused afterwards.
+    /// Ends this rank's use of any team but the world. Not collective; does not wait. Calls in
+    /// flight continue, and their requests complete normally. After all members have dropped the
+    /// team, the next split() of a team with all of them frees it and its memory. Without such a
+    /// call, the end of the runtime does. All copies of the handle are refused afterwards.
     void drop();
 
     /// @name Deaths of ranks
-    /// if WEFT_ON_FAILURE=continue; see failures.h for the functions of the same names.
+    /// These functions need WEFT_ON_FAILURE=continue. They act as the C functions in failures.h.
     /// @{
     void revoke();
-    /// Agrees with all surviving members on the bitwise and of the words.
+    /// Agrees with all surviving members on the bitwise and of their words.
     AgreedWord agree(std::uint64_t word);
     [[nodiscard]] Team shrink();
     /// Returns the members that this rank knows to be dead, in ascending order.
@@ -301,24 +303,26 @@ class WEFT_API Team : public OneSidedCalls {
     /// @}
 
     /// Allocates `bytes` bytes at the same offset of every member's heap, not cleared. Collective.
-    /// alignment: a power of two in bytes, at most 1 GiB and at most the heap's size. release(),
-    /// free() of the team or the end of the runtime frees the memory.
+    /// alignment: in bytes, a power of two, at most 1 GiB and at most the heap's size. release(),
+    /// free() of the team or the end of the runtime frees the memory. Throws an Error of
+    /// Status::memory if no range is free on all members.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     /// Allocates memory that is 0 on all members when the call returns.
     [[nodiscard]] void* allocate_zeroed(std::size_t bytes, std::size_t alignment = 64);
     /// Frees memory of allocate(): does a quiet() and returns when all members have entered.
     /// Collective. nullptr is ignored: the call returns at once.
     void release(void* memory);
-    /// Translates `symmetric`, an address in memory of allocate(), to a member's memory. Returns a
-    /// pointer for loads and stores; nullptr if the two ranks share no memory. Not collective. Like
-    /// shmem_ptr() of OpenSHMEM 1.5, but `peer` is a rank of the team.
+    /// Translates an address in memory of allocate(), or a name from register_memory(), to the same
+    /// byte of a member. Returns a pointer for loads and stores, or nullptr if this rank has not
+    /// mapped the peer's memory. Not collective. Like shmem_ptr() of OpenSHMEM 1.5, but `peer` is a
+    /// rank of the team.
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
     /// Lets members access memory of this rank with puts, gets, signals and atomic operations.
-    /// Collective; each member registers its own range, or 0 bytes. The result is a name, not an
-    /// address of memory: in one-sided calls of this team, the name plus i is byte i of the peer's
-    /// range. The caller owns the memory, and keeps it mapped until unregister_memory(), free() of
-    /// the team or the end of the runtime. See weft_register() in onesided.h.
+    /// Collective; each member registers its own range, of any size. The result is a name, not an
+    /// address: in one-sided calls of this team, the name plus i is byte i of the peer's range. The
+    /// caller owns the memory, and keeps it mapped until unregister_memory(), free() of the team or
+    /// the end of the runtime. weft_register() in onesided.h gives further rules.
     [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
     template <CopiedAsBytes T>
     [[nodiscard]] T* register_memory(std::span<T> memory) {
@@ -331,15 +335,17 @@ class WEFT_API Team : public OneSidedCalls {
     /// unknown. Not collective.
     [[nodiscard]] std::size_t registered_bytes(const void* name, Rank peer) const;
 
-    /// Sets the algorithm of later calls of a collective. spec: a name of `weft list` with optional
-    /// parameters; empty: the library chooses. All members make the same call. Unknown names are
-    /// rejected here, unsupported team sizes by the first call.
+    /// Sets the algorithm of later calls of a collective. spec: a name from `weft list`, with
+    /// optional parameters; empty: the library chooses. All members make the same call. Unknown
+    /// names are refused here, unsupported team sizes by the first call.
     void set_algorithm(std::string_view collective, std::string_view spec);
-    /// Returns the algorithm that a call would use now. For a barrier, type and count are ignored.
+    /// Returns the algorithm that a call would use now. count: elements of the buffer or of each
+    /// block. For a barrier, type and count are ignored. Not collective.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
-    /// Returns the algorithms that a call with these arguments can use, ordered by predicted time.
-    /// Not for gatherv, scatterv and alltoallv.
+    /// Returns the algorithms that a call can use, ordered by predicted time. Arguments as in
+    /// algorithm_of(). A v-collective has those of the collective with equal blocks. Not
+    /// collective.
     [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
                                                                 std::size_t count, Type type) const;
 
@@ -362,21 +368,20 @@ class WEFT_API Team : public OneSidedCalls {
         : OneSidedCalls(std::move(link)) {}
 };
 
-/// A team that this object owns. The destructor does a drop(): members do not wait for each other.
-/// Call free() to end the team at once.
+/// A team that this object owns. The destructor does a drop(), so members do not wait for each
+/// other. Call free() to free the team at once.
 class WEFT_API OwnedTeam : public Team {
   public:
-    /// Takes ownership of a team that split() or split_by_node() made. Copies of the handle must
-    /// not be used afterwards.
+    /// Takes ownership of any team but the world. Copies of its handle must not be used afterwards.
     explicit OwnedTeam(Team team) noexcept : Team(std::move(team)) {}
     OwnedTeam(OwnedTeam&& other) noexcept;
     OwnedTeam& operator=(OwnedTeam&& other) noexcept;
     ~OwnedTeam();
 };
 
-/// Symmetric memory that this object owns. The destructor abandons it without waiting for other
-/// members. After all members have abandoned it, the next allocate() of the team frees it, or else
-/// the end of the team. Call free() to free it earlier.
+/// Symmetric memory that this object owns. The destructor abandons the memory without waiting for
+/// other members. After all members have abandoned it, the next allocate() or the end of the team
+/// frees it. Call free() to free it at once.
 class WEFT_API Memory {
   public:
     Memory() noexcept = default;
@@ -388,18 +393,18 @@ class WEFT_API Memory {
 
     [[nodiscard]] void* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_; }
-    /// Returns the memory as whole elements; bytes after the last whole element are left out.
+    /// Returns this rank's memory as elements, without a last element that is not complete.
     template <CopiedAsBytes T>
     [[nodiscard]] std::span<T> as() const noexcept {
         return {static_cast<T*>(data_), bytes_ / sizeof(T)};
     }
-    /// Returns a member's memory for loads and stores; empty if the member is on another node.
+    /// Returns a member's memory for loads and stores, as elements; empty if the member is remote.
     template <CopiedAsBytes T>
     [[nodiscard]] std::span<T> on(Rank peer) const {
-        void* const there = team_.ptr(data_, peer);
-        return {static_cast<T*>(there), there == nullptr ? 0 : bytes_ / sizeof(T)};
+        void* const mapped = team_.ptr(data_, peer);
+        return {static_cast<T*>(mapped), mapped == nullptr ? 0 : bytes_ / sizeof(T)};
     }
-    /// Frees the memory now. Collective.
+    /// Frees the memory. Collective.
     void free();
 
   private:
@@ -413,15 +418,15 @@ class WEFT_API Memory {
 /// This process's membership in its job.
 class WEFT_API Runtime {
   public:
-    /// Joins the job; returns when all ranks have joined. Settings come from
-    /// the environment (WEFT_*).
+    /// Joins the job; returns when all ranks have joined. Settings come from the environment
+    /// (WEFT_*).
     Runtime();
-    /// Joins the job with this thread level. WEFT_THREADS=multiple raises it to Threads::multiple.
+    /// Joins the job with a thread level. WEFT_THREADS=multiple raises it to Threads::multiple.
     explicit Runtime(Threads threads);
     /// Leaves the other object empty: it may only be destroyed or assigned to.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
-    /// Leaves the job without waiting for other ranks: call finalize() before.
+    /// Leaves the job without waiting for other ranks. Call finalize() before.
     ~Runtime();
 
     /// Returns the team of all ranks.
@@ -433,20 +438,21 @@ class WEFT_API Runtime {
     /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
     void progress();
     /// Sets a function that each wait in this runtime calls repeatedly, to drive another library
-    /// that this thread must serve. It must not use this runtime or throw. A new function replaces
-    /// the old one; nullptr removes it.
+    /// that this thread must serve. It must not use this runtime or throw. It replaces the function
+    /// of an earlier call; nullptr only removes that function.
     void on_progress(void (*function)(void* argument), void* argument);
 
-    /// Sets the handler of messages with this number (0 to 255). It runs during calls that drive
-    /// the runtime, one message at a time; `peer` is the sender's rank in the world. A handler may
-    /// send() messages, but must not make other calls or throw. If `function` is nullptr, messages
-    /// wait for a later handler. See rpc.hpp for functions with arguments and a result.
+    /// Sets the handler of messages with the number `handler`, 0 to 255. The function runs during
+    /// calls that drive the runtime, one message at a time. peer: the sender's rank in the world.
+    /// data: aligned to 8 bytes, valid until the function returns. The function may send()
+    /// messages, but must not make other calls or throw. If it is nullptr, messages wait for a
+    /// later handler. See rpc.hpp for functions with arguments and a result.
     void on_message(int handler,
                     void (*function)(void* argument, Rank peer, const std::byte* data,
                                      std::size_t bytes),
                     void* argument);
 
-    /// Same as world().allocate() and world().release().
+    /// Act as world().allocate() and world().release().
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     void release(void* memory);
 
