@@ -26,7 +26,29 @@
 namespace weft {
 
 namespace detail {
+
 struct TeamLink;
+
+/// Atomic operation on a peer's word. Operands are bits, sign-extended if the word is signed.
+struct AtomicChange {
+    AtomicKind kind = AtomicKind::fetch;
+    void* word = nullptr;
+    std::size_t width = 8;  ///< bytes: 4 or 8
+    bool is_real = false;   ///< true if the word is a float or double
+    std::uint64_t operand = 0;
+    std::uint64_t expected = 0;  ///< for compare_swap
+};
+
+/// Condition `word <compare> wanted` on `count` words of this rank. `wanted` as in AtomicChange.
+struct WordCondition {
+    const void* words = nullptr;
+    std::size_t count = 1;
+    std::size_t width = 8;  ///< bytes of a word: 4 or 8
+    bool is_signed = false;
+    Compare compare = Compare::eq;
+    std::uint64_t wanted = 0;
+};
+
 }  // namespace detail
 
 /// Word types of atomic operations and waits.
@@ -167,37 +189,33 @@ class WEFT_API OneSidedCalls {
     /// @{
     template <Cell T>
     T fetch_add(T* word, std::type_identity_t<T> add, Rank peer) {
-        if constexpr (!Word<T>)
-            return value<T>(change_sum(word, sizeof(T), bits(add), peer));
-        else
-            return value<T>(change(AtomicKind::add, word, sizeof(T), bits(add), 0, peer));
+        return change(AtomicKind::add, word, add, peer);
     }
     template <Word T>
     T fetch_and(T* word, std::type_identity_t<T> with, Rank peer) {
-        return value<T>(change(AtomicKind::band, word, sizeof(T), bits(with), 0, peer));
+        return change(AtomicKind::band, word, with, peer);
     }
     template <Word T>
     T fetch_or(T* word, std::type_identity_t<T> with, Rank peer) {
-        return value<T>(change(AtomicKind::bor, word, sizeof(T), bits(with), 0, peer));
+        return change(AtomicKind::bor, word, with, peer);
     }
     template <Word T>
     T fetch_xor(T* word, std::type_identity_t<T> with, Rank peer) {
-        return value<T>(change(AtomicKind::bxor, word, sizeof(T), bits(with), 0, peer));
+        return change(AtomicKind::bxor, word, with, peer);
     }
     template <Cell T>
     [[nodiscard]] T fetch(const T* word, Rank peer) {
-        return value<T>(change(AtomicKind::fetch, const_cast<T*>(word), sizeof(T), 0, 0, peer));
+        return change(AtomicKind::fetch, const_cast<T*>(word), T{}, peer);
     }
     template <Cell T>
     T swap(T* word, std::type_identity_t<T> wanted, Rank peer) {
-        return value<T>(change(AtomicKind::set, word, sizeof(T), bits(wanted), 0, peer));
+        return change(AtomicKind::set, word, wanted, peer);
     }
     /// Stores `wanted` if the word equals `expected`.
     template <Word T>
     T compare_swap(T* word, std::type_identity_t<T> expected, std::type_identity_t<T> wanted,
                    Rank peer) {
-        return value<T>(
-            change(AtomicKind::compare_swap, word, sizeof(T), bits(wanted), bits(expected), peer));
+        return change(AtomicKind::compare_swap, word, wanted, peer, expected);
     }
     /// @}
 
@@ -205,25 +223,22 @@ class WEFT_API OneSidedCalls {
     /// the next quiet() returns. kind: neither fetch nor compare_swap.
     template <Word T>
     void atomic(AtomicKind kind, T* word, std::type_identity_t<T> operand, Rank peer) {
-        apply(kind, word, sizeof(T), bits(operand), peer);
+        apply(change_of(kind, word, operand), peer);
     }
     template <Cell T>
     void add(T* word, std::type_identity_t<T> operand, Rank peer) {
-        if constexpr (!Word<T>)
-            apply_sum(word, sizeof(T), bits(operand), peer);
-        else
-            apply(AtomicKind::add, word, sizeof(T), bits(operand), peer);
+        apply(change_of(AtomicKind::add, word, operand), peer);
     }
     template <Cell T>
     void set(T* word, std::type_identity_t<T> operand, Rank peer) {
-        apply(AtomicKind::set, word, sizeof(T), bits(operand), peer);
+        apply(change_of(AtomicKind::set, word, operand), peer);
     }
     /// Starts an atomic operation and returns at once. When quiet() returns, *result holds the
     /// former value. expected: for compare_swap, whose operand is the wanted value.
     template <Word T>
     void atomic_nbi(AtomicKind kind, T* word, std::type_identity_t<T> operand, T* result, Rank peer,
                     std::type_identity_t<T> expected = 0) {
-        start_change(kind, word, sizeof(T), bits(operand), bits(expected), peer, result);
+        start_change(change_of(kind, word, operand, expected), peer, result);
     }
 
     /// Waits until this rank holds a lock. A lock is one word of symmetric memory, initially 0 on
@@ -253,30 +268,29 @@ class WEFT_API OneSidedCalls {
     /// operation.
     template <Word T>
     void wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
-        static_cast<void>(wait(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted)));
+        wait(condition(std::span(word, 1), compare, wanted));
     }
     /// Waits for at most `time`. Returns true if the condition holds.
     template <Word T>
     [[nodiscard]] bool wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted,
                                   std::chrono::nanoseconds time) {
-        return wait_for(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted), time);
+        return wait_for(condition(std::span(word, 1), compare, wanted), time);
     }
     /// Waits until one of the words satisfies the condition, and returns its index.
     template <Word T>
     std::size_t wait_until_any(std::span<const T> words, Compare compare,
                                std::type_identity_t<T> wanted) {
-        return wait_any(words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare,
-                        bits(wanted));
+        return wait_any(condition(words, compare, wanted));
     }
     /// Waits until each word has satisfied the condition once.
     template <Word T>
     void wait_until_all(std::span<const T> words, Compare compare, std::type_identity_t<T> wanted) {
-        wait_all(words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare, bits(wanted));
+        wait(condition(words, compare, wanted));
     }
     /// Returns true if the condition holds; if not, drives all transfers once and tests again.
     template <Word T>
     [[nodiscard]] bool test_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
-        return test(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted));
+        return test(condition(std::span(word, 1), compare, wanted));
     }
 
   protected:
@@ -289,7 +303,6 @@ class WEFT_API OneSidedCalls {
   private:
     template <Cell T>
     using Unsigned = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    /// Returns the bits of a word; signed integers are sign-extended.
     template <Cell T>
     static constexpr std::uint64_t bits(T value) {
         if constexpr (std::is_integral_v<T>)
@@ -298,31 +311,29 @@ class WEFT_API OneSidedCalls {
             return std::bit_cast<Unsigned<T>>(value);
     }
     template <Cell T>
-    static constexpr T value(std::uint64_t bits) {
-        return std::bit_cast<T>(static_cast<Unsigned<T>>(bits));
+    static detail::AtomicChange change_of(AtomicKind kind, T* word, T operand, T expected = {}) {
+        return {kind, word, sizeof(T), !Word<T>, bits(operand), bits(expected)};
+    }
+    template <Cell T>
+    T change(AtomicKind kind, T* word, T operand, Rank peer, T expected = {}) {
+        const std::uint64_t former = change(change_of(kind, word, operand, expected), peer);
+        return std::bit_cast<T>(static_cast<Unsigned<T>>(former));
+    }
+    template <Word T>
+    static detail::WordCondition condition(std::span<const T> words, Compare compare, T wanted) {
+        return {words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare, bits(wanted)};
     }
     [[nodiscard]] Request start_put(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// kept: memory that the get writes, kept until the get is complete; nullptr: the program's.
     [[nodiscard]] Request start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
                                     std::shared_ptr<void> kept);
-    std::uint64_t change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
-                         std::uint64_t compare, Rank peer);
-    void apply(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand, Rank peer);
-    /// Act as change() and apply() with AtomicKind::add, for a float or double in `operand`.
-    std::uint64_t change_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer);
-    void apply_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer);
-    void start_change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
-                      std::uint64_t compare, Rank peer, void* result);
-    std::uint64_t wait(const void* word, std::size_t width, bool is_signed, Compare compare,
-                       std::uint64_t value);
-    bool wait_for(const void* word, std::size_t width, bool is_signed, Compare compare,
-                  std::uint64_t value, std::chrono::nanoseconds time);
-    bool test(const void* word, std::size_t width, bool is_signed, Compare compare,
-              std::uint64_t value);
-    std::size_t wait_any(const void* words, std::size_t count, std::size_t width, bool is_signed,
-                         Compare compare, std::uint64_t value);
-    void wait_all(const void* words, std::size_t count, std::size_t width, bool is_signed,
-                  Compare compare, std::uint64_t value);
+    std::uint64_t change(const detail::AtomicChange& change, Rank peer);
+    void apply(const detail::AtomicChange& change, Rank peer);
+    void start_change(const detail::AtomicChange& change, Rank peer, void* result);
+    void wait(const detail::WordCondition& condition);
+    bool wait_for(const detail::WordCondition& condition, std::chrono::nanoseconds time);
+    bool test(const detail::WordCondition& condition);
+    std::size_t wait_any(const detail::WordCondition& condition);
 };
 
 }  // namespace weft

@@ -189,9 +189,9 @@ class Rpc {
         }
     }
 
-    /// Starts Function(arguments...) at a peer, a rank of the world. Returns a Future of the result.
-    /// Its get() throws an Error if the peer's program has not registered the function, if the
-    /// function threw, or if its result is larger than a message.
+    /// Starts Function(arguments...) at a peer, a rank of the world. Returns a Future, whose get()
+    /// throws an Error if the peer's program has not registered the function, if the function
+    /// threw, or if its result is larger than a message.
     template <auto Function, class... Given>
     [[nodiscard]] auto call(Rank peer, const Given&... arguments) {
         using Callable = detail::Callable<Function>;

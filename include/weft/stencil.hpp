@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stencil.hpp - exchanges blocks of equal size with all neighbors on a grid, even diagonal ones.
 //
-// Neighbors are the members at fixed offsets: all members in a box around this rank, or only
-// members along the axes. There are two methods. The direct method sends each block to its
-// neighbor: 26 messages in a box of three dimensions. The combined method exchanges along one
-// dimension after another and joins all blocks for the same distance in that dimension into one
-// message: 6 messages, but more bytes.
-//
-// Source   Traeff et al., Isomorphic, sparse MPI-like collective communication operations.
+// Next     neighbors.h for the direct and the combined method, and their source.
 #pragma once
 
 #include <cstddef>

@@ -15,38 +15,36 @@ using collectives::VectorPart;
 
 namespace {
 
-/// Returns the counts and displacements of all members. `name`: the argument's name, for a failure.
+/// Returns the blocks of all members. `name`: of the argument `counts`, for a failure.
 Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
                          const BlockArguments& arguments) {
     if (arguments.counts == nullptr) return fail(Status::argument, "{} is NULL", name);
     return arguments.of(static_cast<std::size_t>(team.size()));
 }
 
-/// Sets the blocks of a call with counts, on ranks that pass counts.
-Result<void> read_blocks(const run::Team& team, const CallArguments& arguments, Call& call) {
+/// Sets the blocks of a call, if this rank has passed counts.
+Result<void> set_blocks(const run::Team& team, const CallArguments& arguments, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
     if (traits.rooted() && arguments.root != team.rank()) return {};
     const bool both = traits.has_input_counts() && traits.has_output_counts();
-    if (traits.has_input_counts()) {
+    if (traits.has_input_counts())
         call.in_blocks =
             WEFT_TRY(blocks_of(team, both ? "in_counts" : "counts", arguments.in_blocks));
-    }
-    if (traits.has_output_counts()) {
+    if (traits.has_output_counts())
         call.out_blocks =
             WEFT_TRY(blocks_of(team, both ? "out_counts" : "counts", arguments.out_blocks));
-    }
     return {};
 }
 
-/// Checks that only arguments that permit WEFT_IN_PLACE have it.
+/// Fails if an argument is WEFT_IN_PLACE that must be memory.
 Result<void> check_in_place(const run::Team& team, const CallArguments& arguments) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
     const bool in = arguments.in == WEFT_IN_PLACE;
     const bool out = arguments.out == WEFT_IN_PLACE;
     if (!traits.has_data() || (!in && !out)) return {};
-    // lint: allow(variable): a macro of weft.h
+    // lint: allow(variable): a macro of core.h
     constexpr std::string_view kInPlace = "WEFT_IN_PLACE";
-    if (traits.in_place == InPlace::never && arguments.in == arguments.out)
+    if (traits.in_place == InPlace::never && arguments.in == arguments.out)  // a broadcast
         return fail(Status::argument, "the buffer is {}, expected memory", kInPlace);
     if (in && traits.in_place != InPlace::input)
         return fail(
@@ -62,8 +60,8 @@ Result<void> check_in_place(const run::Team& team, const CallArguments& argument
     return {};
 }
 
-/// Returns the offset of this rank's block in the buffer of all blocks, in elements.
-std::uint64_t own_block(const run::Team& team, const Call& call) {
+/// Returns the start of this rank's block in the buffer with all blocks, in elements.
+std::uint64_t start_of_own_block(const run::Team& team, const Call& call) {
     const auto rank = static_cast<std::size_t>(team.rank());
     const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
     if (blocks.counts.empty()) return rank * call.count;
@@ -72,15 +70,15 @@ std::uint64_t own_block(const run::Team& team, const Call& call) {
     return std::accumulate(earlier.begin(), earlier.end(), std::uint64_t{0});
 }
 
-/// Resolves WEFT_IN_PLACE: derives both addresses from the other argument, the buffer with all
-/// blocks.
+/// Resolves WEFT_IN_PLACE: derives both addresses from the argument that is memory, the buffer with
+/// all blocks.
 void resolve_in_place(const run::Team& team, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(call.collective);
     auto* const buffer =
         static_cast<std::byte*>(call.out == WEFT_IN_PLACE ? const_cast<void*>(call.in) : call.out);
-    const auto part = [&](VectorPart has) {
-        if (has != VectorPart::own_block || buffer == nullptr) return buffer;
-        return buffer + own_block(team, call) * run::element_bytes(call);
+    const auto part = [&](VectorPart vector_part) {
+        if (vector_part != VectorPart::own_block || buffer == nullptr) return buffer;
+        return buffer + start_of_own_block(team, call) * run::element_bytes(call);
     };
     call.in = part(traits.input);
     call.out = part(traits.output);
@@ -91,7 +89,7 @@ void resolve_in_place(const run::Team& team, Call& call) {
 
 }  // namespace
 
-Result<Call> read(const run::Team& team, const CallArguments& arguments) {
+Result<Call> to_call(const run::Team& team, const CallArguments& arguments) {
     WEFT_TRY(check_in_place(team, arguments));
     const auto type = WEFT_TRY(type_of(arguments.type));
     Call call{.collective = arguments.collective,
@@ -101,7 +99,7 @@ Result<Call> read(const run::Team& team, const CallArguments& arguments) {
               .type = type,
               .root = arguments.root};
     WEFT_TRY(set_operation(call, arguments.op));
-    WEFT_TRY(read_blocks(team, arguments, call));
+    WEFT_TRY(set_blocks(team, arguments, call));
     if (call.in == WEFT_IN_PLACE || call.out == WEFT_IN_PLACE) resolve_in_place(team, call);
     return call;
 }
@@ -109,17 +107,10 @@ Result<Call> read(const run::Team& team, const CallArguments& arguments) {
 weft_status start(const char* function, weft_team* handle, const CallArguments& arguments,
                   weft_request** request) noexcept {
     const auto begin = [&](const TeamHandle& found) -> Result<weft_request*> {
-        const auto call = WEFT_TRY(read(*found.team, arguments));
-        // The handle is made first, because a started call cannot be undone.
-        const auto made = found.context->add_request({});
-        if (!made) return made;
-        const auto operation = found.team->start(call);
-        if (!operation) {
-            found.context->remove(*made);
-            return operation.failure();
-        }
-        find(*made)->request->operation = *operation;
-        return made;
+        const auto call = WEFT_TRY(to_call(*found.team, arguments));
+        return start_request(found, [&](CallRequest& made) {
+            return store(found.team->start(call), &made.operation);
+        });
     };
     return return_value(function, handle, request, begin, "request");
 }
@@ -127,7 +118,7 @@ weft_status start(const char* function, weft_team* handle, const CallArguments& 
 weft_status prepare(const char* function, weft_team* handle, const CallArguments& arguments,
                     weft_request** request) noexcept {
     const auto make = [&](const TeamHandle& found) -> Result<weft_request*> {
-        const auto call = WEFT_TRY(read(*found.team, arguments));
+        const auto call = WEFT_TRY(to_call(*found.team, arguments));
         auto prepared = WEFT_TRY(found.team->prepare(call));
         return found.context->add_request(
             {.team = handle, .persistent = std::make_unique<const Call>(std::move(prepared))});

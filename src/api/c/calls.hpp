@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.hpp - the arguments of the collectives of the C interface, and the three forms of a call.
+// calls.hpp - arguments of the collectives of the C interface, and the three forms of a call.
 //
-// Idea     Each collective has one line, which names its arguments. Its blocking, started and
-//          persistent forms convert the arguments to a weft::Call.
+// Idea     Every C function of a collective puts its arguments into CallArguments. The blocking,
+//          started and persistent forms convert them to a weft::Call.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace weft::c_api {
 
-/// Counts and displacements, in elements.
+/// Arrays of counts and displacements, in elements, which the caller owns.
 struct BlockArguments {
-    const std::size_t* counts = nullptr;         ///< nullptr: none are passed
-    const std::size_t* displacements = nullptr;  ///< nullptr: blocks follow each other
+    const std::size_t* counts = nullptr;         ///< nullptr: the caller has passed no counts
+    const std::size_t* displacements = nullptr;  ///< nullptr: the blocks are contiguous
 
     /// Returns both arrays as spans of `blocks` entries; empty if they are nullptr.
     [[nodiscard]] Blocks of(std::size_t blocks) const {
@@ -26,7 +26,7 @@ struct BlockArguments {
     }
 };
 
-/// The arguments of a collective. In rooted collectives only the root's block arguments are read.
+/// Arguments of a collective. In rooted collectives only the root's block arguments are read.
 struct CallArguments {
     Collective collective = Collective::barrier;
     const void* in = nullptr;
@@ -39,8 +39,9 @@ struct CallArguments {
     BlockArguments out_blocks = {};
 };
 
-/// Converts arguments to a call with addresses in place of WEFT_IN_PLACE.
-[[nodiscard]] Result<Call> read(const run::Team& team, const CallArguments& arguments);
+/// Converts arguments to a call, with addresses instead of WEFT_IN_PLACE. Fails if the type, the
+/// operation or WEFT_IN_PLACE is not valid in this call.
+[[nodiscard]] Result<Call> to_call(const run::Team& team, const CallArguments& arguments);
 
 [[nodiscard]] Result<Type> type_of(weft_type type);
 /// Sets the operation of a call whose type is set.
@@ -54,8 +55,9 @@ struct CallArguments {
     return base::Deadline::after(static_cast<std::uint64_t>(timeout_ns));
 }
 
-/// Execute the three forms of a call: run() returns when it is complete, start() sets *request to a
-/// call in flight, prepare() to a persistent call. `function`: name of the C function, for messages
+/// Make a call in its three forms. run() returns when the call is complete, start() sets *request
+/// to the call in flight, prepare() sets *request to a persistent call. `function`: name of the C
+/// function, for messages.
 weft_status run(const char* function, weft_team* team, const CallArguments& arguments) noexcept;
 weft_status start(const char* function, weft_team* team, const CallArguments& arguments,
                   weft_request** request) noexcept;

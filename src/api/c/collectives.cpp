@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collectives.cpp - the collectives of the C interface: the arguments of each, and its three forms.
-//
-// Holds    A blocking call that repeats the last call of its collective is not checked again.
+// collectives.cpp - C functions of the collectives, in three forms: blocking, started, persistent.
 #include "api/c/calls.hpp"
 #include "collectives/collective_traits.hpp"
 
@@ -9,12 +7,12 @@ namespace weft::c_api {
 
 namespace {
 
+/// Returns true if the type is valid and the operation is not a user operation.
 [[gnu::always_inline]] inline bool is_built_in(const CallArguments& arguments) {
     return static_cast<unsigned>(arguments.type) < kBuiltinTypes &&
            static_cast<unsigned>(arguments.op) < kBuiltinOps;
 }
-/// Returns the call for arguments with a built-in type and operation, without counts or
-/// WEFT_IN_PLACE.
+/// Returns the call of arguments that are built in and have no counts.
 [[gnu::always_inline]] inline Call plain_call(const CallArguments& arguments) {
     return {arguments.collective,
             arguments.in,
@@ -24,12 +22,13 @@ namespace {
             static_cast<Op>(arguments.op),
             arguments.root};
 }
+/// Returns the status of a call, and stores its failure unless that is nullptr.
 weft_status outcome(const char* function, const base::Failure* failure) noexcept {
     return failure == nullptr ? WEFT_OK : refuse(function, *failure);
 }
 
-/// Runs a blocking call; inlined into each C function, so that the arguments stay in registers. A
-/// call that repeats the last call of its collective, with the same buffers, is not checked again.
+/// Runs a blocking call. Inlined into each C function, so that the arguments stay in registers. A
+/// call that repeats the last call of its collective, with equal arguments, is not checked again.
 [[gnu::always_inline]] inline weft_status run_now(const char* function, weft_team* handle,
                                                   CallArguments arguments) noexcept {
     run::Team* const team = team_at_once(handle);
@@ -51,14 +50,17 @@ weft_status outcome(const char* function, const base::Failure* failure) noexcept
 
 weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
     try {
-        run::Team* const team = usable_team(handle);
-        if (team == nullptr) [[unlikely]]
-            return refuse(function, find(handle).failure());
+        run::Team* team = team_at_once(handle);
+        if (team == nullptr) [[unlikely]] {
+            const auto found = find(handle);
+            if (!found) return refuse(function, found.failure());
+            team = found->team;
+        }
         if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
             arguments.out != WEFT_IN_PLACE && arguments.collective < collectives::kFirstWithCounts)
             [[likely]]
             return outcome(function, team->run(plain_call(arguments)));
-        const auto call = read(*team, arguments);
+        const auto call = to_call(*team, arguments);
         return call ? outcome(function, team->run(*call)) : refuse(function, call.failure());
     } catch (...) {
         return refuse_exception(function);
@@ -72,7 +74,7 @@ using namespace weft::c_api;
 
 /// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`:
 /// in parentheses, the parameters between the team and the request. The other arguments initialize
-/// CallArguments in the order of its members.
+/// the members of CallArguments after `collective`, in order.
 #define WEFT_FORMS(name, parameters, ...)                                            \
     extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \
         return run_now(__func__, team, {Collective::name, __VA_ARGS__});             \

@@ -2,58 +2,37 @@
 #include "api/c/errors.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace weft::c_api {
 
 namespace {
 
-struct Sentence {
-    char text[2048] = "No call of this thread has failed.";
-};
+constexpr std::size_t kSentenceBytes = 2048;
 
-/// Returns the sentence of the calling thread, because weft_last_error() has no argument.
-Sentence& last_sentence() noexcept {
-    static thread_local Sentence sentence;
+/// Returns the sentence that weft_last_error() returns to the calling thread.
+char* last_sentence() noexcept {
+    static thread_local char sentence[kSentenceBytes] = "No call of this thread has failed.";
     return sentence;
 }
-
-/// Writes a sentence, and cuts it off at the end of its memory.
-class Writer {
-  public:
-    explicit Writer(Sentence& sentence)
-        : at_(sentence.text), end_(at_ + sizeof sentence.text - 2) {}
-
-    void add(std::string_view text) noexcept {
-        const std::size_t bytes = std::min(text.size(), static_cast<std::size_t>(end_ - at_));
-        std::memcpy(at_, text.data(), bytes);
-        at_ += bytes;
-    }
-    void end_sentence() noexcept {
-        while (at_[-1] == '\n' || at_[-1] == ' ') --at_;
-        if (std::strchr(".!?", at_[-1]) == nullptr) *at_++ = '.';
-        *at_ = '\0';
-    }
-
-  private:
-    char* at_;
-    char* end_;  ///< limit of add(): leaves two bytes for '.' and '\0'
-};
 
 }  // namespace
 
 weft_status refuse(const char* function, Status status, std::string_view text) noexcept {
     constexpr std::string_view kPrefix = "weft_";
+    // Some texts begin with the name of the call: "put: ..." becomes "weft_put: ...".
     const std::string_view name = std::string_view(function).substr(kPrefix.size());
-    Writer writer(last_sentence());
-    if (text.starts_with(name) && text.substr(name.size()).starts_with(": ")) {
-        writer.add(kPrefix);
-    } else {
-        writer.add(function);
-        writer.add(": ");
-    }
-    writer.add(text);
-    writer.end_sentence();
+    const bool has_name = text.starts_with(name) && text.substr(name.size()).starts_with(": ");
+    char* const sentence = last_sentence();
+    constexpr std::size_t kLengthMax = kSentenceBytes - 2;  // leaves room for '.' and '\0'
+    const int length =
+        std::snprintf(sentence, kLengthMax + 1, "%s%s%.*s", has_name ? kPrefix.data() : function,
+                      has_name ? "" : ": ", static_cast<int>(text.size()), text.data());
+    char* end = sentence + std::min(static_cast<std::size_t>(length), kLengthMax);
+    while (end[-1] == '\n' || end[-1] == ' ') --end;
+    if (std::strchr(".!?", end[-1]) == nullptr) *end++ = '.';
+    *end = '\0';
     return static_cast<weft_status>(status);
 }
 
@@ -80,7 +59,7 @@ static_assert(static_cast<int>(weft::Status::timeout) == WEFT_ERR_TIMEOUT);
 static_assert(static_cast<int>(weft::Status::unsupported) == WEFT_ERR_UNSUPPORTED);
 
 extern "C" const char* weft_last_error(void) {
-    return weft::c_api::last_sentence().text;
+    return weft::c_api::last_sentence();
 }
 
 extern "C" const char* weft_version(void) {

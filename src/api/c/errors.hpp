@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // errors.hpp - failures of the C interface: a status, and a sentence for the calling thread.
 //
-// Holds    No exception leaves a C function. The sentence is in thread-local memory that exists
-//          before any failure, so it can be written when memory is short. It belongs to no runtime,
-//          because weft_last_error() has no argument.
+// Holds    No exception leaves a C function. Sentences are in thread-local memory of fixed size, so
+//          they can be written when the process is out of memory.
 #pragma once
 
 #include <exception>
@@ -20,18 +19,18 @@ using base::Done;
 using base::fail;
 using base::Result;
 
-/// Stores "function: text." for the calling thread and returns the status.
+/// Stores "function: text." for weft_last_error() of the calling thread. Returns the status.
 weft_status refuse(const char* function, Status status, std::string_view text) noexcept;
 inline weft_status refuse(const char* function, const base::Failure& failure) noexcept {
     return refuse(function, failure.status, failure.text);
 }
-/// Stores the current exception as a failure and returns its status. Only for catch blocks.
+/// Stores the exception that a catch block handles, as a failure. Returns its status.
 weft_status refuse_exception(const char* function) noexcept;
 
-/// Runs the body of a C function, which returns Result<void> and first looks up a handle. The
-/// look-up fails in a forked child, where the memory of handles is wiped.
+/// Runs the body of a C function, which returns Result<void>, and stores its failure or exception.
+/// Does not refuse forked children: the look-up of a handle in the body does.
 template <class Body>
-weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
+weft_status caught(const char* function, Body&& body) noexcept {
     try {
         const Result<void> done = body();
         if (done) [[likely]]
@@ -42,10 +41,10 @@ weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     }
 }
 
-/// Fails in a forked child, else runs the body of a C function.
+/// Runs the body of a C function like caught(), but fails in a forked child.
 template <class Body>
 weft_status guarded(const char* function, Body&& body) noexcept {
-    return guarded_by_handle(function, [&]() -> Result<void> {
+    return caught(function, [&]() -> Result<void> {
         if (base::is_forked_child()) [[unlikely]]
             return base::fork_failure();
         return body();

@@ -15,24 +15,33 @@ static_assert(WEFT_EXACT_WORDS == ExactNumber::kWords);
 
 namespace {
 
-/// Returns a number over the words of a sum that is only read.
+/// Returns the number of a sum, which must only be read.
 ExactNumber number_of(const weft_exact_sum* sum) {
     return ExactNumber(const_cast<std::int64_t*>(sum->words));
 }
 
-/// Calls add(number, type), if the arguments are valid.
+/// Changes a sum by a function of its number.
+weft_status change(const char* function, weft_exact_sum* sum, void (ExactNumber::*by)() noexcept) {
+    return caught(function, [&]() -> Result<void> {
+        if (sum == nullptr) return fail(Status::argument, "sum is NULL");
+        (ExactNumber(sum->words).*by)();
+        return Done{};
+    });
+}
+
+/// Calls add(number, element type) if the arguments are valid.
 template <class Add>
 weft_status add_to(const char* function, weft_exact_sum* sum, bool has_values, size_t count,
                    weft_type type, Add add) {
-    return guarded_by_handle(function, [&]() -> Result<void> {
+    return caught(function, [&]() -> Result<void> {
         if (sum == nullptr) return fail(Status::argument, "sum is NULL");
-        const auto found = WEFT_TRY(type_of(type));
-        if (!run::has_exact_sum(found) || run::part_type(found) != found)
-            return fail(Status::argument,
-                        "type: {} is not one of float, double, float16 and bfloat16",
-                        base::name_of(found));
-        if (!has_values && count != 0) return fail(Status::argument, "the values are NULL");
-        add(ExactNumber(sum->words), found);
+        const auto element_type = WEFT_TRY(type_of(type));
+        if (!run::has_exact_sum(element_type) || run::part_type(element_type) != element_type)
+            return fail(Status::argument, "type: {}, expected float, double, float16 or bfloat16",
+                        base::name_of(element_type));
+        if (!has_values && count != 0)
+            return fail(Status::argument, "an array is NULL, expected {} values", count);
+        add(ExactNumber(sum->words), element_type);
         return Done{};
     });
 }
@@ -40,11 +49,7 @@ weft_status add_to(const char* function, weft_exact_sum* sum, bool has_values, s
 }  // namespace
 
 extern "C" weft_status weft_exact_clear(weft_exact_sum* sum) {
-    return guarded_by_handle(__func__, [&]() -> Result<void> {
-        if (sum == nullptr) return fail(Status::argument, "sum is NULL");
-        ExactNumber(sum->words).clear();
-        return Done{};
-    });
+    return change(__func__, sum, &ExactNumber::clear);
 }
 
 extern "C" weft_status weft_exact_add(weft_exact_sum* sum, const void* values, size_t count,
@@ -63,7 +68,7 @@ extern "C" weft_status weft_exact_add_products(weft_exact_sum* sum, const void* 
 }
 
 extern "C" weft_status weft_exact_merge(weft_exact_sum* sum, const weft_exact_sum* other) {
-    return guarded_by_handle(__func__, [&]() -> Result<void> {
+    return caught(__func__, [&]() -> Result<void> {
         if (sum == nullptr || other == nullptr)
             return fail(Status::argument, "{} is NULL", sum == nullptr ? "sum" : "other");
         const weft_exact_sum copy = *other;  // `other` may be `sum`
@@ -73,11 +78,7 @@ extern "C" weft_status weft_exact_merge(weft_exact_sum* sum, const weft_exact_su
 }
 
 extern "C" weft_status weft_exact_pack(weft_exact_sum* sum) {
-    return guarded_by_handle(__func__, [&]() -> Result<void> {
-        if (sum == nullptr) return fail(Status::argument, "sum is NULL");
-        ExactNumber(sum->words).pack();
-        return Done{};
-    });
+    return change(__func__, sum, &ExactNumber::pack);
 }
 
 extern "C" double weft_exact_round(const weft_exact_sum* sum) {
@@ -86,7 +87,7 @@ extern "C" double weft_exact_round(const weft_exact_sum* sum) {
 }
 
 extern "C" float weft_exact_round_float(const weft_exact_sum* sum) {
-    const run::FloatState state;  // keeps a subnormal result
+    const run::FloatState state;  // the caller's mode could replace a subnormal float by 0
     return static_cast<float>(sum == nullptr ? run::double_of(run::kQuietNan)
                                              : number_of(sum).rounded(run::kFloatFormat));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// failures.cpp - teams that outlive ranks in the C interface.
+// failures.cpp - calls of the C interface for the survivors of dead ranks.
 #include <algorithm>
 
 #include "api/c/handles.hpp"
@@ -31,10 +31,10 @@ extern "C" weft_status weft_team_shrink(weft_team* team, weft_team** out) {
 
 extern "C" weft_status weft_team_dead(weft_team* team, int* ranks, int capacity, int* count) {
     return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
-        if (capacity < 0 || (ranks == nullptr && capacity != 0))
-            return fail(Status::argument, "ranks has room for {} ranks, expected 0 or more",
-                        ranks == nullptr ? 0 : capacity);
-        if (count == nullptr) return fail(Status::argument, "count is NULL");
+        if (capacity < 0)
+            return fail(Status::argument, "capacity is {}, expected 0 or more", capacity);
+        if (count == nullptr || (ranks == nullptr && capacity != 0))
+            return fail(Status::argument, "{} is NULL", count == nullptr ? "count" : "ranks");
         const std::vector<Rank> dead = run::dead_members(*found.team).members();
         *count = static_cast<int>(dead.size());
         std::copy_n(dead.begin(), std::min(capacity, *count), ranks);

@@ -16,13 +16,13 @@ namespace {
 
 constexpr int kAddressesOnly = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// Returns the size of a head in bytes: one page, which has 4 KiB to 64 KiB.
+/// Returns the number of bytes that a range maps for its head and views: one page.
 std::size_t head_bytes() {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-base::Failure refused(const char* call) {
-    return fail(Status::memory, "cannot reserve addresses for handles: {}: {}", call,
+base::Failure mapping_failure(const char* call) {
+    return fail(Status::memory, "cannot map memory for handles: {}: {}", call,
                 std::strerror(errno));
 }
 
@@ -50,16 +50,15 @@ Result<Context*> find_context(const void* handle, std::string_view what,
 }  // namespace
 
 Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
-    static_assert(kUseBits >= 12, "the first entry's addresses hold the page of the head");
     // Reserve twice the size, and keep the aligned range in it.
     void* const reserved = ::mmap(nullptr, 2 * kRange, PROT_NONE, kAddressesOnly, -1, 0);
-    if (reserved == MAP_FAILED) return refused("mmap");
+    if (reserved == MAP_FAILED) return mapping_failure("mmap");
     const auto start = reinterpret_cast<std::uintptr_t>(reserved);
     const std::uintptr_t at = (start + kRange - 1) & ~(kRange - 1);
     if (at != start) ::munmap(reserved, at - start);
     ::munmap(reinterpret_cast<void*>(at + kRange), start + kRange - at);
     if (::mprotect(reinterpret_cast<void*>(at), head_bytes(), PROT_READ | PROT_WRITE) != 0) {
-        const base::Failure why = refused("mprotect");
+        const base::Failure why = mapping_failure("mprotect");
         ::munmap(reinterpret_cast<void*>(at), kRange);
         return why;
     }
@@ -77,8 +76,8 @@ Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
 
 void Context::destroy(Head& head) {
     delete std::exchange(head.context, nullptr);
-    // Only the head stays mapped, so that stale handles are refused. Handles are not dereferenced,
-    // so other memory may use the rest of the range.
+    // The head stays mapped, so that stale handles are refused. Handles are not dereferenced, so
+    // other memory may use the rest of the range.
     ::munmap(reinterpret_cast<std::byte*>(&head) + head_bytes(), kRange - head_bytes());
 }
 
@@ -103,7 +102,7 @@ Result<weft_near*> Context::allocate_view() {
     if (bytes_for_views_ < sizeof(weft_near)) {
         void* const page = ::mmap(nullptr, head_bytes(), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (page == MAP_FAILED) return refused("mmap");
+        if (page == MAP_FAILED) return mapping_failure("mmap");
         base::wipe_in_children(page, head_bytes());
         next_view_ = static_cast<std::byte*>(page);
         bytes_for_views_ = head_bytes();
@@ -113,7 +112,7 @@ Result<weft_near*> Context::allocate_view() {
 }
 
 Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
-    // Number of freed entries that wait for reuse, so that their stale handles are detected.
+    // A freed entry waits for this number of others, so that its use count wraps around later.
     constexpr std::size_t kUnusedMin = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
     if (unused_.size() > kUnusedMin) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // handles.hpp - objects behind the pointers of the C interface.
 //
-// Idea     Each runtime reserves an aligned range of 1 GiB of addresses, of which only the first
-//          page (the head) uses memory. A handle is an address in this range: the upper bits locate
-//          the head, the middle bits an entry of the runtime's table, and the low bits are the
-//          entry's use count.
+// Idea     Each runtime reserves an aligned range of 1 GiB of addresses. Only the first page, which
+//          begins with the head, uses memory. A handle is an address in this range: the upper bits
+//          are the address of the head, the middle bits the index of an entry in the runtime's
+//          table, and the low bits the entry's use count.
 // Why      A handle that is freed, or outlives its runtime, must be refused, not followed. Pointers
 //          to objects would need a list of all runtimes of the process.
 // Holds    A handle is never dereferenced. The head stays mapped after the runtime is finalized, to
-//          identify stale handles; each finalized runtime costs a page. The head reads as zeros in
-//          a forked child, so every handle is refused there without a check on the warm path.
+//          refuse stale handles, so each finalized runtime costs a page. In a forked child the head
+//          reads as zeros, so every handle is refused there without a check on the warm path.
 //          Entries are reused oldest first: a stale handle is accepted by mistake only after 16,384
 //          uses of its entry. Threads look up handles without a lock, because entries never move.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace weft::c_api {
 
-/// A started call, or one that can be started.
+/// Object of a weft_request: a collective, a put or a get in flight, or a persistent call.
 struct CallRequest {
     const weft_team* team = nullptr;         ///< team of a persistent call, else nullptr
     std::unique_ptr<const Call> persistent;  ///< call that weft_start() starts; nullptr: none
@@ -43,6 +43,7 @@ struct CallRequest {
 
 enum class HandleKind : std::uint8_t { free, team, request };
 
+/// Entry of a runtime's table: the object of at most one handle at a time.
 struct HandleEntry {
     HandleKind kind = HandleKind::free;
     std::uint32_t uses = 0;  ///< number of earlier handles of this entry, modulo 2^kUseBits
@@ -51,28 +52,29 @@ struct HandleEntry {
     CallRequest request;
 };
 
-/// Handler of active messages that a program has registered.
+/// Handler of active messages that a program has registered. Kept until the runtime ends, because
+/// a replaced handler may still run.
 struct AmHandler {
     run::ActiveMessages* messages = nullptr;
     weft_am_handler function = nullptr;
     void* argument = nullptr;
 };
 
-/// The view that weft_near_open() returns for a handle, and the data that it points to. The
-/// view is empty after the team has ended and in a forked child. The inline functions of near.h
-/// then call the library, which refuses.
+/// The view that weft_near_open() returns for a handle, and the data that it points to. The view
+/// has no ranks after the team has ended and in a forked child. The inline functions of near.h
+/// then call the library, which refuses the handle.
 struct NearView {
-    static constexpr std::uint32_t kDriveEvery = 32;  ///< uses of a view for each drive
+    static constexpr std::uint32_t kDriveEvery = 32;  ///< uses of a view until a drive
 
     weft_near* view = nullptr;  ///< in a page that is wiped in forked children
     std::vector<char*> bases;   ///< by rank: start of its heap; nullptr: on another node
     const run::Team* team = nullptr;
 };
 
-/// Caller of a function. Handlers of active messages may only send messages.
+/// Caller of a function: the program, or a handler of active messages, which may only send.
 enum class Caller : std::uint8_t { program, handler };
 
-/// State of one weft_runtime.
+/// Object of a weft_runtime: the runtime and its table of handles.
 class Context {
   public:
     static constexpr unsigned kUseBits = 14;    ///< bits of a handle for the use count
@@ -86,26 +88,35 @@ class Context {
         Context* context = nullptr;  ///< nullptr once finalized
     };
 
-    /// Returns the head that a handle belongs to. handle: not NULL.
+    /// Returns the head of a handle's range. handle: not NULL.
     [[nodiscard]] static Head& head_of(const void* handle) {
         return *reinterpret_cast<Head*>(reinterpret_cast<std::uintptr_t>(handle) & ~(kRange - 1));
     }
-    /// Makes a context in a new range; its Head is the runtime's handle.
+    /// Returns the context of a handle, or nullptr if it is refused or needs a closer check.
+    [[nodiscard]] [[gnu::always_inline]] static Context* at_once(const void* handle) {
+        if (handle == nullptr) [[unlikely]]
+            return nullptr;
+        const Head& head = head_of(handle);
+        if (head.mark != Head::kMark || head.context == nullptr || head.context->runs_external())
+            [[unlikely]]
+            return nullptr;
+        return head.context;
+    }
+    /// Makes a context in a new range, whose head is the runtime's handle.
     [[nodiscard]] static Result<Head*> create(std::unique_ptr<run::Runtime> runtime);
-    /// Destroys the context and keeps the head, which marks later handles as stale.
+    /// Destroys the context and keeps the head, by which its handles are refused.
     static void destroy(Head& head);
 
     [[nodiscard]] run::Runtime& runtime() const { return *runtime_; }
     [[nodiscard]] weft_team* world() const { return world_; }
-    /// Sets the function of weft_on_progress(), which waiting calls run. It must not use the
-    /// runtime.
+    /// Sets the function of weft_on_progress(), which waiting calls run.
     void set_external(void (*function)(void* argument), void* argument);
-    /// Returns true if the calling thread is in that function.
+    /// Returns true if the calling thread is in this function, which must not use the runtime.
     [[nodiscard]] bool in_external() const {
         const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
         return runs != std::thread::id() && runs == std::this_thread::get_id();
     }
-    /// Returns true if any thread is in that function.
+    /// Returns true if any thread is in this function.
     [[nodiscard]] bool runs_external() const {
         return in_external_.load(std::memory_order_relaxed) != std::thread::id();
     }
@@ -121,9 +132,8 @@ class Context {
         fill(made);
         return made.view;
     }
-    /// Makes programs that use views drive the library regularly, from now on.
+    /// Makes the users of views drive the library regularly, from now on.
     void drive_views();
-    /// Keeps a handler until the runtime ends.
     [[nodiscard]] AmHandler& add_handler(const AmHandler& handler) {
         const std::scoped_lock lock(tables_);
         return handlers_.emplace_back(handler);
@@ -132,7 +142,7 @@ class Context {
     /// Make a handle for a team (with `stream`: for a context of the team) or for a request.
     [[nodiscard]] Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
     [[nodiscard]] Result<weft_request*> add_request(CallRequest request);
-    /// Makes a handle for a new team. Returns NULL if *made is nullptr: this rank is no member. If
+    /// Makes a handle for a new team; NULL if *made is nullptr, because this rank is no member. If
     /// no handle is left, leaves the team without waiting, since other members may have a handle.
     [[nodiscard]] Result<weft_team*> handle_for(const Result<run::Team*>& made) {
         if (!made) return made.failure();
@@ -141,8 +151,7 @@ class Context {
         if (!handle) runtime_->teams().leave(**made);
         return handle;
     }
-    /// Returns the entry of a handle of this context; nullptr if the handle is stale or
-    /// of another kind.
+    /// Returns the entry of a handle; nullptr if the handle is stale or of another kind.
     [[nodiscard]] HandleEntry* find(const void* handle, HandleKind kind) {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
         const std::size_t index = offset >> kUseBits;
@@ -152,7 +161,7 @@ class Context {
         HandleEntry& entry = entry_at(index);
         return entry.kind == kind && entry.uses == (offset & kUsesMask) ? &entry : nullptr;
     }
-    /// Returns the team of a handle of this context, or nullptr. Caches the last look-up.
+    /// Returns the team of a handle, or nullptr. Caches the last look-up.
     [[nodiscard]] run::Team* team_of(const weft_team* handle) {
         if (handle == last_handle_) [[likely]]
             return last_team_;
@@ -179,7 +188,8 @@ class Context {
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
     ~Context();
-    // Call with tables_ locked.
+    // The callers of the next three functions have locked tables_.
+    /// Takes an entry of the table for a new handle, which it returns. Sets `entry` to the entry.
     [[nodiscard]] Result<std::uintptr_t> add(HandleKind kind, HandleEntry*& entry);
     void drop(std::uint32_t index);
     [[nodiscard]] Result<weft_near*> allocate_view();
@@ -189,11 +199,11 @@ class Context {
 
     Head& head_;
     std::unique_ptr<run::Runtime> runtime_;
-    const bool threads_;  ///< several threads may call at once
-    std::mutex tables_;   ///< serializes changes of the tables; look-ups take no lock
-    static constexpr std::size_t kChunk = 256;
+    const bool threads_;  ///< true if several threads may call at once
+    std::mutex tables_;   ///< serializes changes of the members below; look-ups take no lock
+    static constexpr std::size_t kChunk = 256;  ///< entries that are allocated together
     std::array<std::unique_ptr<HandleEntry[]>, (std::size_t{1} << kEntryBits) / kChunk> chunks_;
-    /// Number of entries; entry 0 is not used, because its addresses are those of the head.
+    /// Number of entries. Entry 0 is not used, because its handle is the address of the head.
     std::atomic<std::size_t> entries_{0};
     std::deque<std::uint32_t> unused_;  ///< indices of freed entries, oldest first
     std::deque<AmHandler> handlers_;
@@ -209,6 +219,7 @@ class Context {
     std::atomic<std::thread::id> in_external_{};  ///< the thread that runs external_
 };
 
+/// Object of a weft_team.
 struct TeamHandle {
     Context* context = nullptr;
     run::Team* team = nullptr;
@@ -224,41 +235,26 @@ struct RequestHandle {
     Context* context = nullptr;
     CallRequest* request = nullptr;
 };
-/// Return the object of a handle. Fail for unusable handles, and for all in a forked child.
+/// Return the object of a handle. Fail if the handle is refused, and in a forked child.
 [[nodiscard]] Result<Context*> find(const weft_runtime* runtime);
 [[nodiscard]] Result<TeamHandle> find(const weft_team* team, Caller caller = Caller::program);
 [[nodiscard]] Result<RequestHandle> find(const weft_request* request);
-/// Returns the team of a handle, faster than find(); nullptr: find() returns the reason.
-[[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
-    if (team == nullptr) [[unlikely]]
-        return nullptr;
-    const Context::Head& head = Context::head_of(team);
-    if (head.mark != Context::Head::kMark || head.context == nullptr || head.context->in_external())
-        [[unlikely]]
-        return nullptr;
-    return head.context->team_of(team);
-}
-/// As usable_team(), but inlined. Returns nullptr in more cases; usable_team() then decides.
+/// Returns the team of a handle, faster than find(). If nullptr, find() decides.
 [[nodiscard]] [[gnu::always_inline]] inline run::Team* team_at_once(const weft_team* team) {
-    if (team == nullptr) [[unlikely]]
-        return nullptr;
-    const Context::Head& head = Context::head_of(team);
-    if (head.mark != Context::Head::kMark || head.context == nullptr ||
-        head.context->runs_external()) [[unlikely]]
-        return nullptr;
-    return head.context->team_of(team);
+    Context* const context = Context::at_once(team);
+    return context == nullptr ? nullptr : context->team_of(team);
 }
-/// Returns the context of a runtime's handle if a program may use it now; nullptr: find() returns
-/// the reason.
-[[nodiscard]] [[gnu::always_inline]] inline Context* context_at_once(const weft_runtime* runtime) {
-    if (runtime == nullptr) [[unlikely]]
-        return nullptr;
-    const Context::Head& head = Context::head_of(runtime);
-    if (static_cast<const void*>(&head) != runtime || head.mark != Context::Head::kMark ||
-        head.context == nullptr || head.context->runs_external() ||
-        head.context->runtime().messages().in_handler()) [[unlikely]]
-        return nullptr;
-    return head.context;
+
+/// Makes a handle for a request, which start(request) starts. Makes the handle first, because a
+/// started call cannot be undone.
+template <class Start>
+Result<weft_request*> start_request(const TeamHandle& found, Start start) {
+    weft_request* const made = WEFT_TRY(found.context->add_request({}));
+    CallRequest& request = *find(made)->request;
+    const Result<void> started = start(request);
+    if (started) return made;
+    found.context->remove(made);
+    return started.failure();
 }
 
 /// Checks an argument that is a rank of a team.
@@ -278,10 +274,10 @@ Result<void> delete_object(T** object, std::string_view name) {
     return {};
 }
 
-/// Runs most C functions: finds the object of the handle, and calls body(object).
+/// Runs a C function: finds the object of its handle, and calls body(object).
 template <class Handle, class Body>
 weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
-    return guarded_by_handle(function, [&]() -> Result<void> {
+    return caught(function, [&]() -> Result<void> {
         const auto found = WEFT_TRY(find(handle));
         return body(found);
     });
@@ -293,8 +289,8 @@ Result<void> store(const Result<Value>& value, T* out) {
     *out = static_cast<T>(*value);
     return Done{};
 }
-/// Runs C functions that return a value by a pointer, the parameter `name`: checks the handle, then
-/// the pointer, and stores the value that body(object) returns.
+/// Runs a C function that returns a value by a pointer, its parameter `name`: checks the handle,
+/// then the pointer, and stores the value that body(object) returns.
 template <class Handle, class T, class Body>
 weft_status return_value(const char* function, Handle* handle, T* out, Body&& body,
                          const char* name = "out") noexcept {
@@ -303,23 +299,21 @@ weft_status return_value(const char* function, Handle* handle, T* out, Body&& bo
         return store(body(found), out);
     });
 }
-/// Runs C functions that return a value themselves: body(object), or `value` after a failure.
+/// Runs a C function whose return value is that of body(object), or `value` after a failure.
 template <class T, class Handle, class Body>
 T value_or(T value, const char* function, Handle* handle, Body&& body) noexcept {
     on(function, handle, [&](const auto& found) { return store(Result<T>(body(found)), &value); });
     return value;
 }
 
-/// Runs C functions that access peers' memory: finds the team, and calls body(RemoteMemory).
+/// Runs a C function that accesses a peer's memory: finds the team, and calls body(RemoteMemory).
 template <class Body>
 weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
-    return guarded_by_handle(function, [&]() -> Result<void> {
-        run::Team* const at_once = team_at_once(team);
-        if (at_once != nullptr) [[likely]] {
-            Context& context = *Context::head_of(team).context;
-            if (!context.runtime().messages().in_handler()) [[likely]]
-                return body(context.runtime().remote(*at_once, context.stream_of(team)));
-        }
+    return caught(function, [&]() -> Result<void> {
+        Context* const context = Context::at_once(team);
+        if (context != nullptr && !context->runtime().messages().in_handler()) [[likely]]
+            if (run::Team* const found = context->team_of(team)) [[likely]]
+                return body(context->runtime().remote(*found, context->stream_of(team)));
         const auto found = WEFT_TRY(find(team));
         return body(found.remote());
     });

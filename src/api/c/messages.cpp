@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // messages.cpp - active messages of the C interface.
-//
-// Holds    A handler's record is kept until its runtime ends: a replaced handler may still run.
-
 #include "api/c/handles.hpp"
 
 using namespace weft;
 using namespace weft::c_api;
 
-/// State of a message while its handler runs.
+/// Message whose handler runs.
 struct weft_am {
     run::ActiveMessages* messages = nullptr;
-    Rank peer = 0;
+    Rank peer = 0;  ///< sender, as a rank of the world
 };
 
 namespace {
-
-/// Returns the messages of a team's runtime. The handle must be valid.
-run::ActiveMessages& messages_of(const weft_team* team) {
-    return Context::head_of(team).context->runtime().messages();
-}
-
-Result<void> send(weft_team* handle, const run::Team& team, int peer, int handler, const void* data,
-                  std::size_t bytes) {
-    WEFT_TRY(check_rank(team, "peer", peer));
-    return messages_of(handle).send(team.job_rank(peer), handler, data, bytes);
-}
 
 /// Calls the program's handler, an AmHandler in `argument`, for a message.
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
@@ -39,10 +25,10 @@ void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
 extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
                                         void* arg) {
     return on(__func__, runtime, [&](Context* context) {
-        run::ActiveMessages& found = context->runtime().messages();
-        if (fn == nullptr) return found.set_handler(handler, {});
-        AmHandler& record = context->add_handler({&found, fn, arg});
-        return found.set_handler(handler, {&call, &record});
+        run::ActiveMessages& messages = context->runtime().messages();
+        if (fn == nullptr) return messages.set_handler(handler, {});
+        AmHandler& record = context->add_handler({&messages, fn, arg});
+        return messages.set_handler(handler, {&call, &record});
     });
 }
 
@@ -53,17 +39,17 @@ extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
 
 extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                        size_t bytes) {
-    if (run::Team* const found = team_at_once(team);
-        found != nullptr && peer >= 0 && peer < found->size() &&
-        messages_of(team).send_at_once(found->job_rank(peer), handler, data, bytes)) [[likely]]
+    Context* const context = Context::at_once(team);
+    run::Team* const at_once = context == nullptr ? nullptr : context->team_of(team);
+    if (at_once != nullptr && peer >= 0 && peer < at_once->size() &&
+        context->runtime().messages().send_at_once(at_once->job_rank(peer), handler, data, bytes))
+        [[likely]]
         return WEFT_OK;
-    return guarded(__func__, [&]() -> Result<void> {
-        run::Team* const found = team_at_once(team);
-        if (found == nullptr) [[unlikely]] {
-            const auto refused = WEFT_TRY(find(team, Caller::handler));
-            return send(team, *refused.team, peer, handler, data, bytes);
-        }
-        return send(team, *found, peer, handler, data, bytes);
+    return caught(__func__, [&]() -> Result<void> {
+        const auto found = WEFT_TRY(find(team, Caller::handler));
+        WEFT_TRY(check_rank(*found.team, "peer", peer));
+        return found.context->runtime().messages().send(found.team->job_rank(peer), handler, data,
+                                                        bytes);
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.cpp - exchanges with neighbors in the C interface: calls of weft::Neighbors for any
-// graph, and of run::StencilExchange for stencils of a grid.
+// neighbors.cpp - exchanges with neighbors in the C interface, by weft::Neighbors (any graph) and
+// run::StencilExchange (stencils on a grid).
 #include "weft/neighbors.h"
 
 #include <span>
@@ -25,15 +25,17 @@ struct weft_stencil {
 
 namespace {
 
-Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* what) {
-    if (count < 0 || (ranks == nullptr && count > 0))
-        return fail(Status::argument, "{}: expected an array of its count, which is {}", what,
-                    count);
+/// Copies an argument of ranks. `name`: of the argument, for a failure.
+Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* name) {
+    if (count < 0)
+        return fail(Status::argument, "{}: their count is {}, expected 0 or more", name, count);
+    if (ranks == nullptr && count > 0)
+        return fail(Status::argument, "{} is NULL, expected {} ranks", name, count);
     return std::vector<Rank>(ranks, ranks + count);
 }
 
-/// Sets *out to a handle with the team and the object that make_for(team) returns. Neighbors throws
-/// Error on failures.
+/// Sets *out to a handle of the team and of the object that make_for(team) returns. Neighbors
+/// throws an Error on failure.
 template <class Handle, class Make>
 weft_status create(const char* function, weft_team* team, Handle** out, Make make_for) noexcept {
     return guarded(function, [&]() -> Result<void> {
@@ -51,17 +53,24 @@ weft_status create(const char* function, weft_team* team, Handle** out, Make mak
 }
 
 Result<void> check_grid(int dimensions, const int* extents, const int* periodic) {
-    if (dimensions >= 1 && extents != nullptr && periodic != nullptr) return Done{};
-    return fail(Status::argument, "expected extents and periodic of 1 dimension at least, got {}",
-                dimensions);
+    if (dimensions < 1)
+        return fail(Status::argument, "dimensions is {}, expected 1 or more", dimensions);
+    if (extents == nullptr || periodic == nullptr)
+        return fail(Status::argument, "{} is NULL", extents == nullptr ? "extents" : "periodic");
+    return Done{};
 }
 
+/// Converts a call of Neighbors, an alltoallv, to C arguments with the element type `type`.
 CallArguments arguments_of(const Call& call, weft_type type) {
-    const auto given = [](const Blocks& blocks) {
+    const auto pointers = [](const Blocks& blocks) {
         return BlockArguments{blocks.counts.data(), blocks.displacements.data()};
     };
-    return {Collective::alltoallv, call.in, call.out, 0, type, WEFT_SUM, -1, given(call.in_blocks),
-            given(call.out_blocks)};
+    return {.collective = Collective::alltoallv,
+            .in = call.in,
+            .out = call.out,
+            .type = type,
+            .in_blocks = pointers(call.in_blocks),
+            .out_blocks = pointers(call.out_blocks)};
 }
 
 /// Makes the call that call_of(neighbors) returns, by `form`: run, start or prepare of calls.hpp.
@@ -83,14 +92,10 @@ weft_status exchange(const char* function, weft_stencil* stencil, run::StencilEx
                      const void* in, void* out, size_t count, weft_type type) {
     return guarded(function, [&]() -> Result<void> {
         if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
-        WEFT_TRY(find(stencil->team));
+        WEFT_TRY(find(stencil->team));  // the team may have ended
         const auto element_type = WEFT_TRY(type_of(type));
         return stencil->exchange.run(data, in, out, count, element_type);
     });
-}
-
-int count_of(std::span<const Rank> ranks) {
-    return static_cast<int>(ranks.size());
 }
 
 }  // namespace
@@ -121,36 +126,33 @@ extern "C" weft_status weft_neighbors_free(weft_neighbors** neighbors) {
 }
 
 extern "C" int weft_neighbors_sources(const weft_neighbors* neighbors) {
-    return neighbors == nullptr ? -1 : count_of(neighbors->list.sources());
+    return neighbors == nullptr ? -1 : static_cast<int>(neighbors->list.sources().size());
 }
 extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
-    return neighbors == nullptr ? -1 : count_of(neighbors->list.destinations());
+    return neighbors == nullptr ? -1 : static_cast<int>(neighbors->list.destinations().size());
 }
 
 /// Defines the three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
 /// in parentheses, are the parameters between the neighbors and the request. The last argument
 /// makes the Call from the Neighbors `list`.
-#define WEFT_FORMS(name, parameters, ...)                                                         \
-    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {         \
-        return with_call(                                                                         \
-            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, c_api::run); \
-    }                                                                                             \
-    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,          \
-                                        weft_request** request) {                                 \
-        return with_call(                                                                         \
-            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, start,       \
-            request);                                                                             \
-    }                                                                                             \
-    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters,    \
-                                              weft_request** request) {                           \
-        return with_call(                                                                         \
-            __func__, neighbors, type, [&](Neighbors& list) { return __VA_ARGS__; }, prepare,     \
-            request);                                                                             \
+#define WEFT_FORMS(name, parameters, ...)                                                      \
+    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {      \
+        const auto call = [&](Neighbors& list) { return __VA_ARGS__; };                        \
+        return with_call(__func__, neighbors, type, call, c_api::run);                         \
+    }                                                                                          \
+    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,       \
+                                        weft_request** request) {                              \
+        const auto call = [&](Neighbors& list) { return __VA_ARGS__; };                        \
+        return with_call(__func__, neighbors, type, call, start, request);                     \
+    }                                                                                          \
+    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters, \
+                                              weft_request** request) {                        \
+        const auto call = [&](Neighbors& list) { return __VA_ARGS__; };                        \
+        return with_call(__func__, neighbors, type, call, prepare, request);                   \
     }
 #define WEFT_LIST(...) __VA_ARGS__
 
-// Each Call has the type uint8 for the time being: arguments_of() passes the real type, which may
-// be a pair.
+// The type uint8 of each Call is ignored: arguments_of() sets the type that the program passes.
 WEFT_FORMS(neighbor_alltoall, (const void* in, void* out, size_t count, weft_type type),
            list.alltoall(in, out, count, Type::uint8))
 WEFT_FORMS(neighbor_allgather, (const void* in, void* out, size_t count, weft_type type),
@@ -201,17 +203,14 @@ extern "C" int weft_stencil_neighbor(const weft_stencil* stencil, int block) {
 
 extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way) {
     return guarded(__func__, [&]() -> Result<void> {
+        using Way = run::StencilExchange::Way;
         if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
-        if (way != WEFT_WAY_PREDICTED && way != WEFT_WAY_DIRECT && way != WEFT_WAY_COMBINED)
-            return fail(Status::argument,
-                        "way: {} is unknown, expected {} (predicted), {} (direct) or {} (combined)",
-                        static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
-                        static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
         if (way == WEFT_WAY_PREDICTED)
             stencil->exchange.force({});
+        else if (way == WEFT_WAY_DIRECT || way == WEFT_WAY_COMBINED)
+            stencil->exchange.force(way == WEFT_WAY_DIRECT ? Way::direct : Way::combined);
         else
-            stencil->exchange.force(way == WEFT_WAY_DIRECT ? run::StencilExchange::Way::direct
-                                                           : run::StencilExchange::Way::combined);
+            return fail(Status::argument, "way is {}, expected a weft_way", static_cast<int>(way));
         return Done{};
     });
 }

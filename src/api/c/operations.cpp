@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operations.cpp - types and operations of the C interface, including user operations.
 //
-// Idea     weft_op is a number, and weft_op_create() has no runtime as argument. So user operations
-//          are in one table of the process. Only calls with a user operation take its lock.
-// Holds    A number is used again only after all others, so a freed operation is refused. Plans
+// Idea     A weft_op is a number, and weft_op_create() has no runtime as argument. So one table of
+//          the process has all user operations. Only calls with a user operation take its lock.
+// Holds    A number is used again only after all others, so a freed operation is refused. Calls
 //          share ownership of the operations that they use.
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace weft::c_api {
 
 namespace {
 
-/// Bit in the numbers of user operations.
+/// Bit that distinguishes numbers of user operations from built-in ones.
 constexpr std::uint32_t kUserMark = 0x4000'0000;
 
 static_assert(WEFT_INT64_INT64 + 1 == kBuiltinTypes && WEFT_EXACT_SUM + 1 == kBuiltinOps);
@@ -27,7 +27,7 @@ static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
               WEFT_LONGDOUBLE_INT == static_cast<int>(Type::longdouble_int) &&
               WEFT_MINLOC == static_cast<int>(Op::minloc));
 
-/// A user operation in the engine's form, for elements of each built-in type.
+/// A user operation, by type: the engine's form has the size of an element.
 using Operations = std::array<run::UserOperation, kBuiltinTypes>;
 using HeldOperations = std::shared_ptr<const Operations>;
 
@@ -67,8 +67,8 @@ Table& table() {
 
 base::Failure no_such_operation(weft_op op) {
     const auto number = static_cast<std::uint32_t>(op);
-    if ((number & kUserMark) != 0 && op != WEFT_OP_RANGE)
-        return fail(Status::argument, "op: the user's operation has been freed");
+    if (number >= kUserMark && number < WEFT_OP_RANGE)
+        return fail(Status::argument, "op: the user operation has been freed");
     if (op == WEFT_OP_NONE) return fail(Status::argument, "op: NONE is not an operation");
     return fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
 }

@@ -4,7 +4,6 @@
 #include "run/memory/remote_memory.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include "api/c/calls.hpp"
 
@@ -26,7 +25,7 @@ static_assert(static_cast<int>(Compare::eq) == WEFT_EQ &&
               static_cast<int>(Compare::ge) == WEFT_GE &&
               static_cast<int>(Compare::lt) == WEFT_LT && static_cast<int>(Compare::le) == WEFT_LE);
 
-/// Changes a word at a peer. Stores its old value in *old, unless `old` is NULL.
+/// Changes a peer's word. Stores its former value in *old, unless `old` is NULL.
 weft_status change(const char* function, weft_team* team, RequestKind kind, std::uint64_t* word,
                    std::uint64_t operand, std::uint64_t expected, int peer, std::uint64_t* old) {
     return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
@@ -42,20 +41,17 @@ struct WordType {
     bool is_integer = true;
 };
 
-constexpr std::pair<weft_type, WordType> kWordTypes[] = {
-    {WEFT_INT32, {4, true, true}},   {WEFT_UINT32, {4, false, true}},
-    {WEFT_INT64, {8, true, true}},   {WEFT_UINT64, {8, false, true}},
-    {WEFT_FLOAT, {4, false, false}}, {WEFT_DOUBLE, {8, false, false}}};
-
 Result<WordType> word_type(weft_type type) {
-    for (const auto& [name, word] : kWordTypes)
-        if (name == type) return word;
-    return fail(Status::argument,
-                "type: {}, expected an integer or floating-point type of 4 or 8 bytes",
-                static_cast<int>(type));
+    const bool is_signed = type == WEFT_INT32 || type == WEFT_INT64;
+    const bool is_integer = is_signed || type == WEFT_UINT32 || type == WEFT_UINT64;
+    if (!is_integer && type != WEFT_FLOAT && type != WEFT_DOUBLE)
+        return fail(Status::argument,
+                    "type: {}, expected an integer or floating-point type of 4 or 8 bytes",
+                    static_cast<int>(type));
+    return WordType{static_cast<std::uint8_t>(weft_type_size(type)), is_signed, is_integer};
 }
 
-/// Reads a value of the given type, sign-extended to 64 bits if the type is signed.
+/// Reads a value of a type, sign-extended to 64 bits if the type is signed.
 std::uint64_t value_at(const void* value, const WordType& type) {
     std::uint64_t wide = 0;
     if (type.width == sizeof wide) {
@@ -67,7 +63,7 @@ std::uint64_t value_at(const void* value, const WordType& type) {
     return type.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
 }
 
-/// Returns the request for a kind. WEFT_ATOMIC_SET is a swap if the caller wants the old value,
+/// Returns the request for a kind. WEFT_ATOMIC_SET is a swap if the caller wants the former value,
 /// else a store.
 Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
     // In the order of weft_atomic_kind.
@@ -87,35 +83,36 @@ struct AtomicArguments {
     void* word;
     const void* operand;  ///< unused by a fetch
     const void* compare;  ///< used by a compare-and-swap only
-    void* result;         ///< target of the old value; NULL: the caller does not want it
+    void* result;         ///< receives the former value; NULL: the caller does not want it
 };
 
-Result<WordChange> read_change(const AtomicArguments& given) {
+/// Converts the arguments of an atomic operation.
+Result<WordChange> to_change(const AtomicArguments& given) {
     const auto type = WEFT_TRY(word_type(given.type));
     const auto kind = WEFT_TRY(request_kind(given.kind, given.result != nullptr));
-    const bool fetches = kind == RequestKind::load;
+    const bool only_loads = kind == RequestKind::load;
     const bool adds_real = !type.is_integer && kind == RequestKind::add;
-    if (!type.is_integer && !fetches && !adds_real && given.kind != WEFT_ATOMIC_SET)
+    if (!type.is_integer && !only_loads && !adds_real && given.kind != WEFT_ATOMIC_SET)
         return fail(Status::argument,
                     "kind: {}, but floating-point words can only be fetched, set and added to",
                     static_cast<int>(given.kind));
-    if (given.operand == nullptr && !fetches) return fail(Status::argument, "operand is NULL");
+    if (given.operand == nullptr && !only_loads) return fail(Status::argument, "operand is NULL");
     if (given.compare == nullptr && kind == RequestKind::compare_swap)
         return fail(Status::argument, "compare is NULL");
-    if (given.result == nullptr && fetches) return fail(Status::argument, "result is NULL");
+    if (given.result == nullptr && only_loads) return fail(Status::argument, "result is NULL");
     WordChange change{adds_real ? RequestKind::add_real : kind, given.word, type.width, 0, 0};
-    if (!fetches) change.operand = value_at(given.operand, type);
+    if (!only_loads) change.operand = value_at(given.operand, type);
     if (kind == RequestKind::compare_swap) change.compare = value_at(given.compare, type);
     return change;
 }
 
-/// Returns the comparison of a wait.
 Result<Compare> compare_of(int cmp) {
     if (cmp >= WEFT_EQ && cmp <= WEFT_LE) return static_cast<Compare>(cmp);
     return fail(Status::argument, "cmp: {}, expected a value of weft_compare", cmp);
 }
 
-Result<WordWait> read_words(const weft_words* words) {
+/// Converts the words of a wait and their condition.
+Result<WordWait> to_wait(const weft_words* words) {
     if (words == nullptr) return fail(Status::argument, "words is NULL");
     const auto type = WEFT_TRY(word_type(words->type));
     if (!type.is_integer)
@@ -135,16 +132,16 @@ Result<WordWait> read_words(const weft_words* words) {
     return wait;
 }
 
-/// Converts the words of a wait, and runs call(waits, wait).
+/// Runs a C function that waits for words, or tests them: calls call(waits, wait).
 template <class Call>
 weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
     return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto wait = WEFT_TRY(read_words(words));
+        const auto wait = WEFT_TRY(to_wait(words));
         return call(remote.waits(), wait);
     });
 }
 
-/// Converts the words and the timeout of a wait, and runs call(waits, wait, deadline).
+/// Runs a C function that waits for words with a timeout: calls call(waits, wait, deadline).
 template <class Call>
 weft_status wait(const char* function, weft_team* team, const weft_words* words,
                  std::int64_t timeout_ns, Call call) {
@@ -154,8 +151,9 @@ weft_status wait(const char* function, weft_team* team, const weft_words* words,
     });
 }
 
-/// Converts a grid: the last dimension becomes the blocks of a row, the others become `rows`.
-Result<Strided> read_grid(const weft_block_grid* grid, run::Rows& rows) {
+/// Converts a grid. Its last dimension becomes the returned blocks of a row; the other dimensions
+/// become `rows`, to which the result refers.
+Result<Strided> to_strided(const weft_block_grid* grid, run::Rows& rows) {
     if (grid == nullptr) return fail(Status::argument, "grid is NULL");
     if (grid->dimensions < 1 || grid->dimensions > WEFT_DIMENSIONS_MAX)
         return fail(Status::argument, "grid: dimensions is {}, expected 1 to {}", grid->dimensions,
@@ -219,8 +217,8 @@ extern "C" weft_status weft_wait_until(weft_team* team, const uint64_t* word, in
                                        uint64_t value) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         const auto compare = WEFT_TRY(compare_of(cmp));
-        const auto done = remote.waits().all({.word = word, .compare = compare, .value = value});
-        return done ? Result<void>() : done.failure();
+        WEFT_TRY(remote.waits().all({.word = word, .compare = compare, .value = value}));
+        return Done{};
     });
 }
 
@@ -270,7 +268,7 @@ extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_
                                    void* word, const void* operand, const void* compare,
                                    void* result, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto change = WEFT_TRY(read_change({kind, type, word, operand, compare, result}));
+        const auto change = WEFT_TRY(to_change({kind, type, word, operand, compare, result}));
         if (result == nullptr) return remote.apply(change, peer);
         const auto before = WEFT_TRY(remote.change(change, peer));
         std::memcpy(result, &before, change.width);
@@ -282,7 +280,7 @@ extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, w
                                        void* word, const void* operand, const void* compare,
                                        void* result, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto change = WEFT_TRY(read_change({kind, type, word, operand, compare, result}));
+        const auto change = WEFT_TRY(to_change({kind, type, word, operand, compare, result}));
         return result == nullptr ? remote.apply(change, peer)
                                  : remote.start_change(change, peer, result);
     });
@@ -292,7 +290,7 @@ extern "C" weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t v
                                    int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put_signal(nullptr, nullptr, 0, signal, value, add != 0, peer,
-                                 run::Return::at_once);
+                                 Return::at_once);
     });
 }
 
@@ -328,7 +326,7 @@ extern "C" weft_status weft_put_grid(weft_team* team, void* dst, const void* src
                                      const weft_block_grid* grid, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         run::Rows rows;
-        return remote.put_strided(dst, src, WEFT_TRY(read_grid(grid, rows)), peer);
+        return remote.put_strided(dst, src, WEFT_TRY(to_strided(grid, rows)), peer);
     });
 }
 
@@ -337,7 +335,7 @@ extern "C" weft_status weft_put_grid_signal(weft_team* team, void* dst, const vo
                                             uint64_t value, int add, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         run::Rows rows;
-        return remote.put_strided_signal(dst, src, WEFT_TRY(read_grid(grid, rows)), signal, value,
+        return remote.put_strided_signal(dst, src, WEFT_TRY(to_strided(grid, rows)), signal, value,
                                          add != 0, peer);
     });
 }
@@ -346,36 +344,26 @@ extern "C" weft_status weft_get_grid(weft_team* team, void* dst, const void* src
                                      const weft_block_grid* grid, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         run::Rows rows;
-        return remote.get_strided(dst, src, WEFT_TRY(read_grid(grid, rows)), peer);
+        return remote.get_strided(dst, src, WEFT_TRY(to_strided(grid, rows)), peer);
     });
 }
 
 extern "C" weft_status weft_iput(weft_team* team, void* dst, const void* src, size_t bytes,
                                  int peer, weft_request** request) {
-    const auto start = [&](const TeamHandle& found) -> Result<weft_request*> {
-        const auto handle = found.context->add_request({});
-        if (!handle) return handle;
-        run::Delivery& put = find(*handle)->request->put;
-        const auto started = found.remote().start_put(dst, src, bytes, peer, put);
-        if (started) return handle;
-        found.context->remove(*handle);
-        return started.failure();
+    const auto start = [&](const TeamHandle& found) {
+        return start_request(found, [&](CallRequest& made) {
+            return found.remote().start_put(dst, src, bytes, peer, made.put);
+        });
     };
     return return_value(__func__, team, request, start, "request");
 }
 
 extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes,
                                  int peer, weft_request** request) {
-    const auto start = [&](const TeamHandle& found) -> Result<weft_request*> {
-        const auto handle = found.context->add_request({});
-        if (!handle) return handle;
-        auto started = found.remote().start_get(dst, src, bytes, peer);
-        if (started) {
-            find(*handle)->request->get = *std::move(started);
-            return handle;
-        }
-        found.context->remove(*handle);
-        return started.failure();
+    const auto start = [&](const TeamHandle& found) {
+        return start_request(found, [&](CallRequest& made) {
+            return store(found.remote().start_get(dst, src, bytes, peer), &made.get);
+        });
     };
     return return_value(__func__, team, request, start, "request");
 }
@@ -384,7 +372,7 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
 
 extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_type type, int cmp,
                                       const void* value, int64_t timeout_ns, void* seen) {
-    const weft_words words{word, 1, type, cmp, value, 0, nullptr};
+    const weft_words words{word, /*count=*/1, type, cmp, value, /*each=*/0, /*skip=*/nullptr};
     return wait(
         __func__, team, &words, timeout_ns,
         [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
@@ -397,8 +385,8 @@ extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_ty
 extern "C" weft_status weft_wait_all(weft_team* team, const weft_words* words, int64_t timeout_ns) {
     return wait(__func__, team, words, timeout_ns,
                 [](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
-                    const auto found = waits.all(wait, deadline);
-                    return found ? Result<void>() : found.failure();
+                    WEFT_TRY(waits.all(wait, deadline));
+                    return Done{};
                 });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.cpp - start, test, wait and end of started and persistent calls of the C interface.
+// requests.cpp - functions of the C interface that start, test, complete and free requests.
 #include <utility>
 
 #include "api/c/calls.hpp"
@@ -9,17 +9,18 @@ using namespace weft::c_api;
 
 namespace {
 
-/// Ends a request that is complete or has no operation, and returns its outcome.
-Result<void> end(const RequestHandle& found, weft_request** request) {
-    CallRequest& ended = *found.request;
-    Result<void> outcome;
-    if (run::Operation* const operation = std::exchange(ended.operation, nullptr))
-        outcome = found.context->runtime().calls().finish(*operation);
-    if (ended.persistent == nullptr) {
+/// Returns the result of a collective that has ended, if there is one. Frees the request unless it
+/// is persistent.
+Result<void> finish(const RequestHandle& found, weft_request** request) {
+    CallRequest& call = *found.request;
+    Result<void> result;
+    if (run::Operation* const operation = std::exchange(call.operation, nullptr))
+        result = found.context->runtime().calls().finish(*operation);
+    if (call.persistent == nullptr) {
         found.context->remove(*request);
         *request = nullptr;
     }
-    return outcome;
+    return result;
 }
 
 /// Returns true if the request is a get in flight.
@@ -32,8 +33,8 @@ bool is_transfer(const CallRequest& call) {
     return is_get(call) || call.put.rank >= 0;
 }
 
-/// Drives all calls until a put or get is complete; fails after the deadline. If the deadline has
-/// passed, does not drive.
+/// Drives all calls until a put or get is complete. Fails with Status::timeout after the deadline;
+/// does not drive if the deadline has passed.
 Result<void> await_transfer(const RequestHandle& found, base::Deadline deadline) {
     run::Runtime& runtime = found.context->runtime();
     run::RemoteMemory remote = runtime.remote(runtime.world());
@@ -42,7 +43,7 @@ Result<void> await_transfer(const RequestHandle& found, base::Deadline deadline)
                         : remote.await_delivery(call.put, deadline);
 }
 
-/// Returns true if the call is complete or has failed. Makes no progress.
+/// Returns true if the call is complete or has failed. Does not drive.
 bool has_ended(const RequestHandle& found) {
     const CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
@@ -51,11 +52,12 @@ bool has_ended(const RequestHandle& found) {
     return done || done.failure().status != Status::timeout;
 }
 
-/// Drives all calls until the request is complete, and ends it; fails after the deadline.
+/// Drives all calls until the request is complete, and finishes it. Fails with Status::timeout
+/// after the deadline; the request is then unchanged.
 Result<void> wait_for(const RequestHandle& found, weft_request** request, base::Deadline deadline) {
     CallRequest& call = *found.request;
-    run::Runtime& runtime = found.context->runtime();
-    if (call.operation != nullptr && !runtime.calls().wait(*call.operation, deadline))
+    if (call.operation != nullptr &&
+        !found.context->runtime().calls().wait(*call.operation, deadline))
         return fail(Status::timeout, "time limit exceeded: the call is in flight");
     if (is_transfer(call)) {
         auto done = await_transfer(found, deadline);
@@ -63,16 +65,16 @@ Result<void> wait_for(const RequestHandle& found, weft_request** request, base::
         if (!done) {
             call.get.reset();
             call.put = {};
-            static_cast<void>(end(found, request));
+            static_cast<void>(finish(found, request));
             return done;
         }
     }
-    return end(found, request);
+    return finish(found, request);
 }
 
-/// Calls body(RequestHandle). If *request is NULL, the call is complete, and body is not called.
+/// Calls body(RequestHandle), unless *request is NULL: the call is then complete.
 template <class Body>
-weft_status on_open(const char* function, weft_request** request, Body body) {
+weft_status on_request(const char* function, weft_request** request, Body body) {
     return guarded(function, [&]() -> Result<void> {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (*request == nullptr) return Done{};
@@ -88,7 +90,7 @@ extern "C" weft_status weft_start(weft_request* request) {
         CallRequest& call = *found.request;
         if (call.persistent == nullptr)
             return fail(Status::argument,
-                        "the request is not persistent: its call is already started");
+                        "the request is not persistent: its call has already been started");
         if (call.operation != nullptr)
             return fail(Status::argument,
                         "the request is in flight: complete it by weft_wait() or weft_test()");
@@ -101,19 +103,19 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
     return guarded(__func__, [&]() -> Result<void> {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (done == nullptr) return fail(Status::argument, "done is NULL");
-        if (*request != nullptr) {
-            const auto found = WEFT_TRY(find(*request));
-            const run::Operation* const operation = found.request->operation;
-            if (is_transfer(*found.request)) found.context->runtime().progress().drive();
-            const bool ended = operation == nullptr
-                                   ? has_ended(found)
-                                   : found.context->runtime().calls().test(*operation);
-            *done = ended ? 1 : 0;
-            if (!ended) return Done{};
-            return operation == nullptr ? wait_for(found, request, {}) : end(found, request);
+        if (*request == nullptr) {
+            *done = 1;
+            return Done{};
         }
-        *done = 1;
-        return Done{};
+        const auto found = WEFT_TRY(find(*request));
+        run::Runtime& runtime = found.context->runtime();
+        const run::Operation* const operation = found.request->operation;
+        if (is_transfer(*found.request)) runtime.progress().drive();
+        const bool ended =
+            operation == nullptr ? has_ended(found) : runtime.calls().test(*operation);
+        *done = ended ? 1 : 0;
+        if (!ended) return Done{};
+        return operation == nullptr ? wait_for(found, request, {}) : finish(found, request);
     });
 }
 
@@ -127,7 +129,8 @@ extern "C" weft_status weft_request_ended(const weft_request* request, int* done
 }
 
 extern "C" weft_status weft_wait(weft_request** request) {
-    return on_open(__func__, request, [&](const RequestHandle& found) {
+    return on_request(__func__, request, [&](const RequestHandle& found) {
+        // This wait may sleep; a wait with a deadline polls.
         if (run::Operation* const operation = found.request->operation)
             found.context->runtime().calls().wait(*operation);
         return wait_for(found, request, {});
@@ -137,16 +140,17 @@ extern "C" weft_status weft_wait(weft_request** request) {
 extern "C" weft_status weft_wait_for(weft_request** request, int64_t timeout_ns) {
     const auto deadline = deadline_of(timeout_ns);
     if (!deadline && !base::is_forked_child()) return refuse(__func__, deadline.failure());
-    return on_open(__func__, request,
-                   [&](const RequestHandle& found) { return wait_for(found, request, *deadline); });
+    return on_request(__func__, request, [&](const RequestHandle& found) {
+        return wait_for(found, request, *deadline);
+    });
 }
 
 extern "C" weft_status weft_request_free(weft_request** request) {
-    return on_open(__func__, request, [&](const RequestHandle& found) -> Result<void> {
+    return on_request(__func__, request, [&](const RequestHandle& found) -> Result<void> {
         if (!has_ended(found))
             return fail(Status::argument,
                         "the request is in flight: complete it by weft_wait() or weft_test()");
         found.request->persistent.reset();
-        return end(found, request);
+        return finish(found, request);
     });
 }

@@ -14,8 +14,7 @@ using namespace weft::c_api;
 
 namespace {
 
-Result<void> check(const weft_bootstrap* given) {
-    using base::fail;
+Result<void> check_bootstrap(const weft_bootstrap* given) {
     if (given == nullptr) return fail(Status::argument, "bootstrap is NULL");
     if (given->struct_bytes != sizeof(weft_bootstrap))
         return fail(Status::argument, "bootstrap: struct_bytes is {}, expected {}",
@@ -31,6 +30,7 @@ Result<void> check(const weft_bootstrap* given) {
     return Done{};
 }
 
+/// Joins the job that a launcher has started. `environment` has the settings.
 Result<void> join(const char* const* environment, weft_runtime** out) {
     if (out == nullptr) return fail(Status::argument, "out is NULL");
     auto runtime = WEFT_TRY(run::Runtime::create(environment));
@@ -43,7 +43,7 @@ Result<void> join(const char* const* environment, weft_runtime** out) {
 
 extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime** out) {
     return guarded(__func__, [&]() -> Result<void> {
-        WEFT_TRY(check(given));
+        WEFT_TRY(check_bootstrap(given));
         if (out == nullptr) return fail(Status::argument, "out is NULL");
         auto bootstrap = link::join_job_of_caller({.rank = given->rank,
                                                    .size = given->size,
@@ -56,7 +56,7 @@ extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime*
         auto runtime = WEFT_TRY(run::Runtime::create(settings, std::move(bootstrap)));
         link::Bootstrap& joined = *runtime->job().bootstrap;
         const auto head = WEFT_TRY(Context::create(std::move(runtime)));
-        if (auto agreed = joined.agree(); !agreed) {
+        if (auto agreed = joined.agree(); !agreed) {  // another rank could not join
             Context::destroy(*head);
             return agreed;
         }
@@ -89,12 +89,11 @@ extern "C" weft_status weft_finalize(weft_runtime* runtime) {
 }
 
 extern "C" void weft_progress(weft_runtime* runtime) {
-    guarded_by_handle(__func__, [&]() -> Result<void> {
-        if (Context* const found = context_at_once(runtime)) [[likely]] {
-            found->runtime().progress().drive();
-            return Done{};
-        }
-        const auto context = WEFT_TRY(find(runtime));
+    caught(__func__, [&]() -> Result<void> {
+        Context* context = Context::at_once(runtime);
+        if (context == nullptr || static_cast<const void*>(&Context::head_of(runtime)) != runtime ||
+            context->runtime().messages().in_handler()) [[unlikely]]
+            context = WEFT_TRY(find(runtime));
         context->runtime().progress().drive();
         return Done{};
     });
@@ -110,6 +109,7 @@ extern "C" weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* 
 extern "C" void weft_abort(weft_runtime* runtime, int status) {
     on(__func__, runtime,
        [&](Context* context) -> Result<void> { context->runtime().abort(status); });
+    // The handle is refused. The caller wants to end, so this process ends.
     std::fprintf(stderr, "weft: %s\n", weft_last_error());
     std::_Exit(link::exit_status_of_abort(status));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shapes.cpp - calls of onesided.h that are composed of other calls: teams by stride, row and
-// column; memory that is cleared or resized; collectives of strided blocks and of unknown counts.
+// shapes.cpp - C functions of onesided.h that OpenSHMEM programs need: teams by stride, row and
+// column; memory that is cleared or resized; collectives with strides and with unknown counts.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -14,17 +14,18 @@ using namespace weft::c_api;
 namespace {
 
 Result<void> run_call(run::Team& team, const CallArguments& arguments) {
-    const auto call = WEFT_TRY(read(team, arguments));
+    const auto call = WEFT_TRY(to_call(team, arguments));
     return team.run(call);
 }
 
-/// Returns true if `count` elements for each member, of `bytes` bytes and at distances of `stride`
-/// elements, fit into the address space.
+/// Returns true if a buffer fits into the address space. It has `count` elements of `bytes` bytes
+/// for each member; consecutive elements start `stride` elements after each other.
 bool fits(std::size_t count, std::size_t members, std::size_t bytes, std::size_t stride) {
-    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
-    return count == 0 || stride <= kMost / bytes / members / count;
+    constexpr auto kBytesMax = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    return count == 0 || stride <= kBytesMax / bytes / members / count;
 }
 
+/// Copies `count` elements of `bytes` bytes. Strides are in elements.
 void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
                    std::size_t from_stride, std::size_t count, std::size_t bytes) {
     for (std::size_t i = 0; i < count; ++i)
@@ -55,7 +56,7 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
             return found.context->handle_for(
                 found.teams().split(*found.team, color, found.team->rank()));
         };
-        // Also after a failure, because the first split may have failed on this rank alone.
+        // Splits twice even if the first split fails: it may have failed on this rank alone.
         const auto in_row = split(found.team->rank() / x_range);
         const auto in_column = split(found.team->rank() % x_range);
         if (!in_row || !in_column) {
@@ -146,16 +147,15 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
             return fail(Status::argument, "in or out is WEFT_IN_PLACE, expected two buffers");
         if (elements != 0 && (in == nullptr || out == nullptr))
             return fail(Status::argument, "in or out is NULL, expected {} bytes", elements * bytes);
-        std::vector<std::byte> packed(elements * bytes);
-        std::vector<std::byte> arrived(elements * bytes);
-        copy_elements(packed.data(), 1, static_cast<const std::byte*>(in), in_stride, elements,
+        std::vector<std::byte> sent(elements * bytes);
+        std::vector<std::byte> received(elements * bytes);
+        copy_elements(sent.data(), 1, static_cast<const std::byte*>(in), in_stride, elements,
                       bytes);
-        auto done = run_call(*found.team,
-                             {Collective::alltoall, packed.data(), arrived.data(), count, type});
-        if (done)
-            copy_elements(static_cast<std::byte*>(out), out_stride, arrived.data(), 1, elements,
-                          bytes);
-        return done;
+        WEFT_TRY(run_call(*found.team,
+                          {Collective::alltoall, sent.data(), received.data(), count, type}));
+        copy_elements(static_cast<std::byte*>(out), out_stride, received.data(), 1, elements,
+                      bytes);
+        return Done{};
     });
 }
 
@@ -166,10 +166,8 @@ extern "C" weft_status weft_collect(weft_team* team, const void* in, size_t coun
             return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
         std::vector<std::uint64_t> all_counts(static_cast<std::size_t>(found.team->size()));
         const std::uint64_t own = count;
-        auto done =
-            run_call(*found.team, {Collective::allgather, &own, all_counts.data(), 1, WEFT_UINT64});
-        if (!done) return done;
-        static_assert(sizeof(std::uint64_t) == sizeof(std::size_t));
+        WEFT_TRY(run_call(*found.team,
+                          {Collective::allgather, &own, all_counts.data(), 1, WEFT_UINT64}));
         if (counts != nullptr) std::copy(all_counts.begin(), all_counts.end(), counts);
         return run_call(*found.team, {.collective = Collective::allgatherv,
                                       .in = in,

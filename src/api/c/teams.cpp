@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.cpp - teams of the C interface, the memory that is allocated or registered on them, and the
-// views of it that the inline functions of near.h use.
+// teams.cpp - teams of the C interface, memory that is allocated or registered on them, and views
+// of this memory for the inline functions of near.h.
 #include <vector>
 
 #include "api/c/handles.hpp"
@@ -17,16 +17,17 @@ weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
     });
 }
 
-/// Fails if the handle is a context or the world team, which a program cannot end.
+/// Fails if the handle is a context or the world, which only other functions end.
 Result<void> check_end(const TeamHandle& found, const weft_team* team) {
     if (found.stream != nullptr)
         return fail(Status::argument, "the team is a context: weft_context_free() ends it");
     if (team == found.context->world())
-        return fail(Status::argument, "the world team cannot be freed");
+        return fail(Status::argument, "the world team cannot be freed: weft_finalize() ends it");
     return Done{};
 }
 
-/// Returns the ranks in an array as a list. Fails unless they differ and include this rank.
+/// Returns the ranks in an array. Fails unless they are different ranks of the world and include
+/// this rank.
 Result<std::vector<Rank>> members_of(run::Runtime& runtime, const int* ranks, int count) {
     if (ranks == nullptr || count < 1)
         return fail(Status::argument, "ranks: {} ranks, expected 1 or more",
@@ -47,21 +48,20 @@ Result<std::vector<Rank>> members_of(run::Runtime& runtime, const int* ranks, in
 }
 
 /// Initializes the view of a team's handle.
-void fill(NearView& made, const TeamHandle& found, weft_team* handle) {
+void fill(NearView& view, const TeamHandle& found, weft_team* handle) {
     run::Runtime& runtime = found.context->runtime();
     const link::Wire& wire = *runtime.job().wire;
-    std::byte* const own = wire.near(runtime.job().bootstrap->rank());
     const run::SegmentLayout& layout = runtime.layout();
     for (Rank rank = 0; rank < found.team->size(); ++rank) {
-        std::byte* const base = wire.near(found.team->job_rank(rank));
-        made.bases.push_back(base == nullptr ? nullptr
-                                             : reinterpret_cast<char*>(base + layout.heap));
+        std::byte* const segment = wire.near(found.team->job_rank(rank));
+        view.bases.push_back(segment == nullptr ? nullptr
+                                                : reinterpret_cast<char*>(segment + layout.heap));
     }
-    made.team = found.team;
-    *made.view = {.team = handle,
-                  .heap = reinterpret_cast<std::uintptr_t>(own + layout.heap),
+    view.team = found.team;
+    *view.view = {.team = handle,
+                  .heap = reinterpret_cast<std::uintptr_t>(view.bases[found.team->rank()]),
                   .bytes = layout.bytes - layout.heap,
-                  .bases = made.bases.data(),
+                  .bases = view.bases.data(),
                   .ranks = static_cast<std::uint32_t>(found.team->size()),
                   .left = runtime.progress().is_asked() ? NearView::kDriveEvery : 0};
 }
@@ -147,19 +147,19 @@ extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
     });
 }
 
-// --- registered memory of the caller -------------------------------------------------------------
+// --- memory of the caller ------------------------------------------------------------------------
 
 extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, void* memory,
                                      size_t bytes, void** segment) {
-    const auto enter = [&](const TeamHandle& found) -> Result<std::byte*> {
+    const auto add = [&](const TeamHandle& found) -> Result<std::byte*> {
         if (kind != WEFT_KIND_HOST)
             return fail(Status::unsupported, "kind: {}, expected {}: only host memory is supported",
                         static_cast<int>(kind), static_cast<int>(WEFT_KIND_HOST));
         const auto name = found.context->runtime().registered().add(*found.team, memory, bytes);
-        if (name) found.context->drive_views();
+        if (name) found.context->drive_views();  // this rank now serves requests of local peers
         return name;
     };
-    return return_value(__func__, team, segment, enter, "segment");
+    return return_value(__func__, team, segment, add, "segment");
 }
 
 extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
@@ -181,7 +181,7 @@ extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft
         if (struct_bytes != sizeof(weft_near))
             return fail(Status::argument, "struct_bytes is {}, expected {}", struct_bytes,
                         sizeof(weft_near));
-        return found.context->view_of(team, [&](NearView& made) { fill(made, found, team); });
+        return found.context->view_of(team, [&](NearView& view) { fill(view, found, team); });
     };
     return return_value(__func__, team, out, open);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// links.hpp - shared state of handles in the C++ interface, which makes stale handles detectable.
+// links.hpp - shared state of handles in the C++ interface, by which stale handles are refused.
 //
 // Idea     Copies of a handle share a link to the object. The link is emptied when the team is
-//          freed or the runtime ends.
-// Holds    A link costs each call one more indirection.
+//          freed or the runtime ends. It costs each call one more indirection.
 #pragma once
 
 #include <memory>
@@ -26,12 +25,14 @@ struct Transfer {
     run::Delivery put;
 };
 
+/// Link of a Runtime.
 struct RuntimeLink {
     run::Runtime* runtime = nullptr;  ///< nullptr after the runtime has ended
     std::vector<std::shared_ptr<TeamLink>> teams;
     std::mutex mutex;  ///< protects `teams`: threads may make and end teams at once
 };
 
+/// Link of a Team.
 struct TeamLink {
     run::Team* team = nullptr;      ///< nullptr after the team has ended
     run::Runtime* owner = nullptr;  ///< runtime of the team
@@ -43,7 +44,7 @@ struct TeamLink {
     throw Error(failure.status, failure.text);
 }
 
-/// Return the value of a result; throw Error if it is a failure.
+/// Return the value of a result, or throw its failure as an Error.
 inline void succeed(const base::Result<void>& result) {
     if (!result) [[unlikely]]
         raise(result.failure());
@@ -56,23 +57,23 @@ T succeed(base::Result<T> result) {
     return std::move(*result);
 }
 
-/// Throws in a forked child, else does nothing.
+/// Throws an Error in a forked child.
 inline void refuse_forks() {
     if (base::is_forked_child()) [[unlikely]]
         raise(base::fork_failure());
 }
 
-/// Returns the team of a handle; throws if it has ended, and in a forked child.
+/// Returns the team of a handle. Throws an Error if it has ended, and in a forked child.
 [[nodiscard]] inline run::Team& team_of(const std::shared_ptr<TeamLink>& link) {
     refuse_forks();
     if (link == nullptr || link->team == nullptr) [[unlikely]]
         throw Error(Status::argument, link != nullptr && link->runtime->runtime == nullptr
-                                          ? "the runtime of the team is gone"
+                                          ? "the runtime of the team has ended"
                                           : "the handle has no team, or its team has been freed");
     return *link->team;
 }
 
-/// Throws if the argument `name` is not a rank of a team of `size` members.
+/// Throws an Error if the argument `name` is not a rank of a team of `size` members.
 inline void check_rank(const char* name, Rank rank, Rank size) {
     if (rank < 0 || rank >= size) [[unlikely]]
         raise(base::fail(Status::argument, "{}: {} is not a rank of the team, expected 0..{}", name,
@@ -82,7 +83,7 @@ inline void check_rank(const char* name, Rank rank, Rank size) {
 /// Makes the link of a new team.
 [[nodiscard]] std::shared_ptr<TeamLink> link_to(run::Team& team,
                                                 const std::shared_ptr<RuntimeLink>& runtime);
-/// Empties all links to a team and its contexts, so that their handles are refused.
+/// Empties the links of a team and of its contexts, so that their handles are refused.
 void empty_links(TeamLink& link) noexcept;
 
 }  // namespace detail
@@ -103,8 +104,8 @@ struct Request::State {
             runtime->runtime->calls().release(*operation);
     }
 
-    /// Waits for the transfer until the deadline; does not drive if that has passed. Fails with
-    /// Status::timeout if the transfer is in flight.
+    /// Waits for the transfer. Fails with Status::timeout after the deadline; does not drive if the
+    /// deadline has passed.
     [[nodiscard]] base::Result<void> await(base::Deadline deadline) {
         run::RemoteMemory remote = runtime->runtime->remote(runtime->runtime->world());
         return transfer->get != nullptr ? remote.await(*transfer->get, deadline)

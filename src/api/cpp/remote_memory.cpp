@@ -13,14 +13,13 @@ using detail::team_of;
 
 namespace {
 
-run::WordWait word_wait(const void* word, std::size_t width, bool is_signed, Compare compare,
-                        std::uint64_t value, std::size_t count = 1) {
-    return {.word = word,
-            .width = static_cast<std::uint8_t>(width),
-            .is_signed = is_signed,
-            .compare = compare,
-            .value = value,
-            .count = count};
+run::WordWait to_wait(const detail::WordCondition& condition) {
+    return {.word = condition.words,
+            .width = static_cast<std::uint8_t>(condition.width),
+            .is_signed = condition.is_signed,
+            .compare = condition.compare,
+            .value = condition.wanted,
+            .count = condition.count};
 }
 
 run::RemoteMemory remote(const std::shared_ptr<detail::TeamLink>& link) {
@@ -28,24 +27,23 @@ run::RemoteMemory remote(const std::shared_ptr<detail::TeamLink>& link) {
     return link->owner->remote(team, link->stream);
 }
 
-/// Returns a change of a word. `wants_value`: the caller gets the old value.
-run::WordChange word_change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
-                            std::uint64_t compare, bool wants_value) {
-    constexpr run::RequestKind kKinds[] = {run::RequestKind::load,         run::RequestKind::swap,
-                                           run::RequestKind::compare_swap, run::RequestKind::add,
-                                           run::RequestKind::band,         run::RequestKind::bor,
-                                           run::RequestKind::bxor};
-    const bool stores = kind == AtomicKind::set && !wants_value;
-    return {stores ? run::RequestKind::store : kKinds[static_cast<std::size_t>(kind)], word,
-            static_cast<std::uint8_t>(width), operand, compare};
+/// Converts an atomic operation. `wants_value`: its caller needs the former value.
+run::WordChange to_change(const detail::AtomicChange& change, bool wants_value) {
+    using run::RequestKind;
+    // In the order of AtomicKind.
+    constexpr RequestKind kKinds[] = {
+        RequestKind::load, RequestKind::swap, RequestKind::compare_swap, RequestKind::add,
+        RequestKind::band, RequestKind::bor,  RequestKind::bxor};
+    RequestKind kind = kKinds[static_cast<std::size_t>(change.kind)];
+    if (change.kind == AtomicKind::set && !wants_value) kind = RequestKind::store;
+    if (change.kind == AtomicKind::add && change.is_real) kind = RequestKind::add_real;
+    return {kind, change.word, static_cast<std::uint8_t>(change.width), change.operand,
+            change.expected};
 }
 
-run::WordChange word_sum(void* word, std::size_t width, std::uint64_t operand) {
-    return {run::RequestKind::add_real, word, static_cast<std::uint8_t>(width), operand, 0};
-}
-
-/// Converts a grid; `rows` receives its outer dimensions.
-run::Strided blocks_of(const char* call, const BlockGrid& grid, run::Rows& rows) {
+/// Converts a grid. Its last dimension becomes the returned blocks of a row; the other dimensions
+/// become `rows`, to which the result refers.
+run::Strided to_strided(const char* call, const BlockGrid& grid, run::Rows& rows) {
     const std::size_t dimensions = grid.counts.size();
     if (dimensions == 0 || dimensions > run::Rows::kDimensionsMax + 1 ||
         grid.dst_strides.size() != dimensions || grid.src_strides.size() != dimensions)
@@ -61,17 +59,17 @@ run::Strided blocks_of(const char* call, const BlockGrid& grid, run::Rows& rows)
 
 }  // namespace
 
-void OneSidedCalls::put(void* to, const void* from, std::size_t bytes, Rank peer) {
-    succeed(remote(link_).put(to, from, bytes, peer, run::Return::reusable));
+void OneSidedCalls::put(void* dst, const void* src, std::size_t bytes, Rank peer) {
+    succeed(remote(link_).put(dst, src, bytes, peer, run::Return::reusable));
 }
-void OneSidedCalls::put_nbi(void* to, const void* from, std::size_t bytes, Rank peer) {
-    succeed(remote(link_).put(to, from, bytes, peer, run::Return::at_once));
+void OneSidedCalls::put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer) {
+    succeed(remote(link_).put(dst, src, bytes, peer, run::Return::at_once));
 }
-void OneSidedCalls::get(void* into, const void* from, std::size_t bytes, Rank peer) {
-    succeed(remote(link_).get(into, from, bytes, peer, run::Return::reusable));
+void OneSidedCalls::get(void* dst, const void* src, std::size_t bytes, Rank peer) {
+    succeed(remote(link_).get(dst, src, bytes, peer, run::Return::reusable));
 }
-void OneSidedCalls::get_nbi(void* into, const void* from, std::size_t bytes, Rank peer) {
-    succeed(remote(link_).get(into, from, bytes, peer, run::Return::at_once));
+void OneSidedCalls::get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer) {
+    succeed(remote(link_).get(dst, src, bytes, peer, run::Return::at_once));
 }
 void OneSidedCalls::put_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                                 std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count,
@@ -92,55 +90,42 @@ void OneSidedCalls::put_strided_signal(void* dst, std::ptrdiff_t dst_stride, con
 }
 void OneSidedCalls::put_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer) {
     run::Rows rows;
-    succeed(remote(link_).put_strided(dst, src, blocks_of("put_grid", grid, rows), peer));
+    succeed(remote(link_).put_strided(dst, src, to_strided("put_grid", grid, rows), peer));
 }
 void OneSidedCalls::put_grid_signal(void* dst, const void* src, const BlockGrid& grid,
                                     std::uint64_t* signal, std::uint64_t value, SignalOp op,
                                     Rank peer) {
     run::Rows rows;
-    succeed(remote(link_).put_strided_signal(dst, src, blocks_of("put_grid_signal", grid, rows),
+    succeed(remote(link_).put_strided_signal(dst, src, to_strided("put_grid_signal", grid, rows),
                                              signal, value, op == SignalOp::add, peer));
 }
 void OneSidedCalls::get_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer) {
     run::Rows rows;
-    succeed(remote(link_).get_strided(dst, src, blocks_of("get_grid", grid, rows), peer));
+    succeed(remote(link_).get_strided(dst, src, to_strided("get_grid", grid, rows), peer));
 }
 void OneSidedCalls::progress() {
-    static_cast<void>(team_of(link_));
+    static_cast<void>(team_of(link_));  // throws if the team has ended
     link_->owner->progress().drive_if_free();
 }
-void OneSidedCalls::put_signal(void* to, const void* from, std::size_t bytes, std::uint64_t* signal,
+void OneSidedCalls::put_signal(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                                std::uint64_t value, SignalOp op, Rank peer) {
-    succeed(remote(link_).put_signal(to, from, bytes, signal, value, op == SignalOp::add, peer,
+    succeed(remote(link_).put_signal(dst, src, bytes, signal, value, op == SignalOp::add, peer,
                                      run::Return::reusable));
 }
-void OneSidedCalls::put_signal_nbi(void* to, const void* from, std::size_t bytes,
+void OneSidedCalls::put_signal_nbi(void* dst, const void* src, std::size_t bytes,
                                    std::uint64_t* signal, std::uint64_t value, SignalOp op,
                                    Rank peer) {
-    succeed(remote(link_).put_signal(to, from, bytes, signal, value, op == SignalOp::add, peer,
+    succeed(remote(link_).put_signal(dst, src, bytes, signal, value, op == SignalOp::add, peer,
                                      run::Return::at_once));
 }
-std::uint64_t OneSidedCalls::change(AtomicKind kind, void* word, std::size_t width,
-                                    std::uint64_t operand, std::uint64_t compare, Rank peer) {
-    return succeed(
-        remote(link_).change(word_change(kind, word, width, operand, compare, true), peer));
+std::uint64_t OneSidedCalls::change(const detail::AtomicChange& change, Rank peer) {
+    return succeed(remote(link_).change(to_change(change, true), peer));
 }
-void OneSidedCalls::apply(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
-                          Rank peer) {
-    succeed(remote(link_).apply(word_change(kind, word, width, operand, 0, false), peer));
+void OneSidedCalls::apply(const detail::AtomicChange& change, Rank peer) {
+    succeed(remote(link_).apply(to_change(change, false), peer));
 }
-std::uint64_t OneSidedCalls::change_sum(void* word, std::size_t width, std::uint64_t operand,
-                                        Rank peer) {
-    return succeed(remote(link_).change(word_sum(word, width, operand), peer));
-}
-void OneSidedCalls::apply_sum(void* word, std::size_t width, std::uint64_t operand, Rank peer) {
-    succeed(remote(link_).apply(word_sum(word, width, operand), peer));
-}
-void OneSidedCalls::start_change(AtomicKind kind, void* word, std::size_t width,
-                                 std::uint64_t operand, std::uint64_t compare, Rank peer,
-                                 void* result) {
-    succeed(remote(link_).start_change(word_change(kind, word, width, operand, compare, true), peer,
-                                       result));
+void OneSidedCalls::start_change(const detail::AtomicChange& change, Rank peer, void* result) {
+    succeed(remote(link_).start_change(to_change(change, true), peer, result));
 }
 void OneSidedCalls::send(Rank peer, int handler, const void* data, std::size_t bytes) {
     run::Team& team = team_of(link_);
@@ -162,33 +147,22 @@ bool OneSidedCalls::try_lock(std::uint64_t* lock) {
 void OneSidedCalls::unlock(std::uint64_t* lock) {
     succeed(remote(link_).unlock(lock));
 }
-std::uint64_t OneSidedCalls::wait(const void* word, std::size_t width, bool is_signed,
-                                  Compare compare, std::uint64_t value) {
-    return succeed(remote(link_).waits().all(word_wait(word, width, is_signed, compare, value)));
+void OneSidedCalls::wait(const detail::WordCondition& condition) {
+    succeed(remote(link_).waits().all(to_wait(condition)));
 }
-bool OneSidedCalls::wait_for(const void* word, std::size_t width, bool is_signed, Compare compare,
-                             std::uint64_t value, std::chrono::nanoseconds time) {
+bool OneSidedCalls::wait_for(const detail::WordCondition& condition,
+                             std::chrono::nanoseconds time) {
     const auto ns = static_cast<std::uint64_t>(std::max(time.count(), std::int64_t{0}));
-    const auto found = remote(link_).waits().all(word_wait(word, width, is_signed, compare, value),
-                                                 base::Deadline::after(ns));
+    const auto found = remote(link_).waits().all(to_wait(condition), base::Deadline::after(ns));
     if (!found && found.failure().status == Status::timeout) return false;
-    static_cast<void>(succeed(found));
+    succeed(found);
     return true;
 }
-bool OneSidedCalls::test(const void* word, std::size_t width, bool is_signed, Compare compare,
-                         std::uint64_t value) {
-    return succeed(
-        remote(link_).waits().test_all(word_wait(word, width, is_signed, compare, value)));
+bool OneSidedCalls::test(const detail::WordCondition& condition) {
+    return succeed(remote(link_).waits().test_all(to_wait(condition)));
 }
-std::size_t OneSidedCalls::wait_any(const void* words, std::size_t count, std::size_t width,
-                                    bool is_signed, Compare compare, std::uint64_t value) {
-    return succeed(
-        remote(link_).waits().any(word_wait(words, width, is_signed, compare, value, count)));
-}
-void OneSidedCalls::wait_all(const void* words, std::size_t count, std::size_t width,
-                             bool is_signed, Compare compare, std::uint64_t value) {
-    const run::WordWait wait = word_wait(words, width, is_signed, compare, value, count);
-    static_cast<void>(succeed(remote(link_).waits().all(wait)));
+std::size_t OneSidedCalls::wait_any(const detail::WordCondition& condition) {
+    return succeed(remote(link_).waits().any(to_wait(condition)));
 }
 
 Team Team::make_context() {

@@ -8,12 +8,12 @@ using detail::team_of;
 
 namespace {
 
-/// Returns the started calls of a runtime that has not ended.
-run::StartedCalls& calls_of(const std::shared_ptr<detail::RuntimeLink>& link) {
+/// Returns the runtime of a request. Throws an Error if it has ended, and in a forked child.
+run::Runtime& runtime_of(const detail::RuntimeLink& link) {
     detail::refuse_forks();
-    if (link->runtime == nullptr)
-        throw Error(Status::argument, "the runtime of the request is gone");
-    return link->runtime->calls();
+    if (link.runtime == nullptr)
+        throw Error(Status::argument, "the runtime of the request has ended");
+    return *link.runtime;
 }
 
 }  // namespace
@@ -28,27 +28,27 @@ Request::~Request() = default;
 
 bool Request::test() {
     if (!state_) return true;
-    run::StartedCalls& calls = calls_of(state_->runtime);
+    run::Runtime& runtime = runtime_of(*state_->runtime);
     if (state_->transfer) {
-        state_->runtime->runtime->progress().drive();
+        runtime.progress().drive();
         const auto done = state_->await({.at_ns = 0});
         if (!done && done.failure().status == Status::timeout) return false;
         state_.reset();
         detail::succeed(done);
         return true;
     }
-    if (!calls.test(*state_->operation)) return false;
+    if (!runtime.calls().test(*state_->operation)) return false;
     wait();
     return true;
 }
 
 void Request::wait() {
     if (!state_) return;
-    run::StartedCalls& calls = calls_of(state_->runtime);
-    const std::unique_ptr<State> ended = std::move(state_);
-    if (ended->transfer) return detail::succeed(ended->await({}));
-    calls.wait(*ended->operation);
-    detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
+    run::StartedCalls& calls = runtime_of(*state_->runtime).calls();
+    const std::unique_ptr<State> state = std::move(state_);  // the request is empty even on failure
+    if (state->transfer) return detail::succeed(state->await({}));
+    calls.wait(*state->operation);
+    detail::succeed(calls.finish(*std::exchange(state->operation, nullptr)));
 }
 
 // --- prepared calls ------------------------------------------------------------------------------
@@ -56,21 +56,19 @@ void Request::wait() {
 struct PersistentRequest::State {
     std::shared_ptr<detail::TeamLink> team;
     Call call;
-    Request current;
+    Request current;  ///< the call in flight, or empty
 };
 
 PersistentRequest::PersistentRequest() noexcept = default;
 PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept = default;
 PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexcept = default;
-/// A forked child leaves the prepared call to its parent.
-PersistentRequest::~PersistentRequest() {
-    if (base::is_forked_child()) static_cast<void>(state_.release());
-}
+PersistentRequest::~PersistentRequest() = default;
 
 void PersistentRequest::start() {
     if (!state_) throw Error(Status::argument, "start: no call has been prepared");
     if (state_->current.state_)
-        throw Error(Status::argument, "start: the call is in flight; wait() or test() ends that");
+        throw Error(Status::argument,
+                    "start: the call is in flight: complete it by wait() or test()");
     run::Operation* const operation = detail::succeed(team_of(state_->team).start(state_->call));
     state_->current = Request(std::make_unique<Request::State>(state_->team->runtime, operation));
 }
@@ -81,7 +79,7 @@ void PersistentRequest::wait() {
     if (state_) state_->current.wait();
 }
 
-// --- requests that teams return ------------------------------------------------------------------
+// --- functions of teams that return requests -----------------------------------------------------
 
 Request Team::start(const Call& call) {
     run::Operation* const operation = detail::succeed(team_of(link_).start(call));

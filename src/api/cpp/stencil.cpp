@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.cpp - weft::Stencil: exchanges of the runtime (run/team/stencil_exchange.hpp).
+// stencil.cpp - weft::Stencil, by run::StencilExchange.
 #include "weft/stencil.hpp"
 
 #include "api/cpp/links.hpp"
@@ -12,10 +12,11 @@ namespace {
 using Data = run::StencilExchange::Data;
 using collectives::NeighborWay;
 
-/// A handle with access to its run::Team.
+/// A handle whose link is accessible.
 class OpenTeam : public Team {
   public:
     explicit OpenTeam(Team team) : Team(std::move(team)) {}
+    /// Returns the team of the handle. Throws an Error if it has ended.
     [[nodiscard]] run::Team& get() const { return detail::team_of(link_); }
 };
 
@@ -33,7 +34,7 @@ struct Stencil::State {
     run::StencilExchange exchange;
 
     void run(Data data, const void* in, void* out, std::size_t count, Type type) {
-        static_cast<void>(team.get());  // throws if the team has ended
+        static_cast<void>(team.get());  // refuses a team that has ended
         detail::succeed(exchange.run(data, in, out, count, type));
     }
     [[nodiscard]] Way way_of(Data data, std::size_t count, Type type) {
@@ -51,10 +52,7 @@ Stencil::Stencil(Team team, std::span<const Rank> extents, const std::vector<boo
 }
 Stencil::Stencil(Stencil&& other) noexcept = default;
 Stencil& Stencil::operator=(Stencil&& other) noexcept = default;
-/// A forked child leaves the exchange's calls to its parent.
-Stencil::~Stencil() {
-    if (base::is_forked_child()) static_cast<void>(state_.release());
-}
+Stencil::~Stencil() = default;
 
 const std::vector<Rank>& Stencil::neighbors() const {
     return state_->exchange.neighbors();

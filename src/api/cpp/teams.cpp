@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.cpp - teams of the C++ interface, and the memory that is allocated on them.
+// teams.cpp - user operations and teams of the C++ interface, and memory of teams.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<Runtime
 }
 
 void empty_links(TeamLink& link) noexcept {
-    const run::Team* const team = link.team;
+    const run::Team* const team = link.team;  // copies, because `link` is emptied, too
     const auto runtime = link.runtime;
     const std::scoped_lock lock(runtime->mutex);
     std::erase_if(runtime->teams, [&](const auto& other) {
@@ -35,12 +35,15 @@ void empty_links(TeamLink& link) noexcept {
     });
 }
 
-/// Throws if the handle is a context, which ends with its team, or the world team.
+/// Throws an Error if the handle is a context, which ends with its team, or the world, which ends
+/// with the runtime.
 static void check_end(const TeamLink& link, const char* call) {
     if (link.stream != nullptr)
-        throw Error(Status::argument, fmt::format("{}: the handle is a context", call));
+        throw Error(Status::argument,
+                    fmt::format("{}: the handle is a context, which ends with its team", call));
     if (link.team->id() == 0)
-        throw Error(Status::argument, fmt::format("{}: the world team stays", call));
+        throw Error(Status::argument,
+                    fmt::format("{}: the world team ends with the runtime", call));
 }
 
 }  // namespace detail
@@ -82,9 +85,9 @@ Rank Team::size() const {
 void Team::run(const Call& call) {
     run::Team& team = team_of(link_);
     const run::Team::LastCall* const last = team.repeated(call);
-    const base::Failure* const why = last != nullptr ? team.run(*last) : team.run(call);
-    if (why != nullptr) [[unlikely]]
-        detail::raise(*why);
+    const base::Failure* const failure = last != nullptr ? team.run(*last) : team.run(call);
+    if (failure != nullptr) [[unlikely]]
+        detail::raise(*failure);
 }
 
 std::optional<Team> Team::split(int color, int key) {
@@ -130,7 +133,7 @@ std::pair<Team, Team> Team::split_2d(Rank columns) {
     if (columns < 1)
         throw Error(Status::argument,
                     fmt::format("split_2d: columns is {}, expected 1 or more", columns));
-    Team row = *split(rank() / columns, rank());
+    OwnedTeam row(*split(rank() / columns, rank()));  // dropped if the second split fails
     Team column = *split(rank() % columns, rank());
     return {std::move(row), std::move(column)};
 }
@@ -156,7 +159,7 @@ void Team::free() {
 }
 
 void Team::drop() {
-    static_cast<void>(team_of(link_));
+    static_cast<void>(team_of(link_));  // throws if the team has ended
     detail::check_end(*link_, "drop");
     abandon();
 }
@@ -199,8 +202,8 @@ void Team::set_algorithm(std::string_view collective, std::string_view spec) {
 }
 
 std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
-    const std::vector<std::size_t> counts(static_cast<std::size_t>(size()), count);
     Call call{.collective = collective_named(collective), .count = count, .type = type, .root = 0};
+    const std::vector<std::size_t> counts(static_cast<std::size_t>(size()), count);
     if (collectives::traits_of(call.collective).has_counts())
         call.in_blocks.counts = call.out_blocks.counts = counts;
     return succeed(team_of(link_).plans().choose(call))->text;
@@ -235,20 +238,20 @@ OwnedTeam::~OwnedTeam() {
     abandon();
 }
 
+/// Marks the team for the end by all members. Ignores contexts, the world, and teams that have
+/// ended.
 void Team::abandon() noexcept {
-    if (base::is_forked_child()) return;
-    if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
-    if (link_->stream != nullptr) return;  // a context ends with its team
+    if (base::is_forked_child() || link_ == nullptr || link_->team == nullptr) return;
+    if (link_->stream != nullptr || link_->team->id() == 0) return;
     link_->team->departure().abandoned = true;
     detail::empty_links(*link_);
 }
 
 Memory::Memory(Team team, std::size_t bytes, std::size_t alignment)
     : team_(std::move(team)), data_(team_.allocate(bytes, alignment)), bytes_(bytes) {}
-Memory::Memory(Memory&& other) noexcept
-    : team_(std::move(other.team_)),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+Memory::Memory(Memory&& other) noexcept {
+    *this = std::move(other);
+}
 Memory& Memory::operator=(Memory&& other) noexcept {
     if (this != &other) {
         abandon();
@@ -268,7 +271,7 @@ void Memory::free() {
     bytes_ = 0;
 }
 
-/// Gives the memory to the heap, unless the team has ended, because its memory ended with it.
+/// Marks the memory as unused by this rank, unless the team has ended, which has freed the memory.
 void Memory::abandon() noexcept {
     if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
         team_.link_->owner->heap().abandon(*team_.link_->team, data_);

@@ -15,7 +15,7 @@ struct Runtime::State {
     std::shared_ptr<detail::RuntimeLink> link = std::make_shared<detail::RuntimeLink>();
     std::shared_ptr<detail::TeamLink> world;
 
-    /// Returns the runtime for a call of the program; throws in a forked child.
+    /// Returns the runtime. Throws an Error in a forked child.
     [[nodiscard]] run::Runtime& get() const {
         detail::refuse_forks();
         return *runtime;
@@ -24,7 +24,7 @@ struct Runtime::State {
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// A forked child destroys nothing: threads, files and the network belong to its parent.
+    /// In a forked child, leaks the runtime: its threads, files and network are the parent's.
     ~State() {
         if (base::is_forked_child()) {
             static_cast<void>(runtime.release());

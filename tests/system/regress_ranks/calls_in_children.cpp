@@ -282,7 +282,7 @@ Calls calls_of_memory(Objects& objects) {
 Calls other_calls_of_memory(Objects& objects) {
     Calls calls;
     std::uint64_t* const word = static_cast<std::uint64_t*>(objects.memory.data());
-    calls["weft::OneSidedCalls::wait_all"] = [&, word] {
+    calls["wait_until_all"] = [&, word] {
         objects.world.wait_until_all(std::span<const std::uint64_t>(word, 1), Compare::eq, 1);
     };
     calls["weft::OneSidedCalls::wait_any"] = [&, word] {
@@ -314,8 +314,8 @@ Calls other_calls_of_memory(Objects& objects) {
         objects.world.get_grid(&objects.sum, word, block, 0);
     };
     auto* const number = reinterpret_cast<double*>(word);
-    calls["weft::OneSidedCalls::apply_sum"] = [&, number] { objects.world.add(number, 1.0, 0); };
-    calls["weft::OneSidedCalls::change_sum"] = [&, number] {
+    calls["add of a double"] = [&, number] { objects.world.add(number, 1.0, 0); };
+    calls["fetch_add of a double"] = [&, number] {
         static_cast<void>(objects.world.fetch_add(number, 1.0, 0));
     };
     return calls;
