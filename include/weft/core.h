@@ -15,7 +15,7 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-// In C++, enumerations are ints, because an unknown value would be undefined. weft refuses it.
+// In C++, enumerations have the fixed type int, so that weft can receive and refuse unknown values.
 #ifdef __cplusplus
 #define WEFT_AS_INT : int
 extern "C" {
@@ -69,15 +69,15 @@ typedef enum weft_type WEFT_AS_INT {
     WEFT_TYPE_RANGE = 0x7fffffff  ///< not a type: makes the enumeration as large as an int
 } weft_type;
 
-/// Built-in operations; weft_op_create() makes others. Calls with other types are refused:
+/// Built-in operations; weft_op_create() makes others. Operations for each kind of element type:
 ///   integers          SUM to BXOR; sums and products wrap on overflow
 ///   bool              LAND to BXOR
 ///   floating point    SUM to LXOR; except long double, also EXACT_SUM
 ///   complex numbers   SUM, PROD, EXACT_SUM
 ///   pairs             MINLOC, MAXLOC: of equal values, the one with the lower index
-/// Logical operations read an element as (x != 0) and return 0 or 1. The minimum and the maximum of
-/// a NaN and a number are NaN; -0.0 is less than +0.0. 16-bit floats are computed in float, then
-/// rounded to nearest, ties to even. Padding bytes of results are 0.
+/// Other combinations are refused. Logical operations read an element as (x != 0) and return 0 or
+/// 1. The minimum and the maximum of a NaN and a number are NaN; -0.0 is less than +0.0. 16-bit
+/// floats are computed in float, then rounded to nearest, ties to even. Padding of results is 0.
 typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
@@ -172,7 +172,7 @@ WEFT_API weft_status weft_team_free(weft_team* team);
 /// Allocates `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes, not
 /// cleared. All members request the same size; their other allocations may differ. Each call
 /// returns a distinct pointer, even for 0 bytes. *out: this rank's memory, valid until weft_free()
-/// or the end of the team or runtime. WEFT_ERR_MEMORY: no range is free on all members.
+/// or the end of the team or runtime. Returns WEFT_ERR_MEMORY if no range is free on all members.
 WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
 /// Allocates with an alignment in bytes: a power of two, at most 1 GiB and at most the heap's size.
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
@@ -211,12 +211,12 @@ typedef enum weft_compare WEFT_AS_INT {
 /// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed. The
 /// data is delivered before the next weft_quiet() returns.
 WEFT_API weft_status weft_put(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
-/// Starts a weft_put() and returns at once: src belongs to the library until weft_quiet().
+/// Starts a weft_put() and returns at once. The library reads src until weft_quiet() returns.
 WEFT_API weft_status weft_put_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                   int peer);
 /// Copies from src in the peer's memory to dst, any local memory. Returns when dst holds the data.
 WEFT_API weft_status weft_get(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
-/// Starts a weft_get() and returns at once: dst holds the data when weft_quiet() returns.
+/// Starts a weft_get() and returns at once. dst holds the data when weft_quiet() returns.
 WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                   int peer);
 
@@ -224,7 +224,7 @@ WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, s
 /// value to *signal. A rank that sees the changed signal also sees the data. bytes may be 0.
 WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
                                      uint64_t* signal, uint64_t value, int add, int peer);
-/// Starts a weft_put_signal(); returns at once: src belongs to the library until weft_quiet().
+/// Starts a weft_put_signal() and returns at once; src as in weft_put_nbi().
 WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                          uint64_t* signal, uint64_t value, int add, int peer);
 
@@ -233,7 +233,7 @@ WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void*
 /// operation.
 WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                      uint64_t value);
-/// Drives all transfers once. *holds: 1 if weft_wait_until() would return, else 0.
+/// *holds: 1 if the condition holds, else 0. If not, drives all transfers once and tests again.
 WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int cmp, uint64_t value,
                                      int* holds);
 

@@ -19,7 +19,8 @@
 
 namespace weft {
 
-/// Neighbors of one rank, and the calls that exchange blocks with them. For one thread at a time.
+/// Neighbors of one rank, and calls that exchange blocks with them. One thread at a time may use an
+/// object.
 class Neighbors {
   public:
     /// members: size of the team. sources: ranks that send a block to this rank; destinations:

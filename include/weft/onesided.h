@@ -164,8 +164,8 @@ typedef enum weft_context_hint WEFT_AS_INT {
 } weft_context_hint;
 
 /// Makes a context: a second handle of the team, to order and complete some puts and gets
-/// separately. weft_fence() and weft_quiet() of the context apply only to puts and gets through the
-/// context; calls of them on the team do not. All functions except weft_team_free() and
+/// separately. weft_fence() and weft_quiet() of a context cover only puts and gets through this
+/// context; those of the team cover none of them. All functions except weft_team_free() and
 /// weft_team_drop() accept a context as a team. Not collective. hints: sum of WEFT_CONTEXT_*, or 0.
 WEFT_API weft_status weft_context_create(weft_team* team, int hints, weft_team** out);
 /// Does a weft_quiet() of the context and frees it. The end of a team frees its contexts.
@@ -175,9 +175,9 @@ WEFT_API weft_status weft_context_free(weft_team* context);
 
 /// @name Locks
 /// A lock is one word of symmetric memory of the team, initially 0 on all members. At most one
-/// member holds it; members get it in the order of their requests. Source: Mellor-Crummey and
-/// Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors (1991), section
-/// 2.4. So a waiting member polls only its own memory.
+/// member holds it; members get it in the order of their requests. A waiting member polls only its
+/// own memory. Source: Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on
+/// Shared-Memory Multiprocessors (1991), section 2.4.
 /// @{
 /// Waits until this rank holds the lock, which it must not hold already.
 WEFT_API weft_status weft_lock_set(weft_team* team, uint64_t* lock);

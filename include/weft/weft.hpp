@@ -78,13 +78,6 @@ constexpr bool kIsSpan<std::span<T>> = true;
 template <class R>
 concept ElementContainer = ElementBuffer<R> && !detail::kIsSpan<std::remove_cvref_t<R>>;
 
-class Runtime;
-class Memory;
-
-namespace detail {
-struct RuntimeLink;
-}  // namespace detail
-
 /// Whether several threads may call at the same time; see weft_threads in threads.h.
 enum class Threads : std::uint8_t { single, multiple };
 
@@ -260,9 +253,9 @@ class WEFT_API Team : public OneSidedCalls {
     }
     /// @}
 
-    /// Makes a context: a second handle of the team. fence() and quiet() of the context apply only
-    /// to puts and gets through the context; calls of them on the team do not. Not collective. The
-    /// context ends with the team.
+    /// Makes a context: a second handle of the team. fence() and quiet() of a context cover only
+    /// puts and gets through this context; those of the team cover none of them. Not collective.
+    /// The context ends with the team.
     [[nodiscard]] Team make_context();
 
     /// Forms one team for each color, from the members that pass this color, ordered by key, then
