@@ -15,6 +15,7 @@
 #include <memory>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -105,12 +106,12 @@ class WEFT_API OneSidedCalls {
     /// Copy all elements of src. Throw an Error if dst is shorter.
     template <CopiedAsBytes T>
     void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        if (dst.size() < src.size()) throw Error(Status::argument, "put: dst is shorter than src");
+        need_room("put: dst is shorter than src", dst.size(), src.size());
         put(dst.data(), src.data(), src.size_bytes(), peer);
     }
     template <CopiedAsBytes T>
     void get(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        if (dst.size() < src.size()) throw Error(Status::argument, "get: dst is shorter than src");
+        need_room("get: dst is shorter than src", dst.size(), src.size());
         get(dst.data(), src.data(), src.size_bytes(), peer);
     }
     /// Put all elements of a buffer, such as a vector, or fill a buffer by a get.
@@ -297,6 +298,13 @@ class WEFT_API OneSidedCalls {
     OneSidedCalls() noexcept = default;
     explicit OneSidedCalls(std::shared_ptr<detail::TeamLink> link) noexcept
         : link_(std::move(link)) {}
+
+    /// Throws an Error with the text `problem` if a buffer has fewer than `needed` elements.
+    static void need_room(const char* problem, std::size_t elements, std::size_t needed) {
+        if (elements < needed)
+            throw Error(Status::argument, problem + (": " + std::to_string(elements)) +
+                                              " elements, expected " + std::to_string(needed));
+    }
 
     std::shared_ptr<detail::TeamLink> link_;  ///< state of the team that this handle refers to
 

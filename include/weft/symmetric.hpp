@@ -280,25 +280,25 @@ class GlobalSpan {
     /// @{
     template <BufferOf<T> Source>
     void put(const Source& src) const {
-        check("put", std::ranges::size(src));
+        check_fits("put", std::ranges::size(src));
         array_->team.put(mine_, src, rank_);
     }
     template <BufferOf<T> Source>
     void put_nbi(const Source& src) const {
-        check("put_nbi", std::ranges::size(src));
+        check_fits("put_nbi", std::ranges::size(src));
         array_->team.put_nbi(mine_, std::ranges::data(src), std::ranges::size(src) * sizeof(T),
                              rank_);
     }
     template <BufferOf<T> Source>
     [[nodiscard]] Future<void> iput(const Source& src) const {
-        check("iput", std::ranges::size(src));
+        check_fits("iput", std::ranges::size(src));
         return array_->team.iput(mine_, src, rank_);
     }
     /// Puts, then changes `signal`, which must be a word of the same member.
     template <BufferOf<T> Source>
     void put_signal(const Source& src, const GlobalRef<std::uint64_t>& signal, std::uint64_t value,
                     SignalOp op = SignalOp::set) const {
-        check("put_signal", std::ranges::size(src));
+        check_fits("put_signal", std::ranges::size(src));
         const GlobalPtr<std::uint64_t> word = &signal;
         if (word.rank() != rank_)
             throw Error(Status::argument, "put_signal: the signal is on rank " +
@@ -309,7 +309,7 @@ class GlobalSpan {
     }
     template <BufferOf<T> Target>
     void get(Target&& dst) const {
-        check("get", std::ranges::size(dst));
+        check_fits("get", std::ranges::size(dst));
         array_->team.get(std::ranges::data(dst), mine_, std::ranges::size(dst) * sizeof(T), rank_);
     }
     /// Returns copies of all elements.
@@ -320,7 +320,7 @@ class GlobalSpan {
     }
     template <BufferOf<T> Target>
     [[nodiscard]] Future<void> iget(Target&& dst) const {
-        check("iget", std::ranges::size(dst));
+        check_fits("iget", std::ranges::size(dst));
         return array_->team.iget(std::ranges::data(dst), mine_, std::ranges::size(dst) * sizeof(T),
                                  rank_);
     }
@@ -330,7 +330,7 @@ class GlobalSpan {
     friend class Symmetric<T>;
     GlobalSpan(detail::SharedArray* array, T* mine, std::size_t size, Rank rank)
         : array_(array), mine_(mine), size_(size), rank_(rank) {}
-    void check(const char* call, std::size_t elements) const {
+    void check_fits(const char* call, std::size_t elements) const {
         if (elements > size_)
             throw Error(Status::argument, call + (": " + std::to_string(elements)) +
                                               " elements, but the span has " +

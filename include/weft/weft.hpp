@@ -204,7 +204,7 @@ class WEFT_API Team : public OneSidedCalls {
     /// Reduces in.size() elements into out, which has at least this size.
     template <class T>
     void allreduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op) {
-        need_room("allreduce: out", out.size(), in.size());
+        need_room("allreduce: out is shorter than in", out.size(), in.size());
         allreduce(in.data(), out.data(), in.size(), type_of<T>(), op);
     }
     template <ElementBuffer In, ElementContainer Out>
@@ -214,7 +214,7 @@ class WEFT_API Team : public OneSidedCalls {
     /// Reduces in.size() elements into the root's out, which has at least this size.
     template <class T>
     void reduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op, Rank root) {
-        if (rank() == root) need_room("reduce: out", out.size(), in.size());
+        if (rank() == root) need_room("reduce: out is shorter than in", out.size(), in.size());
         reduce(in.data(), out.data(), in.size(), type_of<T>(), op, root);
     }
     template <ElementBuffer In, ElementContainer Out>
@@ -239,8 +239,8 @@ class WEFT_API Team : public OneSidedCalls {
     /// Copies the elements of `in` of all members to out, in rank order.
     template <ElementBuffer In, BufferOf<std::ranges::range_value_t<In>> Out>
     void allgather(const In& in, Out&& out) {
-        need_room("allgather: out", std::ranges::size(out) / static_cast<std::size_t>(size()),
-                  std::ranges::size(in));
+        need_room("allgather: out is too short", std::ranges::size(out),
+                  std::ranges::size(in) * static_cast<std::size_t>(size()));
         allgather(std::ranges::data(in), std::ranges::data(out), std::ranges::size(in),
                   type_of<std::ranges::range_value_t<In>>());
     }
@@ -349,12 +349,6 @@ class WEFT_API Team : public OneSidedCalls {
     template <class R>
     static auto span_of(R& buffer) {
         return std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>(buffer);
-    }
-    static void need_room(const char* buffer, std::size_t elements, std::size_t needed) {
-        if (elements < needed)
-            throw Error(Status::argument, buffer +
-                                              (" is shorter than in: " + std::to_string(elements)) +
-                                              " elements, expected " + std::to_string(needed));
     }
     void abandon() noexcept;
     explicit Team(std::shared_ptr<detail::TeamLink> link) noexcept
