@@ -2,9 +2,7 @@
 // neighbors.hpp - calls that exchange blocks between neighbors.
 //
 // Each member lists its own neighbors, in a directed graph or a Cartesian grid. A neighbor call is
-// a Call for Team::run(), start() and prepare(). All members of the team make it, even members
-// without neighbors. Messages are sent directly from rank to rank. A neighbor call is an alltoallv
-// whose arrays have entries for neighbors only, so other members may call alltoallv() instead.
+// a Call for Team::run(), start() and prepare(), with the rules of neighbors.h.
 #pragma once
 
 #include <algorithm>

@@ -27,13 +27,14 @@ namespace weft {
 /// a collective until the runtime's finalize() returns.
 class WEFT_API Request {
   public:
+    /// Makes an empty request, which is complete.
     Request() noexcept;
     Request(Request&& other) noexcept;
     Request& operator=(Request&& other) noexcept;
     ~Request();
 
-    /// Drives all calls once. Returns true if this call is complete, or if the request is empty.
-    /// Throws an Error if the call failed.
+    /// Drives all calls once. Returns true if this call is complete. Throws an Error if it failed.
+    /// A request whose call has ended is empty.
     bool test();
     /// Waits until this call is complete. Throws an Error if it failed.
     void wait();

@@ -34,13 +34,13 @@ namespace weft {
 
 namespace detail {
 
-/// The part of a Symmetric that its references use; it stays at its address if that moves.
+/// State of a Symmetric that its references use. Its address is fixed, even if the Symmetric moves.
 struct SharedArray {
     static constexpr std::uint32_t kDriveEvery = 32;  ///< direct accesses until a drive
 
     Team team;
-    std::vector<std::ptrdiff_t> distances;  ///< by rank: bytes from this rank's array to its array
-    std::vector<bool> is_local;             ///< by rank: true if its array is mapped here
+    std::vector<std::ptrdiff_t> offsets;  ///< by rank: bytes from this rank's array to its array
+    std::vector<bool> is_local;           ///< by rank: true if its array is mapped here
     std::atomic<std::uint32_t> accesses{0};
 
     /// Counts a direct access, and drives transfers regularly: remote peers need this even if this
@@ -192,7 +192,7 @@ class GlobalRef {
         array_->count_access();
         return reinterpret_cast<T*>(
             reinterpret_cast<std::uintptr_t>(mine_) +
-            static_cast<std::uintptr_t>(array_->distances[static_cast<std::size_t>(rank_)]));
+            static_cast<std::uintptr_t>(array_->offsets[static_cast<std::size_t>(rank_)]));
     }
 
     detail::SharedArray* array_;
@@ -362,7 +362,7 @@ class Symmetric {
         for (Rank rank = 0; rank < team.size(); ++rank) {
             const auto there = reinterpret_cast<std::uintptr_t>(team.ptr(memory_.data(), rank));
             array_->is_local.push_back(there != 0);
-            array_->distances.push_back(static_cast<std::ptrdiff_t>(there - here));
+            array_->offsets.push_back(static_cast<std::ptrdiff_t>(there - here));
         }
         team.barrier();  // no member accesses the memory before it is clear
     }

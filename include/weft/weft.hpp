@@ -67,16 +67,11 @@ class WEFT_API PersistentRequest {
 template <class R>
 concept ElementBuffer = Buffer<R> && Element<std::ranges::range_value_t<R>>;
 
-namespace detail {
-template <class R>
-constexpr bool kIsSpan = false;
-template <class T>
-constexpr bool kIsSpan<std::span<T>> = true;
-}  // namespace detail
-
 /// Element buffers other than std::span, for which Team has other overloads.
 template <class R>
-concept ElementContainer = ElementBuffer<R> && !detail::kIsSpan<std::remove_cvref_t<R>>;
+concept ElementContainer = ElementBuffer<R> &&
+    !std::same_as<std::remove_cvref_t<R>,
+                  std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
 
 /// Whether several threads may call at the same time; see weft_threads in threads.h.
 enum class Threads : std::uint8_t { single, multiple };

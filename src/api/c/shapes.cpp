@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/c/calls.hpp"
+#include "base/element_types.hpp"
 
 using namespace weft;
 using namespace weft::c_api;
@@ -130,9 +131,7 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
                                              void* out, size_t out_stride, size_t count,
                                              weft_type type) {
     return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
-        const std::size_t bytes = weft_type_size(type);
-        if (bytes == 0)
-            return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
+        const std::size_t bytes = base::size_of(WEFT_TRY(type_of(type)));
         if (in_stride == 0 || out_stride == 0)
             return fail(Status::argument, "strides are {} and {}, expected 1 or more", in_stride,
                         out_stride);
@@ -162,8 +161,7 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
 extern "C" weft_status weft_collect(weft_team* team, const void* in, size_t count, void* out,
                                     size_t* counts, weft_type type) {
     return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
-        if (weft_type_size(type) == 0)
-            return fail(Status::argument, "type: {} is unknown", static_cast<int>(type));
+        WEFT_TRY(type_of(type));
         std::vector<std::uint64_t> all_counts(static_cast<std::size_t>(found.team->size()));
         const std::uint64_t own = count;
         WEFT_TRY(run_call(*found.team,

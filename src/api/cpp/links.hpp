@@ -90,15 +90,15 @@ void empty_links(TeamLink& link) noexcept;
 
 struct Request::State {
     std::shared_ptr<detail::RuntimeLink> runtime;
-    run::Operation* operation;                 ///< nullptr: finished, or a transfer
-    std::optional<detail::Transfer> transfer;  ///< nothing: the call is a collective
+    run::Operation* operation = nullptr;       ///< collective in flight, or nullptr
+    std::optional<detail::Transfer> transfer;  ///< put or get; nothing: the call is a collective
 
-    State(std::shared_ptr<detail::RuntimeLink> from, run::Operation* started)
-        : runtime(std::move(from)), operation(started) {}
-    explicit State(std::shared_ptr<detail::RuntimeLink> from)
-        : runtime(std::move(from)), operation(nullptr), transfer(std::in_place) {}
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
+    /// Makes the state of a started collective.
+    State(std::shared_ptr<detail::RuntimeLink> of, run::Operation* started)
+        : runtime(std::move(of)), operation(started) {}
+    /// Makes the state of a put or get that is to be started.
+    explicit State(std::shared_ptr<detail::RuntimeLink> of)
+        : runtime(std::move(of)), transfer(std::in_place) {}
     ~State() {
         if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
             runtime->runtime->calls().release(*operation);

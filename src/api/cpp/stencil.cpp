@@ -20,13 +20,6 @@ class OpenTeam : public Team {
     [[nodiscard]] run::Team& get() const { return detail::team_of(link_); }
 };
 
-collectives::Stencil stencil_of(const run::Team& team, std::span<const Rank> extents,
-                                const std::vector<bool>& periodic, Stencil::Shape shape,
-                                int reach) {
-    return detail::succeed(run::grid_stencil(team.size(), {extents.begin(), extents.end()},
-                                             periodic, shape == Stencil::Shape::star, reach));
-}
-
 }  // namespace
 
 struct Stencil::State {
@@ -48,7 +41,10 @@ Stencil::Stencil(Team team, std::span<const Rank> extents, const std::vector<boo
                  Shape shape, int reach) {
     const OpenTeam open(std::move(team));
     run::Team& members = open.get();
-    state_.reset(new State{open, {members, stencil_of(members, extents, periodic, shape, reach)}});
+    auto stencil = detail::succeed(
+        run::grid_stencil(members.size(), std::vector<Rank>(extents.begin(), extents.end()),
+                          periodic, shape == Shape::star, reach));
+    state_.reset(new State{open, {members, std::move(stencil)}});
 }
 Stencil::Stencil(Stencil&& other) noexcept = default;
 Stencil& Stencil::operator=(Stencil&& other) noexcept = default;

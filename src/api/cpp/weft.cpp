@@ -21,9 +21,6 @@ struct Runtime::State {
         return *runtime;
     }
 
-    State() = default;
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
     /// In a forked child, leaks the runtime: its threads, files and network are the parent's.
     ~State() {
         if (base::is_forked_child()) {
