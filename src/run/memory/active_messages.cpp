@@ -9,7 +9,7 @@ namespace weft::run {
 namespace {
 
 constexpr int kHandlers = static_cast<int>(RealMessages::kHandlers);
-constexpr std::size_t kQueuedMax = 64;  // queued messages to one rank before send() waits
+constexpr std::size_t kQueuedMax = 64;  // messages queued for one rank; send() waits for space
 
 base::Result<void> check_handler(int handler) {
     if (handler >= 0 && handler < kHandlers) return {};
@@ -27,16 +27,16 @@ ActiveMessages::ActiveMessages(const Job& job, const MessageArea& area, RealEngi
 
 ActiveMessages::~ActiveMessages() = default;
 
-bool ActiveMessages::serve(void* self) noexcept {
-    ActiveMessages& own = *static_cast<ActiveMessages*>(self);
-    auto& service = own.onesided_.service();
+bool ActiveMessages::serve(void* argument) noexcept {
+    ActiveMessages& self = *static_cast<ActiveMessages*>(argument);
+    auto& service = self.onesided_.service();
     bool served = !service.at_rest() && service.serve();
-    if (own.messages_ != nullptr) served = own.messages_->serve() || served;
+    if (self.messages_ != nullptr) served = self.messages_->serve() || served;
     return served;
 }
 
-void ActiveMessages::on_immediate(void* self, std::uint64_t payload) noexcept {
-    RealOneSided::on_immediate(&static_cast<ActiveMessages*>(self)->onesided_, payload);
+void ActiveMessages::on_immediate(void* argument, std::uint64_t payload) noexcept {
+    static_cast<ActiveMessages*>(argument)->onesided_.service().on_immediate(payload);
 }
 
 void ActiveMessages::start_service() {
@@ -47,7 +47,8 @@ void ActiveMessages::start_service() {
 void ActiveMessages::open() {
     if (messages_ != nullptr) return;
     messages_ = std::make_unique<RealMessages>(*job_.wire, area_, job_.bootstrap->rank());
-    handling_.store(&messages_->handling(), std::memory_order_release);
+    // Release: pairs with the acquire in in_handler().
+    handler_thread_.store(&messages_->handler_thread(), std::memory_order_release);
     start_service();
 }
 
@@ -73,7 +74,7 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
                                         std::size_t bytes) {
     if (send_at_once(job_rank, handler, data, bytes)) return {};
     if (closed_) return base::fail(Status::argument, "the runtime has been finalized");
-    if (handler < 0 || handler >= kHandlers) return check_handler(handler);
+    WEFT_TRY(check_handler(handler));
     if (bytes > bytes_max())
         return base::fail(Status::argument, "bytes: {}, expected up to {}", bytes, bytes_max());
     if (data == nullptr && bytes != 0)
@@ -89,7 +90,7 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
     if (const base::Failure* const dead = engine_.deaths().failure_by(job_rank)) return *dead;
     if (messages_->queued(job_rank) >= kQueuedMax) [[unlikely]] {
         const auto waits = [&] {
-            return fmt::format("am_request: waiting for rank {} to take messages", job_rank);
+            return fmt::format("am_request: waiting for rank {} to handle messages", job_rank);
         };
         if (!engine_.await([&] { return messages_->queued(job_rank) < kQueuedMax; }, waits,
                            job_rank))
@@ -120,7 +121,7 @@ base::Result<void> ActiveMessages::settle() {
         for (const auto& [rank, why] : engine_.deaths().ranks) messages_->forget(rank);
         return messages_->idle();
     };
-    if (engine_.await(settled, [] { return std::string("waiting for ranks to take messages"); }))
+    if (engine_.await(settled, [] { return std::string("waiting for ranks to handle messages"); }))
         return {};
     return engine_.failure();
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// active_messages.hpp - active messages of a runtime, and start of the service of peers' requests.
+// active_messages.hpp - sends and handles the active messages of a runtime, and starts the service
+// of peers' requests.
 //
-// Holds    The service starts when a handler is set, a message is sent, or peers may send requests.
+// Holds    The wire calls serve() only from the time when a handler is set, a message is sent, or
+//          peers may send requests. Other programs do not pay for it.
 #pragma once
 
 #include <atomic>
@@ -33,36 +35,35 @@ class ActiveMessages {
     /// Sets the handler of a number from 0 to 255. If `handler` has no function, messages for this
     /// number wait in the mailbox until another handler is set.
     [[nodiscard]] base::Result<void> set_handler(int number, const MessageHandler& handler);
-    /// Sends a short message to a local rank whose mailbox has space, which is the usual case.
-    /// Otherwise returns false. The caller must then use send(), which also reports errors.
+    /// Sends a short message if the rank is local and its mailbox has space: the usual case. In all
+    /// other cases, sends nothing and returns false; send() then sends or reports the error.
     [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
                                     std::size_t bytes) noexcept;
-    /// Sends a message to a rank of the job. Waits if many messages to the rank are queued, but
-    /// never in a handler.
+    /// Sends a message to a rank of the job. If 64 messages to the rank are queued, waits for space
+    /// in the queue, but never in a handler.
     [[nodiscard]] base::Result<void> send(Rank job_rank, int handler, const void* data,
                                           std::size_t bytes);
     /// Returns true if the calling thread is running a handler.
     [[nodiscard]] bool in_handler() const {
-        // Acquire: pairs with the release in open(), so a thread in a handler sees its own id.
-        const auto* const handling = handling_.load(std::memory_order_acquire);
-        if (handling == nullptr) return false;
-        const std::thread::id runs = handling->load(std::memory_order_relaxed);
-        return runs != std::thread::id() && runs == std::this_thread::get_id();
+        // Acquire: pairs with the release in open(). A thread in a handler sees its own id.
+        const auto* const handler_thread = handler_thread_.load(std::memory_order_acquire);
+        return handler_thread != nullptr &&
+               handler_thread->load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
-    /// Returns the largest size of a message in bytes.
+    /// Returns the largest number of bytes of a message.
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
-    /// Waits until all messages of this rank have been sent.
+    /// Waits until all queued messages have been sent. Drops messages to dead ranks.
     [[nodiscard]] base::Result<void> settle();
     /// Makes every later call fail, because the runtime is finalized. Messages without a handler are
     /// dropped from now on.
     void close();
 
-    /// Starts to serve requests of local members for memory of this rank that they have not mapped.
+    /// Starts to serve requests of the team's local members for memory that they cannot map.
     void serve_members(const Team& team);
 
   private:
-    static bool serve(void* self) noexcept;
-    static void on_immediate(void* self, std::uint64_t payload) noexcept;
+    static bool serve(void* argument) noexcept;
+    static void on_immediate(void* argument, std::uint64_t payload) noexcept;
     void start_service();
     void open();
 
@@ -72,10 +73,10 @@ class ActiveMessages {
     RealOneSided& onesided_;
     EngineProgress& progress_;
     bool closed_ = false;
-    /// nullptr until a message is sent or a handler is set.
-    std::unique_ptr<RealMessages> messages_;
-    /// Id of the thread that is running a handler, if any. nullptr until messages_ is set.
-    std::atomic<const std::atomic<std::thread::id>*> handling_{nullptr};
+    std::unique_ptr<RealMessages> messages_;  ///< nullptr until open()
+    /// Address of the id of the thread that is running a handler (Messages::handler_thread()).
+    /// nullptr until open().
+    std::atomic<const std::atomic<std::thread::id>*> handler_thread_{nullptr};
 };
 
 }  // namespace weft::run

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// locks.cpp - locks of a team: Mellor-Crummey and Scott queues, in a word of symmetric memory.
+// locks.cpp - locks of a team: Mellor-Crummey and Scott (MCS) queues in a word of symmetric memory.
 //
-// Idea     Each member's word has two halves. The upper half is used only on the lock's home
-//          member: it holds rank + 1 of the last member in the queue, or 0 if the lock is free. The
-//          lower half holds rank + 1 of the member's successor in the queue. Its top bit is set
-//          while the member has the lock. A new waiter swaps its number into the upper half, and
-//          adds its number to its predecessor's lower half. unlock() of the predecessor sets the
-//          top bit in the waiter's word.
+// Idea     A member's number is its rank + 1. Each member's word has two halves. The upper half is
+//          used only on the lock's home member: it holds the number of the last member in the
+//          queue, or 0 if the lock is free. The lower half holds the number of the member's
+//          successor in the queue, and kGranted while the member has the lock. A new waiter swaps
+//          its number into the upper half, and stores it in its predecessor's lower half. unlock()
+//          of the predecessor sets kGranted in the waiter's word.
 //          A rank has one place in the queue, so its threads take turns.
-// Holds    The words are 0 before the lock's first use and after its last use. Locking costs at
-//          most two atomic operations on other members, unlocking one or two.
+// Holds    The words are 0 before the lock's first use and after its last use. lock() makes one or
+//          two atomic operations on other members, unlock() one or two.
 #include <atomic>
 
 #include "run/job/real_engine.hpp"
@@ -19,7 +19,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint32_t kGranted = std::uint32_t{1} << 31;  // top bit: the member has the lock
+constexpr std::uint32_t kGranted = std::uint32_t{1} << 31;
 
 std::uint32_t* successor_half(std::uint64_t* word) {
     return reinterpret_cast<std::uint32_t*>(word);
@@ -28,8 +28,15 @@ std::uint32_t* last_half(std::uint64_t* word) {
     return reinterpret_cast<std::uint32_t*>(word) + 1;
 }
 
-std::atomic_ref<std::uint32_t> own(std::uint64_t* word) {
+/// Returns the lower half of this rank's word.
+std::atomic_ref<std::uint32_t> own_successor(std::uint64_t* word) {
     return std::atomic_ref<std::uint32_t>(*successor_half(word));
+}
+
+/// Returns the condition for which this rank waits in the lower half of its word.
+WordWait own_wait(std::uint64_t* word, Compare compare, std::uint32_t value) {
+    return {
+        .word = successor_half(word), .width = sizeof value, .compare = compare, .value = value};
 }
 
 WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t operand,
@@ -39,7 +46,7 @@ WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t oper
 
 }  // namespace
 
-/// Returns the lock's home member, which depends on the lock's offset.
+/// Returns the lock's home member. It depends on the lock's offset, to spread locks over members.
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
     const auto target = WEFT_TRY(find_word(call, "lock", word, sizeof *word, 0));
     if (services_.heap_offset(word) == link::kNoOffset)
@@ -49,7 +56,7 @@ base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* w
                              static_cast<std::uint64_t>(team_.size()));
 }
 
-/// Takes the rank's place in the queue. Waits until no other thread of this rank uses the lock.
+/// Waits until no other thread of this rank uses the lock.
 base::Result<void> RemoteMemory::enter_lock(const std::uint64_t* word) {
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
@@ -78,43 +85,41 @@ base::Result<void> RemoteMemory::lock(std::uint64_t* word) {
 
 base::Result<void> RemoteMemory::wait_in_queue(std::uint64_t* word, Rank home) {
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
-    const auto before = WEFT_TRY(change(change_half(RequestKind::swap, last_half(word), me), home));
-    if (before == 0) {
-        own(word).fetch_or(kGranted, std::memory_order_relaxed);
+    const auto predecessor =
+        WEFT_TRY(change(change_half(RequestKind::swap, last_half(word), me), home));
+    if (predecessor == 0) {
+        own_successor(word).fetch_or(kGranted, std::memory_order_relaxed);
         return {};
     }
-    auto notified = apply(change_half(RequestKind::bor, successor_half(word), me),
-                          static_cast<Rank>(before) - 1);
-    if (!notified) return notified;
-    WEFT_TRY(waits().all({.word = successor_half(word),
-                          .width = sizeof(std::uint32_t),
-                          .compare = Compare::ge,
-                          .value = kGranted}));
+    WEFT_TRY(apply(change_half(RequestKind::bor, successor_half(word), me),
+                   static_cast<Rank>(predecessor) - 1));
+    WEFT_TRY(waits().all(own_wait(word, Compare::ge, kGranted)));
     return {};
 }
 
 base::Result<bool> RemoteMemory::try_lock(std::uint64_t* word) {
-    const auto home = WEFT_TRY(home_of("lock", word));
+    const auto home = WEFT_TRY(home_of("try_lock", word));
     if (!try_enter_lock(word)) {
         services_.progress.drive();  // the holder, another thread, may wait for a message
         return false;
     }
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
-    const auto before = change(change_half(RequestKind::compare_swap, last_half(word), me), home);
-    const bool got = before && *before == 0;
-    if (got) own(word).fetch_or(kGranted, std::memory_order_relaxed);
-    if (!got) leave_lock(word);
-    if (!before) return before.failure();
-    return got;
+    const auto last = change(change_half(RequestKind::compare_swap, last_half(word), me), home);
+    const bool locked = last && *last == 0;
+    if (locked)
+        own_successor(word).fetch_or(kGranted, std::memory_order_relaxed);
+    else
+        leave_lock(word);
+    if (!last) return last.failure();
+    return locked;
 }
 
-/// First completes this rank's puts, so that the next holder of the lock sees them.
 base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
     const auto home = WEFT_TRY(home_of("unlock", word));
-    if (own(word).load(std::memory_order_relaxed) < kGranted)
+    if (own_successor(word).load(std::memory_order_relaxed) < kGranted)
         return base::fail(Status::argument, "unlock: this rank does not hold the lock {}",
                           static_cast<const void*>(word));
-    WEFT_TRY(quiet());
+    WEFT_TRY(quiet());  // the next holder of the lock must see this rank's puts
     WEFT_TRY(pass_on(word, home));
     leave_lock(word);
     return {};
@@ -123,19 +128,17 @@ base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
 /// Grants the lock to the next member in the queue, or frees it.
 base::Result<void> RemoteMemory::pass_on(std::uint64_t* word, Rank home) {
     const auto me = static_cast<std::uint32_t>(team_.rank()) + 1;
-    const auto held = own(word).fetch_and(~kGranted, std::memory_order_acq_rel);
+    const auto held = own_successor(word).fetch_and(~kGranted, std::memory_order_acq_rel);
     if (held == kGranted) {  // no successor yet
         const auto last =
             WEFT_TRY(change(change_half(RequestKind::compare_swap, last_half(word), 0, me), home));
         if (last == me) return {};
     }
-    const auto next = WEFT_TRY(waits().all({.word = successor_half(word),
-                                            .width = sizeof(std::uint32_t),
-                                            .compare = Compare::ne,
-                                            .value = 0}));
-    own(word).store(0, std::memory_order_relaxed);
+    // The successor may not have stored its number yet.
+    const auto successor = WEFT_TRY(waits().all(own_wait(word, Compare::ne, 0)));
+    own_successor(word).store(0, std::memory_order_relaxed);
     return apply(change_half(RequestKind::bor, successor_half(word), kGranted),
-                 static_cast<Rank>(next) - 1);
+                 static_cast<Rank>(successor) - 1);
 }
 
 }  // namespace weft::run

@@ -16,7 +16,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kGuardBytes = 4096;  // number of unused addresses after each name
+constexpr std::uint64_t kGuardBytes = 4096;  // a shorter overrun of a name reaches no other name
 
 std::uintptr_t address_of(const void* memory) {
     return reinterpret_cast<std::uintptr_t>(memory);
@@ -43,15 +43,15 @@ bool is_valid(const MemoryCard& card, const SegmentLayout& layout) {
 std::string text_of(MemoryFault fault) {
     switch (fault) {
         case MemoryFault::null:
-            return "memory is NULL, and bytes are not 0";
+            return "memory is NULL, but bytes is not 0";
         case MemoryFault::too_long:
-            return fmt::format("bytes are not below {}", MemoryCard::kBytesMax);
+            return fmt::format("expected less than {} bytes", MemoryCard::kBytesMax);
         case MemoryFault::unmapped:
             return "not all of the memory is mapped";
-        case MemoryFault::ours:
-            return "the memory is in the segment of the library, but not in its heap";
+        case MemoryFault::outside_heap:
+            return "the memory belongs to the library, but is not in the symmetric heap";
         case MemoryFault::no_number:
-            return fmt::format("{} ranges are registered already", RemoteAddress::kNumberMax);
+            return fmt::format("the limit is {} registrations", RemoteAddress::kNumberMax);
         case MemoryFault::none:
             break;
     }
@@ -88,7 +88,8 @@ MemoryCard RegisteredMemory::make_card(const Team& team, std::byte* memory, std:
     const SegmentLayout& layout = services_.layout;
     const std::uint64_t offset = services_.offset_of(memory);
     if (offset < layout.bytes) {
-        if (offset < layout.heap || bytes > layout.bytes - offset) return refuse(MemoryFault::ours);
+        if (offset < layout.heap || bytes > layout.bytes - offset)
+            return refuse(MemoryFault::outside_heap);
         mine.segment_end = offset + bytes;
         return mine;
     }
@@ -102,9 +103,9 @@ MemoryCard RegisteredMemory::make_card(const Team& team, std::byte* memory, std:
     if (!has_remote) return mine;
     const auto region = services_.job.wire->memory().register_memory({memory, bytes});
     if (!region) {
-        services_.log.info(
-            fmt::format("register: remote ranks access {} bytes by requests, because: {}", bytes,
-                        region.failure().text));
+        services_.log.info(fmt::format(
+            "register: the network cannot access {} bytes, so remote ranks send requests: {}",
+            bytes, region.failure().text));
         return mine;
     }
     mine.region_base = region->base;
@@ -148,16 +149,17 @@ base::Result<std::byte*> RegisteredMemory::add(Team& team, void* memory, std::ui
     return name;
 }
 
-/// Reserves addresses for the name, and adds the registration. `cards` are all members' cards.
+/// Reserves addresses for the name, and adds the registration. `cards`: by team rank.
 base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard& mine,
                                                     const std::vector<MemoryCard>& cards) {
-    std::uint64_t longest = kGuardBytes;  // an overrun of less than this reaches no other name
-    for (const MemoryCard& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
+    std::uint64_t name_bytes = kGuardBytes;
+    for (const MemoryCard& card : cards)
+        name_bytes = std::max(name_bytes, kGuardBytes + card.bytes);
     Registration added{.team = team.serial(),
                        .order = team.next_allocation(),
-                       .name = link::reserve_addresses(longest, 0),
+                       .name = link::reserve_addresses(name_bytes, 0),
                        .members = {},
-                       .in_segment = {},
+                       .segment_offsets = {},
                        .mine = mine};
     std::uint64_t ready = added.name.start() != nullptr ? 1 : 0;
     if (const base::Failure* const why = team.run(
@@ -166,15 +168,15 @@ base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard
     if (ready == 0)
         return base::fail(Status::memory,
                           "register: a member cannot reserve {} bytes of addresses for a name",
-                          longest);
+                          name_bytes);
     for (Rank member = 0; member < team.size(); ++member) {
         const MemoryCard& card = cards[member];
         added.members.push_back(peer_memory(team.job_rank(member), card));
-        added.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
+        added.segment_offsets.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
     }
     std::byte* const name = added.name.start();
     const std::scoped_lock lock(mutex_);
-    registrations_.emplace(address_of(name) + longest, std::move(added));
+    registrations_.emplace(address_of(name) + name_bytes, std::move(added));
     return name;
 }
 
@@ -196,7 +198,7 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
     Registrations::iterator at;
     {
         const std::scoped_lock lock(mutex_);
-        at = find_holder(name);
+        at = find_name(name);
         if (at == registrations_.end() || at->second.team != team.serial() ||
             at->second.name.start() != name)
             return base::fail(Status::argument,
@@ -205,14 +207,14 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
                               name);
     }
     WEFT_TRY(settle(services_.engine, services_.onesided));
-    std::uint64_t words[2] = {at->second.order, ~at->second.order};
+    std::uint64_t words[2] = {at->second.order, ~at->second.order};  // maximum, ~minimum
     const Call agree = Call::allreduce(words, words, 2, Type::uint64, Op::max);
     if (const base::Failure* const why = team.run(agree, Purpose::unregister_memory))
         return why->within("unregister");
-    if (words[0] != ~words[1])  // maximum and minimum of the members' numbers differ
+    if (words[0] != ~words[1])
         return base::fail(Status::argument,
                           "unregister: members of the team pass different names, expected the same "
-                          "on all");
+                          "registration on all");
     drop(at);
     return {};
 }
@@ -232,12 +234,12 @@ void RegisteredMemory::drop(Registrations::iterator at) {
     registrations_.erase(at);
 }
 
-/// Returns the registration whose name contains the address, or the end. The caller holds the lock.
-RegisteredMemory::Registrations::iterator RegisteredMemory::find_holder(const void* address) {
+/// Returns the registration whose name contains the address, or end(). The caller holds mutex_.
+RegisteredMemory::Registrations::iterator RegisteredMemory::find_name(const void* address) {
     const auto at = registrations_.upper_bound(address_of(address));
-    const bool holds =
+    const bool contains =
         at != registrations_.end() && address_of(at->second.name.start()) <= address_of(address);
-    return holds ? at : registrations_.end();
+    return contains ? at : registrations_.end();
 }
 
 std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& team,
@@ -245,7 +247,7 @@ std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& te
                                                                   std::uint64_t bytes,
                                                                   Rank member) {
     const std::scoped_lock lock(mutex_);
-    const auto at = find_holder(address);
+    const auto at = find_name(address);
     if (at == registrations_.end()) {
         const bool ended = std::ranges::any_of(retired_, [&](const link::AddressRange& name) {
             return address_of(address) - address_of(name.start()) < name.bytes();
@@ -254,25 +256,25 @@ std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& te
         return base::fail(Status::argument, "{} names memory that is not registered any more",
                           address);
     }
-    const Registration& held = at->second;
-    if (held.team != team.serial())
+    const Registration& registration = at->second;
+    if (registration.team != team.serial())
         return base::fail(Status::argument, "{} names memory that is registered on another team",
                           address);
     const auto index = static_cast<std::size_t>(member);
-    const PeerMemory& memory = held.members[index];
-    const std::uint64_t offset = address_of(address) - address_of(held.name.start());
+    const PeerMemory& memory = registration.members[index];
+    const std::uint64_t offset = address_of(address) - address_of(registration.name.start());
     if (offset > memory.bytes || bytes > memory.bytes - offset)
         return base::fail(
             Status::argument,
             "{} bytes at offset {} are not in the {} bytes that rank {} has registered", bytes,
             offset, memory.bytes, member);
-    if (held.in_segment[index] != 0) return RemoteAddress(held.in_segment[index] + offset);
-    return RemoteAddress(offset, &memory);
+    const std::uint64_t start = registration.segment_offsets[index];
+    return start != 0 ? RemoteAddress(start + offset) : RemoteAddress(offset, &memory);
 }
 
 std::uint64_t RegisteredMemory::bytes_of(const Team& team, const void* address, Rank member) {
     const std::scoped_lock lock(mutex_);
-    const auto at = find_holder(address);
+    const auto at = find_name(address);
     if (at == registrations_.end() || at->second.team != team.serial() || member < 0 ||
         member >= team.size())
         return 0;

@@ -9,6 +9,8 @@
 
 namespace weft::run {
 
+using RealDeliveries = Deliveries<link::Wire, RealEngine>;
+
 base::Result<void> RemoteMemory::check_open(std::string_view call) const {
     if (services_.closed())
         return base::fail(Status::argument, "{}: the runtime has been finalized", call);
@@ -24,7 +26,7 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// Translates an address; any address is valid with 0 bytes. The usual case (heap) is inlined.
+/// Translates an address. With 0 bytes, any is valid. Inlines the usual case, symmetric memory.
 [[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::find(
     std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
     Rank peer) {
@@ -42,13 +44,14 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
         if (bytes == 0) return Target{rank, 0};
         const auto named = registered_.find(team_, address, bytes, peer);
         if (!named)
-            return base::fail(Status::argument,
-                              "{}: {}: {} with {} bytes is not in symmetric memory ({} bytes from "
-                              "{}); to rank {}",
-                              call, argument, address, bytes, services_.end - services_.heap,
-                              static_cast<const void*>(services_.segment + services_.heap), peer);
+            return base::fail(
+                Status::argument,
+                "{}: {}: {} bytes at {} are not in symmetric memory ({} bytes from {}); "
+                "peer: rank {}",
+                call, argument, bytes, address, services_.end - services_.heap,
+                static_cast<const void*>(services_.segment + services_.heap), peer);
         if (*named) return Target{rank, **named};
-        return base::fail(Status::argument, "{}: {}: {}; to rank {}", call, argument,
+        return base::fail(Status::argument, "{}: {}: {}; peer: rank {}", call, argument,
                           named->failure().text, peer);
     };
     return search();
@@ -62,8 +65,8 @@ static base::Failure exceeds_space(std::string_view call, std::string_view argum
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
-/// Translates the address of blocks. Checks the first and the last block of a single row, or the
-/// span of several rows.
+/// Translates the address of the first block. Checks the first and the last block of a single row,
+/// or all bytes between the first and last bytes of several rows.
 base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view call,
                                                              std::string_view argument,
                                                              const void* address, BlockSide side,
@@ -86,8 +89,8 @@ base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view ca
     const RemoteAddress expected = onesided::block_of(first->remote, steps, stride);
     if (end.remote.memory != expected.memory || end.remote.offset != expected.offset)
         return base::fail(Status::argument,
-                          "{}: {}: {} blocks at a stride of {} bytes are not in symmetric "
-                          "memory; to rank {}",
+                          "{}: {}: {} blocks at a stride of {} bytes are not in the same symmetric "
+                          "or registered memory; peer: rank {}",
                           call, argument, blocks.count, stride, peer);
     return first;
 }
@@ -98,8 +101,9 @@ base::Result<RemoteMemory::Target> RemoteMemory::find_word(std::string_view call
                                                            Rank peer) {
     auto target = find(call, argument, address, width, peer);
     if (target && target->remote.address() % width != 0)
-        return base::fail(Status::argument, "{}: {}: {} is not aligned to its {} bytes; to rank {}",
-                          call, argument, address, width, peer);
+        return base::fail(Status::argument,
+                          "{}: {}: {} is not aligned to its {} bytes; peer: rank {}", call,
+                          argument, address, width, peer);
     return target;
 }
 
@@ -110,9 +114,9 @@ static base::Failure null_buffer(std::string_view argument, std::size_t bytes,
                       unit, bytes, direction, peer);
 }
 
-/// Runs a one-sided call in this context's stream. near: the call only accesses mapped memory, so
-/// it needs no turn. Such calls still drive the engine from time to time, because a program that
-/// polls a local word must not delay requests of remote ranks.
+/// Makes a call of OneSided in this context's stream. `near`: the call only accesses mapped memory,
+/// so it needs no turn. Such calls still poll the engine from time to time, because a program that
+/// polls a word of a local peer must not delay requests of remote ranks.
 template <auto kCall, class... Arguments>
 base::Result<void> RemoteMemory::run_in_stream(bool near, Arguments&&... arguments) {
     if (near)
@@ -186,7 +190,7 @@ base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
     const auto signal =
         WEFT_TRY(find_word("put_strided_signal", "signal", word, sizeof value, peer));
     WEFT_TRY(put_strided(to, from, blocks, peer));
-    // A signal in mapped memory is a store with release order, which follows all earlier stores.
+    // If all memory is mapped, the signal is a store with release order, so it needs no fence.
     const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
     const auto target = find("put_strided_signal", "dst", to, bytes, peer);
     if (!is_near(signal) || !target || !is_near(*target)) WEFT_TRY(fence());
@@ -199,7 +203,7 @@ base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
     if (is_near(target)) return put(to, from, bytes, peer, Return::at_once);
     const Turn::Hold hold = services_.engine.take_turn();
-    if (Deliveries<link::Wire, RealEngine>(services_.onesided)
+    if (RealDeliveries(services_.onesided)
             .start_put(target.rank, target.remote, static_cast<const std::byte*>(from), bytes,
                        delivery, stream_))
         return {};
@@ -208,8 +212,7 @@ base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size
 
 base::Result<void> RemoteMemory::await_delivery(Delivery& delivery, base::Deadline deadline) {
     const Turn::Hold hold = services_.engine.take_turn();
-    Deliveries<link::Wire, RealEngine> deliveries(services_.onesided);
-    const Waited waited = deliveries.wait(delivery, deadline);
+    const Waited waited = RealDeliveries(services_.onesided).wait(delivery, deadline);
     if (waited == Waited::done) return {};
     if (waited == Waited::failed) return services_.engine.failure();
     return base::fail(Status::timeout, "wait: time limit exceeded: the put is in flight");
@@ -260,7 +263,7 @@ std::string_view name_of(RequestKind kind) {
                                                : "atomic";
 }
 
-Atomic at(const RemoteAddress& remote, const WordChange& change) {
+Atomic atomic_at(const RemoteAddress& remote, const WordChange& change) {
     return {change.kind, change.width, remote, change.operand, change.compare};
 }
 
@@ -271,7 +274,7 @@ base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank 
         WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
     std::uint64_t old = 0;
     WEFT_TRY(run_in_stream<&RealOneSided::change>(is_near(target), target.rank,
-                                                  at(target.remote, change), old));
+                                                  atomic_at(target.remote, change), old));
     return old;
 }
 
@@ -279,14 +282,14 @@ base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
     const auto target =
         WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
     return run_in_stream<&RealOneSided::apply>(is_near(target), target.rank,
-                                               at(target.remote, change));
+                                               atomic_at(target.remote, change));
 }
 
 base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
     const auto target =
         WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
     return run_in_stream<&RealOneSided::start_change>(is_near(target), target.rank,
-                                                      at(target.remote, change), into);
+                                                      atomic_at(target.remote, change), into);
 }
 
 base::Result<void> RemoteMemory::fence() {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote_memory.hpp - one-sided calls of a team: checks arguments and translates team ranks and
-// addresses to ranks and offsets of the job.
+// remote_memory.hpp - one-sided calls of a team: checks arguments, and translates team ranks to job
+// ranks and addresses to offsets.
 //
-// Idea     Callers name a peer's memory by this rank's address of it, or by a registered name. A
-//          context is a team whose fence() and quiet() cover only its own operations (Stream).
-// Holds    A refused call has no effect. Calls on mapped memory take no lock and rarely drive.
+// Idea     Callers name a peer's symmetric memory by the equal offset's address on this rank, and
+//          registered memory by its name. A context is a team with a Stream of its own: its fence()
+//          and quiet() cover only its own operations.
+// Holds    A call with invalid arguments has no effect. Calls on mapped memory take no lock, and
+//          only one in 32 polls the engine.
 #pragma once
 
 #include <cstddef>
@@ -23,35 +25,35 @@ namespace weft::run {
 class RegisteredMemory;
 struct Stream;
 
-/// Atomic operation on a word of symmetric memory.
+/// Atomic operation on a word of symmetric or registered memory.
 struct WordChange {
     RequestKind kind = RequestKind::add;
-    void* word = nullptr;
+    void* word = nullptr;    ///< this rank's address of the peer's word
     std::uint8_t width = 8;  ///< bytes: 4 or 8
     std::uint64_t operand = 0;
-    std::uint64_t compare = 0;
+    std::uint64_t compare = 0;  ///< for compare_swap: expected value
 };
 
-/// Array of this rank's words that other ranks change, and the condition for which to wait.
+/// Condition for each word of an array of this rank that other ranks change.
 struct WordWait {
     const void* word = nullptr;  ///< first word of the array
     std::uint8_t width = 8;      ///< bytes: 4 or 8
     bool is_signed = false;
     Compare compare = Compare::eq;
-    std::uint64_t value = 0;  ///< compared with each word; sign-extended if signed
-    std::size_t count = 1;
-    const void* values = nullptr;  ///< if not null: a value for each word, instead of `value`
+    std::uint64_t value = 0;       ///< right operand of the comparison; sign-extended if signed
+    std::size_t count = 1;         ///< number of words
+    const void* values = nullptr;  ///< if not null: an operand for each word, instead of `value`
     const int* skip = nullptr;     ///< if not null: words with a nonzero entry are ignored
 };
 
-/// Waits for words of this rank that other ranks change. Drives the engine until one, some or all
-/// words of an array satisfy a comparison. Fails with Status::timeout after the deadline.
+/// Waits for words of this rank that other ranks change. Waits drive the engine, and fail with
+/// Status::timeout after the deadline.
 class WordWaits {
   public:
-    /// Index if all words are skipped, or if no word satisfies the condition.
+    /// Result of any() and test_any() if they find no word.
     static constexpr std::size_t kNone = ~std::size_t{0};
 
-    /// `team`: if a member dies or the team fails, waits fail if the job continues after deaths.
+    /// If the job continues after deaths, waits fail when a member of `team` dies or `team` fails.
     WordWaits(const MemoryServices& services, const Team& team)
         : services_(services), team_(team) {}
 
@@ -59,14 +61,14 @@ class WordWaits {
     /// that is not skipped, or 0 if all are skipped.
     [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
                                                   base::Deadline deadline = {});
-    /// Waits until a word satisfies the condition. Returns its index; kNone: all are skipped.
+    /// Waits until a word satisfies the condition. Returns its index, or kNone if all are skipped.
     [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
-    /// Waits until at least one word satisfies the condition. Writes the indices of all words that
-    /// satisfy it. Returns the number of indices, or 0 if all words are skipped.
+    /// Waits until at least one word satisfies the condition. Writes the indices of all such words
+    /// to `indices`, which has `count` elements. Returns their number, or 0 if all are skipped.
     [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
                                                  base::Deadline deadline = {});
 
-    // Test the condition. If it is false, poll the engine once and test again.
+    // Each tests the condition. If it is false, polls the engine once and tests again.
     [[nodiscard]] base::Result<bool> test_all(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_any(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_some(const WordWait& wait, std::size_t* indices);
@@ -103,11 +105,11 @@ class RemoteMemory {
                                                  Rank peer);
     [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
                                                  const Strided& blocks, Rank peer);
-    /// Puts blocks, then changes the peer's word as put_signal().
+    /// Puts blocks, then changes the peer's word like put_signal().
     [[nodiscard]] base::Result<void> put_strided_signal(void* to, const void* from,
                                                         const Strided& blocks, void* word,
                                                         std::uint64_t value, bool adds, Rank peer);
-    /// Starts a put. await_delivery() detects that the peer has the data.
+    /// Starts a put, whose delivery await_delivery() awaits.
     [[nodiscard]] base::Result<void> start_put(void* to, const void* from, std::size_t bytes,
                                                Rank peer, Delivery& delivery);
     /// Drives the engine until the peer has the data and the source may be changed. Fails with
@@ -125,7 +127,7 @@ class RemoteMemory {
                                                 Rank peer, Return when);
     /// Changes a word and returns its former value.
     [[nodiscard]] base::Result<std::uint64_t> change(const WordChange& change, Rank peer);
-    /// Changes a word. The change is complete when quiet() returns.
+    /// Starts a change without a result. It is complete when quiet() returns.
     [[nodiscard]] base::Result<void> apply(const WordChange& change, Rank peer);
     /// Starts a change. When quiet() returns, `into` has the word's former value, in its width.
     [[nodiscard]] base::Result<void> start_change(const WordChange& change, Rank peer, void* into);
@@ -135,18 +137,17 @@ class RemoteMemory {
     /// Returns the address in this process of a member's memory, or nullptr if it is not mapped.
     [[nodiscard]] std::byte* address_on(const void* memory, Rank member);
 
-    /// Returns the waiting functions for words of this rank.
     [[nodiscard]] WordWaits waits() { return {services_, team_}; }
 
-    // Locks of the team. A lock is a word of symmetric memory that is 0 on all members at first.
+    // Locks of the team. A lock is a word of symmetric memory, initially 0 on all members.
     [[nodiscard]] base::Result<void> lock(std::uint64_t* word);
     [[nodiscard]] base::Result<bool> try_lock(std::uint64_t* word);
     [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
 
   private:
-    /// Rank of the job and address in its memory.
+    /// Memory of a peer.
     struct Target {
-        Rank rank = 0;
+        Rank rank = 0;  ///< rank of the job
         RemoteAddress remote = 0;
     };
 

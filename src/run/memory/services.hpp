@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// services.hpp - parts of a runtime that symmetric memory and one-sided calls use.
+// services.hpp - the objects of a runtime that symmetric memory and one-sided calls use.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ class SetupLock;
 struct MemoryServices : TeamServices {
     ActiveMessages& messages;
     SetupLock& setup;
-    std::byte* segment;  ///< start of this rank's segment
+    std::byte* segment;  ///< start of this rank's segment in this process
     std::uint64_t heap;  ///< offset of the heap in the segment
-    std::uint64_t end;   ///< end of heap and segment; 0: the runtime has been finalized
+    std::uint64_t end;   ///< offset of the end of heap and segment; 0: the runtime is finalized
     /// Locks that a thread of this rank holds or waits for. Only with the engine's turn.
     std::set<const std::uint64_t*> locks = {};
 
     [[nodiscard]] bool closed() const { return end == 0; }
-    /// Returns the offset of memory in this rank's segment; beyond its size for other memory.
+    /// Returns the offset in this rank's segment; at least the segment's size for other memory.
     [[nodiscard]] std::uint64_t offset_of(const void* memory) const {
         return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(segment);
     }
-    /// Returns the offset of memory in this rank's heap, or link::kNoOffset for other memory.
+    /// Returns the offset in the segment of memory in the heap; link::kNoOffset for other memory.
     [[nodiscard]] std::uint64_t heap_offset(const void* memory) const {
         const std::uint64_t offset = offset_of(memory);
         return offset >= heap && offset < end ? offset : link::kNoOffset;

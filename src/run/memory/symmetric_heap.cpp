@@ -15,7 +15,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kNone = ~std::uint64_t{0};  // result if no block is abandoned
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  // no block is abandoned
 
 /// Computes the minimum and the maximum over all members, for N numbers at once.
 template <std::size_t N>
@@ -58,12 +58,11 @@ base::Result<void> SymmetricHeap::free(Team& team, const void* memory) {
     collect_abandoned();
     const std::uint64_t offset = services_.heap_offset(memory);
     if (offset == link::kNoOffset)
-        return base::fail(Status::argument, "free: the pointer is not in the symmetric heap");
+        return base::fail(Status::argument, "free: {} is not in the symmetric heap", memory);
     WEFT_TRY(settle(services_.engine, services_.onesided));
     return free_block(team, offset);
 }
 
-/// free_block() returns after all members have copied their data.
 base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memory,
                                                    link::HeapRequest request) {
     const SetupLock::Hold setup = services_.setup.take();
@@ -74,11 +73,11 @@ base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memor
         return base::fail(Status::argument,
                           "realloc: the pointer is not the start of memory that was allocated on "
                           "this team and is still in use");
-    const std::uint64_t before = block->second.bytes;
+    const std::uint64_t old_bytes = block->second.bytes;
     WEFT_TRY(settle(services_.engine, services_.onesided));
     auto moved = allocate(team, request);
     if (!moved) return moved;
-    std::memcpy(*moved, memory, std::min(before, request.bytes));
+    std::memcpy(*moved, memory, std::min(old_bytes, request.bytes));
     if (const auto freed = free_block(team, offset); !freed) {
         // Members have passed different memory: all of them fail, and free the new block.
         if (freed.failure().status == Status::argument)
@@ -99,7 +98,7 @@ void SymmetricHeap::reserve_dropped() {
     if (dropped_.capacity() < blocks_.size()) dropped_.reserve(2 * blocks_.size());
 }
 
-/// Handles the blocks of abandon(), which cannot wait for the setup lock.
+/// Adds the blocks of abandon(), which cannot wait for the setup lock, to abandoned_.
 void SymmetricHeap::collect_abandoned() {
     const std::scoped_lock lock(dropped_mutex_);
     for (const auto& [offset, team] : dropped_) {
@@ -110,6 +109,8 @@ void SymmetricHeap::collect_abandoned() {
     dropped_.clear();
 }
 
+/// Finds and allocates an offset that is free on all members. First frees blocks that all members
+/// have abandoned.
 base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest request) {
     if (!std::has_single_bit(request.alignment) || request.alignment > alignment_max_)
         return base::fail(Status::argument,
@@ -185,8 +186,8 @@ base::Failure SymmetricHeap::out_of_memory(const Team& team, link::HeapRequest r
     const link::HeapStatistics now = heap_.statistics();
     return base::fail(
         Status::memory,
-        "alloc: no room for {} bytes aligned to {} at an offset that is free on all {} members; of "
-        "the {} here {} are free, {} in one piece; a larger WEFT_HEAP_SIZE helps",
+        "alloc: no offset has room for {} bytes, aligned to {}, on all {} members; this rank's "
+        "heap of {} has {} free, at most {} in one piece; increase WEFT_HEAP_SIZE",
         request.bytes, request.alignment, team.size(), base::format_bytes(now.bytes_total),
         base::format_bytes(now.bytes_total - now.bytes_used),
         base::format_bytes(now.bytes_free_largest));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// symmetric_heap.hpp - allocates memory at the same offset on all members of a team. The members
-// agree on the offset by allreduces (docs/decisions/0019-symmetric-memory.md).
+// symmetric_heap.hpp - allocates memory at the same offset on all members of a team
+// (docs/decisions/0019-symmetric-memory.md).
 //
+// Idea     Each member proposes its lowest suitable free offset in an allreduce. If the proposals
+//          differ, all members repeat this with the highest proposal as the lower limit.
 // Holds    A failed call has no effect on any member. Blocks belong to a team and end with it. The
-//          number of allreduces is bounded, because after each one, at least one member proposes a
-//          later free range. A member prepares memory for the network before it proposes it. Each
-//          member completes its puts before the allreduce that frees a block.
+//          search ends, because after each allreduce at least one member proposes a higher offset.
+//          A member prepares memory for the network before it proposes the memory. Each member
+//          completes its puts before the allreduce that frees a block.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,11 @@ class SymmetricHeap {
     [[nodiscard]] base::Result<std::byte*> allocate(Team& team, link::HeapRequest request);
     /// Frees a block. Collective over the team; returns after all members have entered.
     [[nodiscard]] base::Result<void> free(Team& team, const void* memory);
-    /// Moves a block to memory of another size. Collective over the team.
+    /// Moves a block's data to a new block of another size. Collective over the team.
     [[nodiscard]] base::Result<std::byte*> reallocate(Team& team, const void* memory,
                                                       link::HeapRequest request);
-    /// Marks a block as unused by this rank, without waiting. After all members have marked it, the
-    /// next allocate() frees it.
+    /// Marks a block as unused by this rank. Does not communicate. After all members have marked a
+    /// block, the next allocate() frees it.
     void abandon(const Team& team, const void* memory);
     /// Frees all blocks of a team on this rank, when the team ends.
     void end_team(const Team& team);
@@ -64,15 +66,14 @@ class SymmetricHeap {
 
     const MemoryServices& services_;
     link::HeapAllocator heap_;
-    /// Largest alignment. Segments begin at its multiples, so aligned offsets are aligned
-    /// addresses.
+    /// Alignment of segments in bytes: up to it, an aligned offset is an aligned address.
     std::uint64_t alignment_max_;
-    std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
+    std::optional<base::Failure> unprepared_;  ///< why propose() could not prepare its last offset
     Blocks blocks_;                            ///< key: offset
     using Pair = std::pair<std::uint64_t, std::uint64_t>;
-    std::map<Pair, std::uint64_t> abandoned_;  ///< offsets of blocks by team and number
+    std::map<Pair, std::uint64_t> abandoned_;  ///< offsets of abandoned blocks by team and number
     std::mutex dropped_mutex_;                 ///< protects dropped_
-    std::vector<Pair> dropped_;                ///< offsets and teams of blocks to add to abandoned_
+    std::vector<Pair> dropped_;                ///< offset and team of blocks to add to abandoned_
 };
 
 }  // namespace weft::run

@@ -17,7 +17,7 @@ std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
 
 template <class Word>
 Word load_shared(const std::byte* word) {
-    // Acquire: pairs with the release by the local rank, or this rank's service.
+    // Acquire: pairs with the release of a local peer or of this rank's service.
     auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
     return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
 }
@@ -29,7 +29,8 @@ std::uint64_t load(const WordWait& wait, std::size_t i) {
     return widened(load_shared<std::uint32_t>(word), wait.is_signed);
 }
 
-std::uint64_t value_of(const WordWait& wait, std::size_t i) {
+/// Returns the value with which word i is compared.
+std::uint64_t operand_of(const WordWait& wait, std::size_t i) {
     if (wait.values == nullptr) return wait.value;
     const std::byte* const value = static_cast<const std::byte*>(wait.values) + i * wait.width;
     std::uint64_t wide = 0;
@@ -42,27 +43,27 @@ bool less(std::uint64_t a, std::uint64_t b, bool is_signed) {
     return is_signed ? static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) : a < b;
 }
 
-[[gnu::always_inline]] inline bool compares(std::uint64_t have, const WordWait& wait,
-                                            std::uint64_t value) {
+[[gnu::always_inline]] inline bool satisfies(std::uint64_t word, const WordWait& wait,
+                                             std::uint64_t operand) {
     switch (wait.compare) {
         case Compare::eq:
-            return have == value;
+            return word == operand;
         case Compare::ne:
-            return have != value;
+            return word != operand;
         case Compare::gt:
-            return less(value, have, wait.is_signed);
+            return less(operand, word, wait.is_signed);
         case Compare::ge:
-            return !less(have, value, wait.is_signed);
+            return !less(word, operand, wait.is_signed);
         case Compare::lt:
-            return less(have, value, wait.is_signed);
+            return less(word, operand, wait.is_signed);
         case Compare::le:
             break;
     }
-    return !less(value, have, wait.is_signed);
+    return !less(operand, word, wait.is_signed);
 }
 
 bool holds(const WordWait& wait, std::size_t i) {
-    return compares(load(wait, i), wait, value_of(wait, i));
+    return satisfies(load(wait, i), wait, operand_of(wait, i));
 }
 bool is_included(const WordWait& wait, std::size_t i) {
     return wait.skip == nullptr || wait.skip[i] == 0;
@@ -73,18 +74,18 @@ bool all_skipped(const WordWait& wait) {
     return true;
 }
 
-/// Advances `next` over words that satisfy the comparison or are skipped; stops at another word.
-/// Sets `last` to the value of the last word compared. Returns true if no word remains.
+/// Advances `next` to the first word that is not skipped and does not satisfy the condition. Sets
+/// `last` to the value of the last word compared. Returns true if no such word remains.
 bool advance(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
     for (; next < wait.count; ++next) {
         if (!is_included(wait, next)) continue;
         last = load(wait, next);
-        if (!compares(last, wait, value_of(wait, next))) return false;
+        if (!satisfies(last, wait, operand_of(wait, next))) return false;
     }
     return true;
 }
 
-/// Writes the indices of the first `limit` words that satisfy the comparison. Returns their number.
+/// Writes the indices of the first `limit` words that satisfy the condition. Returns their number.
 std::size_t collect(const WordWait& wait, std::size_t* indices, std::size_t limit) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < wait.count && found < limit; ++i)
@@ -104,7 +105,7 @@ std::string describe(const char* call, const WordWait& wait) {
                                   ? fmt::format("word {}", wait.word)
                                   : fmt::format("word {} of {} at {}", i, wait.count, wait.word);
     return fmt::format("{} {} {} {} (is {})", call, which,
-                       kSigns[static_cast<std::size_t>(wait.compare)], text(value_of(wait, i)),
+                       kSigns[static_cast<std::size_t>(wait.compare)], text(operand_of(wait, i)),
                        text(load(wait, i)));
 }
 
@@ -129,7 +130,7 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
     return {};
 }
 
-/// Waits until holds() is true, unless all words are skipped. Returns `found`, set by holds().
+/// Waits until holds() sets `found` and returns true, unless all words are skipped.
 template <class Found, class Holds>
 base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
                                      base::Deadline deadline, const Found& found, Holds holds) {
@@ -142,7 +143,7 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
         done = holds();
         return done || deadline.passed();
     };
-    const TeamState* const team = &team_.state();  // any member may be the one to change the word
+    const TeamState* const team = &team_.state();  // any member may change the word
     if (!engine.await(
             ended, [&] { return describe(call, wait); }, team))
         return engine.failure();
@@ -150,7 +151,7 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
     return base::fail(Status::timeout, "{}: time limit exceeded: {}", call, describe(call, wait));
 }
 
-/// Calls holds(), and again after a poll if it is false. Returns `found`, set by holds().
+/// Calls holds(), which sets `found`. If it returns false, polls once and calls it again.
 template <class Found, class Holds>
 base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, const Found& found,
                                     Holds holds) {
@@ -165,13 +166,12 @@ base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, cons
 }
 
 base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline deadline) {
-    constexpr const char* kCall = "wait_until";
     std::size_t next = 0;
     std::uint64_t last = 0;
     if (wait.count == 1 && wait.skip == nullptr && wait.values == nullptr)
-        return until(kCall, wait, deadline, last,
-                     [&] { return compares(last = load(wait, 0), wait, wait.value); });
-    return until(kCall, wait, deadline, last, [&] { return advance(wait, next, last); });
+        return until("wait_until", wait, deadline, last,
+                     [&] { return satisfies(last = load(wait, 0), wait, wait.value); });
+    return until("wait_until", wait, deadline, last, [&] { return advance(wait, next, last); });
 }
 
 base::Result<std::size_t> WordWaits::any(const WordWait& wait, base::Deadline deadline) {

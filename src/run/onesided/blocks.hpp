@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - blocks at constant strides, in one or several dimensions, as strided puts and gets
-// copy them.
+// blocks.hpp - blocks at constant strides in one or several dimensions, for strided puts and gets.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,8 @@
 
 namespace weft::run {
 
-/// Outer dimensions of blocks: row (i, j, ...) begins at the sum of i * strides[0], j * strides[1],
-/// ... Unused dimensions have a count of 1.
+/// Outer dimensions of blocks. Row (i, j, ...) begins i * strides[0] + j * strides[1] + ... bytes
+/// after the first row. Unused dimensions have a count of 1.
 struct Rows {
     static constexpr std::size_t kDimensionsMax = 7;
 
@@ -31,12 +30,12 @@ struct Strided {
     std::int64_t to_stride = 0;    ///< bytes from one target block to the next
     std::int64_t from_stride = 0;  ///< bytes from one source block to the next
     std::size_t block_bytes = 0;
-    std::size_t count = 0;       ///< blocks of a row
+    std::size_t count = 0;       ///< number of blocks in each row
     const Rows* rows = nullptr;  ///< nullptr: a single row
 };
 
-/// Returns blocks in counts.size() dimensions, 1 to kDimensionsMax + 1, with strides in bytes. The
-/// last dimension becomes the row, the others are stored in `rows`.
+/// Returns blocks in counts.size() dimensions: 1 to kDimensionsMax + 1. Strides are in bytes. The
+/// last dimension becomes the row. The others are stored in `rows`, to which the result points.
 [[nodiscard]] inline Strided strided_of(std::span<const std::size_t> counts,
                                         const std::ptrdiff_t* to_strides,
                                         const std::ptrdiff_t* from_strides, std::size_t block_bytes,
@@ -53,23 +52,23 @@ struct Strided {
     return blocks;
 }
 
-/// Side of a copy of blocks.
 enum class BlockSide : std::uint8_t { target, source };
 
 namespace onesided {
 
-/// Returns the pointer or address of block i.
+/// Returns the pointer or RemoteAddress of block i. `stride`: in bytes.
 template <class First>
 [[nodiscard]] constexpr First block_of(First first, std::size_t i, std::int64_t stride) noexcept {
-    const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
+    const std::int64_t bytes = static_cast<std::int64_t>(i) * stride;
     if constexpr (std::is_pointer_v<First>) {
-        return first + distance;
+        return first + bytes;
     } else {
-        return first + static_cast<std::uint64_t>(distance);
+        return first + static_cast<std::uint64_t>(bytes);
     }
 }
 
-/// Calls body(to_offset, from_offset), in bytes, for each row. Returns false when body() does.
+/// Calls body(to_offset, from_offset) for each row, with offsets in bytes. Stops and returns false
+/// when body() returns false.
 template <class Body>
 bool for_rows(const Strided& blocks, Body body) {
     if (blocks.rows == nullptr) return body(0, 0);
@@ -92,14 +91,14 @@ bool for_rows(const Strided& blocks, Body body) {
     }
 }
 
-/// Bytes that blocks span, relative to the first byte of the first block.
+/// Range of bytes that contains all blocks, relative to the first byte of the first block.
 struct ByteSpan {
     std::int64_t begin = 0;
     std::int64_t end = 0;
 };
 
-/// Returns the bytes that a side of the blocks spans; nothing if they, or the sizes of all blocks,
-/// exceed the address space. The blocks are not empty.
+/// Returns the range of bytes on one side; nothing if the range, or the sum of all block sizes,
+/// exceeds the address space. The blocks must not be empty.
 [[nodiscard]] inline std::optional<ByteSpan> span_of(const Strided& blocks, BlockSide side) {
     constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
     ByteSpan span{.end = static_cast<std::int64_t>(blocks.block_bytes)};

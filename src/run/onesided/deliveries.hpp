@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// deliveries.hpp - puts whose delivery a program can await one by one.
+// deliveries.hpp - puts whose deliveries can be awaited one by one.
 //
-// Idea     A put records the number of transfers that the stream has posted to the peer. Its
-//          delivery is known when a flush has settled that number. The first wait starts the flush,
-//          which also serves all earlier puts.
-// Holds    As OneSided: the caller has checked addresses, and holds the engine's turn.
+// Idea     A put records the number of transfers that the stream has posted to the peer. The put is
+//          delivered when a flush has settled this number. The first wait starts the flush, which
+//          also settles all earlier puts to the peer.
+// Holds    The caller has checked addresses, and holds the engine's turn.
 #pragma once
 
 #include "run/onesided/onesided.hpp"
@@ -16,7 +16,7 @@ class Deliveries {
   public:
     explicit Deliveries(OneSided<Wire, Drive>& onesided) : onesided_(onesided) {}
 
-    /// Starts a put. stream: as in OneSided.
+    /// Starts a put in a stream; nullptr: the default stream. Returns false on failure.
     bool start_put(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
                    Delivery& delivery, Stream* stream) {
         delivery = {};
@@ -34,11 +34,9 @@ class Deliveries {
         if (used == nullptr) return Waited::done;
         const Rank rank = delivery.rank;
         const auto await = [&](auto ended) {
-            const auto stops = [&] { return ended() || deadline.passed(); };
-            if (!onesided_.until(stops, rank, "put")) return Waited::failed;
-            return ended() ? Waited::done : Waited::late;
+            return onesided_.until(ended, deadline, rank, "put");
         };
-        // Another thread, or another put to the peer, may settle this one during a wait.
+        // Another thread, or the wait for another put, may settle this put.
         const auto is_settled = [&] { return used->at(rank).settled >= delivery.posted; };
         if (!delivery.flush) {
             const auto waited = await([&] { return is_settled() || onesided_.is_flushable(rank); });
@@ -47,7 +45,7 @@ class Deliveries {
         }
         if (!is_settled()) {
             if (!delivery.flush) return Waited::failed;
-            const Stream::Flush flush = *delivery.flush;
+            const Flush flush = *delivery.flush;
             const auto waited = await([&] { return is_settled() || onesided_.is_flushed(flush); });
             if (waited != Waited::done) return waited;
             onesided_.settle(*used, flush);
@@ -58,7 +56,8 @@ class Deliveries {
     }
 
   private:
-    /// Returns the stream of a put in flight, or nullptr. The end of a context completes its puts.
+    /// Returns the stream of a put in flight; nullptr if the put is delivered. A stream is closed
+    /// only after its puts are complete.
     [[nodiscard]] std::shared_ptr<Stream> stream_of(const Delivery& delivery) {
         if (delivery.rank == OneSided<Wire, Drive>::kNoPeer) return nullptr;
         if (delivery.stream == onesided_.default_.number)

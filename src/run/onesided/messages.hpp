@@ -7,9 +7,9 @@
 // Why      A send never waits in a handler, so handlers end, credits are sent, and ranks never wait
 //          for each other in a cycle.
 // Holds    Messages from one rank to another are handled in order, each once. Handlers run one at a
-//          time, on the thread that drives the engine and holds its turn. Data of a peer is checked
-//          before use. A message whose handler is not set, and later messages of its sender, wait
-//          until the handler is set. Only queued messages allocate memory, and it is reused.
+//          time, on the thread that holds the engine's turn. Headers are checked before use. A
+//          message without a handler delays all later messages of its sender until the handler is
+//          set. Only queued messages allocate memory, which later ones reuse.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ class Messages {
           rank_(rank),
           own_(wire.near(rank)),
           peers_(static_cast<std::size_t>(area.ranks)),
-          count_(peers_.size()),
-          tests_(std::min(kPeersPerServe, count_)) {
+          peer_count_(peers_.size()),
+          tests_per_serve_(std::min(kPeersPerServe, peer_count_)) {
         for (Rank from = 0; from < area.ranks; ++from) {
             peer(from).segment = wire.near(from);
             expect(from, 1);
@@ -51,7 +51,7 @@ class Messages {
     }
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
 
-    /// Sends or queues a message. Never waits.
+    /// Sends or queues a message. Copies `data`; never waits.
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
         const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
         MessagePeer& to = peer(rank);
@@ -67,8 +67,8 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
-    /// Stores a message in a cell of a local peer. Returns false if the message is too long, the
-    /// peer is remote or its ring is full; use send() then.
+    /// Sends a message that fits into a cell to a local peer. Returns false if the message is too
+    /// long, the peer is remote, its ring is full or other messages are queued.
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         MessagePeer& to = peer(rank);
@@ -91,60 +91,60 @@ class Messages {
     }
     /// Returns the number of messages to a rank that are not posted yet.
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queue.size(); }
-    /// Returns true if no message is queued and no transfer reads a message's source.
+    /// Returns true if no message is queued or still read by the wire.
     [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
-    /// Returns the id of the thread that runs a handler, or no id. Any thread may read it.
-    [[nodiscard]] const std::atomic<std::thread::id>& handling() const { return handling_; }
+    /// Id of the thread that runs a handler; a default id: no thread. Any thread may read the id.
+    [[nodiscard]] const auto& handler_thread() const { return handler_thread_; }
 
-    /// Runs the handlers of arrived messages of a few peers, and sends credits and queued messages.
-    /// Returns true if it did anything. Does nothing in a handler.
+    /// Handles arrived messages of a few peers, and sends them credits and queued messages. Returns
+    /// true if it did anything. Does nothing if called in a handler.
     bool serve() noexcept {
         if (serving_) return false;
-        bool moved = false;
+        bool advanced = false;
         if (!reading_.empty()) [[unlikely]]
-            moved = retire();
-        for (std::size_t i = tests_; i > 0; --i) {
-            if (++last_ >= count_) last_ = 0;
-            MessagePeer& from = peers_[last_];
+            advanced = free_sent();
+        for (std::size_t i = tests_per_serve_; i > 0; --i) {
+            if (++last_peer_ >= peer_count_) last_peer_ = 0;
+            MessagePeer& from = peers_[last_peer_];
             if (is_idle(from)) [[likely]]
                 continue;
-            moved = serve_peer(static_cast<Rank>(last_), from) || moved;
+            advanced = serve_peer(static_cast<Rank>(last_peer_), from) || advanced;
         }
-        return moved;
+        return advanced;
     }
 
   private:
     static constexpr std::size_t kPeersPerServe = 8;  ///< keeps serve() short in large jobs
-    // Values of the hash in flags: where a message's bytes are, or that the cell has a credit.
+    // Values of the 16-bit hash in flags: the message is in the cell or in the slot; a credit.
     static constexpr std::uint16_t kInCell = 1;
     static constexpr std::uint16_t kInSlot = 2;
     static constexpr std::uint16_t kCredit = 3;
 
     struct QueuedMessage {
-        std::unique_ptr<std::byte[]> bytes;  ///< header and bytes
+        std::unique_ptr<std::byte[]> bytes;  ///< header and data
         base::PutPart part;
-        std::uint64_t number = 0;   ///< 0: no number yet
+        std::uint64_t number = 0;   ///< number at the peer; 0: no number yet
         std::uint64_t resume = 0;   ///< the wire's state of a partly posted put
         std::uint32_t pending = 0;  ///< transfers that still read `bytes`
     };
-    /// A list, because a message moves to another list without a copy or an allocation.
+    /// A list, because it passes an entry to another list without a copy or an allocation.
     using MessageList = std::list<QueuedMessage>;
     struct MessagePeer {
         MessageList queue;                 ///< messages to the peer that are not posted
         std::uint64_t sent = 0;            ///< number of the last message sent to the peer
-        std::uint64_t credits = 0;         ///< credits received, each for kStep messages
+        std::uint64_t credits = 0;         ///< number of credits received
         std::uint64_t handled = 0;         ///< number of the peer's last handled message
         const base::Cell* next = nullptr;  ///< cell of the peer's next message
-        base::FlagWord awaited = 0;        ///< flag of the next message, with hash part 0
+        base::FlagWord awaited = 0;        ///< flag of the next message, with a hash of 0
         std::byte* segment = nullptr;      ///< the peer's segment; nullptr: remote peer
-        std::uint64_t credited = 0;        ///< credits sent to the peer
+        std::uint64_t credited = 0;        ///< number of credits sent to the peer
         std::uint64_t resume = 0;          ///< the wire's state of a partly posted credit
     };
 
     [[nodiscard]] MessagePeer& peer(Rank rank) { return peers_[rank]; }
 
-    /// Frees messages whose transfers have ended. Returns true if there were any.
-    [[gnu::noinline]] bool retire() noexcept {
+    /// Frees sent messages that the wire no longer reads. Returns true if there were any.
+    [[gnu::noinline]] bool free_sent() noexcept {
         const std::size_t before = reading_.size();
         for (auto at = reading_.begin(); at != reading_.end();) {
             const auto message = at++;
@@ -153,6 +153,7 @@ class Messages {
         return reading_.size() != before;
     }
 
+    /// Makes `number` the next message to handle of a rank.
     void expect(Rank rank, std::uint64_t number) {
         MessagePeer& from = peer(rank);
         from.next = reinterpret_cast<const base::Cell*>(own_ + area_.cell(rank, number));
@@ -164,28 +165,29 @@ class Messages {
         if (from.segment == nullptr || !from.queue.empty()) return false;
         return !has_arrived(from, from.next->flag.load(std::memory_order_relaxed));
     }
+    /// Returns true for the flags of the peer's next message: in a cell or in a slot.
     [[nodiscard]] static bool has_arrived(const MessagePeer& from, base::FlagWord flag) noexcept {
-        static_assert(kInCell == 1 && kInSlot == 2);
+        static_assert(kInCell == 1 && kInSlot == 2);  // so one comparison suffices
         return flag - from.awaited - kInCell <= kInSlot - kInCell;
     }
 
     [[gnu::noinline]] bool serve_peer(Rank rank, MessagePeer& from) noexcept {
         serving_ = true;
-        handling_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-        const bool moved = handle_all(rank, from);
-        handling_.store(std::thread::id(), std::memory_order_relaxed);
+        handler_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        const bool advanced = handle_and_send(rank, from);
+        handler_thread_.store(std::thread::id(), std::memory_order_relaxed);
         serving_ = false;
-        return moved;
+        return advanced;
     }
 
-    bool handle_all(Rank rank, MessagePeer& from) noexcept {
-        bool moved = false;
+    bool handle_and_send(Rank rank, MessagePeer& from) noexcept {
+        bool advanced = false;
         for (std::uint64_t i = 0; i < MessageArea::kSlots && has_arrived(rank, from); ++i) {
             if (!handle_next(rank, from)) break;
-            moved = true;
+            advanced = true;
         }
-        if (from.handled / MessageArea::kStep > from.credited) moved = post_credits(rank) || moved;
-        return (!from.queue.empty() && post_queue(rank)) || moved;
+        advanced = post_credits(rank) || advanced;
+        return post_queue(rank) || advanced;
     }
 
     [[nodiscard]] bool has_arrived(Rank rank, const MessagePeer& from) noexcept {
@@ -195,11 +197,12 @@ class Messages {
         return has_arrived(from, flag);
     }
 
+    /// Handles a message that has arrived. Returns false if it is invalid or has no handler.
     bool handle_next(Rank rank, MessagePeer& from) noexcept {
         const bool in_cell =
             from.next->flag.load(std::memory_order_relaxed) == (from.awaited | kInCell);
         const std::byte* const at =
-            in_cell ? from.next->payload : own_ + area_.bytes_of(rank, from.handled + 1);
+            in_cell ? from.next->payload : own_ + area_.slot(rank, from.handled + 1);
         MessageHead head;
         std::memcpy(&head, at, sizeof head);
         const std::size_t limit = in_cell ? base::kCellPayload - sizeof head : bytes_max();
@@ -219,7 +222,7 @@ class Messages {
     bool post_credits(Rank rank) noexcept {
         MessagePeer& to = peer(rank);
         const std::uint64_t before = to.credited;
-        while (to.handled / MessageArea::kStep > to.credited) {
+        while (to.handled / MessageArea::kMessagesPerCredit > to.credited) {
             const std::uint64_t next = to.credited + 1;
             const base::Put put{.peer = rank,
                                 .cell = area_.credit(rank_, next),
@@ -231,11 +234,9 @@ class Messages {
         return to.credited != before;
     }
 
+    /// Reads credits if necessary. Returns true if a slot of the peer's ring is free.
     [[nodiscard]] bool has_room(Rank rank, MessagePeer& to) noexcept {
-        const auto room = [&] {
-            return to.sent - to.credits * MessageArea::kStep < MessageArea::kSlots;
-        };
-        while (!room()) {
+        while (to.sent - to.credits * MessageArea::kMessagesPerCredit >= MessageArea::kSlots) {
             const std::uint64_t next = to.credits + 1;
             const std::uint64_t at = area_.credit(rank, next);
             if (to.segment == nullptr) wire_.settle(at);
@@ -255,10 +256,11 @@ class Messages {
         const std::uint64_t number = ++to.sent;
         const bool fits = sizeof head + head.bytes <= base::kCellPayload;
         auto* const cell = reinterpret_cast<base::Cell*>(to.segment + area_.cell(rank_, number));
-        std::byte* const at = fits ? cell->payload : to.segment + area_.bytes_of(rank_, number);
+        std::byte* const at = fits ? cell->payload : to.segment + area_.slot(rank_, number);
         std::memcpy(at, &head, sizeof head);
         if (head.bytes == sizeof(std::uint64_t))
-            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // inlined by the compiler
+            std::memcpy(at + sizeof head, data,
+                        sizeof(std::uint64_t));  // inlined, as size is fixed
         else if (head.bytes != 0)
             std::memcpy(at + sizeof head, data, head.bytes);
         // Release: pairs with the acquire in the peer's has_arrived().
@@ -267,35 +269,31 @@ class Messages {
         return true;
     }
 
-    [[nodiscard]] base::Put put_of(Rank rank, std::uint64_t number,
-                                   const base::PutPart& part) const noexcept {
-        const bool fits = part.bytes <= base::kCellPayload;
-        return {.peer = rank,
-                .parts = {&part, 1},
-                .bytes = part.bytes,
-                .target = fits ? base::Put::kInCell : area_.bytes_of(rank_, number),
-                .cell = area_.cell(rank_, number),
-                .flag = base::flag_word(number, fits ? kInCell : kInSlot)};
-    }
-
     bool post_queue(Rank rank) noexcept {
         MessagePeer& to = peer(rank);
-        bool moved = false;
+        bool posted = false;
         while (!to.queue.empty()) {
             QueuedMessage& message = to.queue.front();
             if (message.number == 0) {
                 if (!has_room(rank, to)) break;
                 message.number = ++to.sent;
             }
-            base::Put put = put_of(rank, message.number, message.part);
-            put.pending = &message.pending;
+            const bool fits = message.part.bytes <= base::kCellPayload;
+            const base::Put put{
+                .peer = rank,
+                .parts = {&message.part, 1},
+                .bytes = message.part.bytes,
+                .target = fits ? base::Put::kInCell : area_.slot(rank_, message.number),
+                .cell = area_.cell(rank_, message.number),
+                .flag = base::flag_word(message.number, fits ? kInCell : kInSlot),
+                .pending = &message.pending};
             if (wire_.try_put(put, message.resume) == base::Post::again) break;
             MessageList& next = message.pending == 0 ? free_ : reading_;
             next.splice(next.end(), to.queue, to.queue.begin());
             --queued_;
-            moved = true;
+            posted = true;
         }
-        return moved;
+        return posted;
     }
 
     Wire& wire_;
@@ -305,13 +303,13 @@ class Messages {
     std::array<MessageHandler, kHandlers> handlers_{};
     std::vector<MessagePeer> peers_;  ///< by rank of the job
     MessageList free_;                ///< unused entries
-    MessageList reading_;             ///< posted messages whose sources the wire still reads
+    MessageList reading_;             ///< posted messages that the wire still reads
     std::size_t queued_ = 0;          ///< number of messages in all queues
-    std::size_t last_ = 0;            ///< peer that was tested last
+    std::size_t last_peer_ = 0;       ///< index of the peer that was tested last
     bool serving_ = false;            ///< a handler may be running
-    const std::size_t count_;         ///< number of peers
-    const std::size_t tests_;         ///< number of peers tested in each serve()
-    std::atomic<std::thread::id> handling_{};  ///< see handling()
+    const std::size_t peer_count_;
+    const std::size_t tests_per_serve_;              ///< number of peers that serve() tests
+    std::atomic<std::thread::id> handler_thread_{};  ///< see handler_thread()
 };
 
 }  // namespace weft::run

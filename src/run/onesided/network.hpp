@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// network.hpp - functions that one-sided calls require of a wire, and of the engine during waits.
+// network.hpp - concepts of the wire and the engine that one-sided calls use.
 #pragma once
 
 #include <concepts>
@@ -18,33 +18,33 @@ template <class T>
 concept Network = requires(T wire, const base::Put& put, const base::Read& read,
                            std::uint64_t& resume, std::uint64_t offset, const base::Reach& reach,
                            std::byte* into, const std::byte* from, Rank rank,
-                           std::uint32_t transfers, const char* text) {
+                           std::uint32_t writes, const char* text) {
     /// Returns the start of a rank's segment if it is mapped (always for this rank), or nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Post a put or a read. On `again`, the caller repeats the call with the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
-    /// Copy by the kernel to and from a local rank. Return false if the kernel refuses.
+    /// Let the kernel copy from or to a local rank's memory. Return false if the kernel refuses.
     { wire.memory().copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
     { wire.memory().copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
-    /// Raises the flag of this rank's cell at an offset if its data has been delivered.
+    /// Raises the flag of this rank's cell at an offset if the put to the cell has been delivered.
     { wire.settle(offset) } noexcept;
     /// Returns the network's guarantees.
     { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
-    /// Returns the number of transfers posted to a peer by puts without a cell.
+    /// Returns the number of writes to a peer: network transfers of puts without a cell.
     { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
-    /// If writes are counted: ends the batch of writes to a rank, and returns their number.
+    /// If writes are counted: ends the batch of writes to a rank. Returns its size.
     { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
-    /// Accepts the oldest batch from a rank. Returns false if it is not wholly delivered.
-    { wire.counts().take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
+    /// Ends the oldest batch from a rank if it has `writes` delivered writes; else returns false.
+    { wire.counts().take_batch(rank, writes) } noexcept -> std::same_as<bool>;
     /// Records that a remote rank sent invalid data. Waits then fail with this text.
     { wire.distrust(rank, text) } noexcept;
 };
 
-/// Drives the engine. await() returns true when ended() returns true; it returns false if the wait
-/// for `rank` (-1: for no rank) cannot succeed, and failure() has the reason. waits() describes the
-/// wait, for reports. deaths() has the ranks that are known to be dead.
+/// Drives the engine. await() returns true when ended() returns true. It returns false if the wait
+/// for `rank` (-1: for no rank) cannot succeed; then failure() has the reason. waits() describes
+/// the wait for reports. deaths() has the ranks that are known to be dead.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)(), Rank rank) {
     { driver.await(ended, waits, rank) } -> std::same_as<bool>;

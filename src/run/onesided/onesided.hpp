@@ -3,12 +3,12 @@
 //
 // Idea     For local peers, calls are loads, stores and atomic operations on mapped memory. For
 //          remote peers, calls are writes and reads of the network, and requests for operations
-//          that the target itself must execute. Section 4 of docs/one-sided.md describes how a rank
-//          detects that its writes have been delivered: by order, by counts, or by completion.
-// Holds    The caller has checked addresses and ranks of the job, and holds the engine's turn.
+//          that the target itself must execute. A rank detects that its writes have been delivered
+//          by order, by counts, or by completion (section 4 of docs/one-sided.md).
+// Holds    The caller has checked addresses, passes ranks of the job, and holds the engine's turn.
 //          Other threads may have the turn during a wait, so values read before a wait may be
-//          outdated after it. A call that returns false has failed permanently.
-// Next     quiet.hpp and registered.hpp, which users of OneSided include, too.
+//          outdated after it. If a call returns false, driver.failure() has the reason.
+// Next     quiet.hpp and registered.hpp define further members; users of OneSided include both.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace weft::run {
 
-/// Result of a wait: done, deadline passed, or failed permanently.
+/// Result of a wait. late: the deadline has passed. failed: permanently.
 enum class Waited : std::uint8_t { done, late, failed };
 
 template <Network Wire, class Drive>
@@ -45,7 +45,7 @@ class OneSided {
           peers_(static_cast<std::size_t>(area.ranks)),
           default_(area.ranks, 0) {}
 
-    /// Serves requests of peers; see Wire::set_service().
+    /// Functions for Wire::set_service(); `self` is a OneSided.
     static bool serve(void* self) noexcept {
         return static_cast<OneSided*>(self)->service_.serve();
     }
@@ -53,10 +53,11 @@ class OneSided {
         static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
-    /// For tests: stops the requests that wake sleeping peers, whose number depends on the clock.
+    /// For tests: sends no requests that wake peers, because their number depends on the clock.
     void let_sleep() { wakes_ = false; }
 
-    // fence() and quiet() of a stream cover only calls with this stream. nullptr: default stream.
+    // A call is made in a stream, or in the default stream if `stream` is nullptr. fence() and
+    // quiet() cover only calls in their stream.
     [[nodiscard]] Stream* open_stream() {
         return streams_.emplace_back(std::make_shared<Stream>(area_.ranks, ++last_stream_)).get();
     }
@@ -74,15 +75,15 @@ class OneSided {
     }
 
     /// Returns the address in this process of a peer's memory if it is mapped, else nullptr.
-    [[nodiscard]] std::byte* reach(Rank rank, const RemoteAddress& place) const noexcept {
-        std::byte* const base = place.memory == nullptr ? wire_.near(rank) : place.memory->mapped;
-        return base == nullptr ? nullptr : base + place.offset;
+    [[nodiscard]] std::byte* reach(Rank rank, const RemoteAddress& at) const noexcept {
+        std::byte* const base = at.memory == nullptr ? wire_.near(rank) : at.memory->mapped;
+        return base == nullptr ? nullptr : base + at.offset;
     }
 
     bool put(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
              Return when, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, to)) {
-            onesided::copy_near(near, from, bytes, true);
+            onesided::copy_near(near, from, bytes, Direction::put);
             return true;
         }
         Stream& used = chosen(stream);
@@ -94,25 +95,21 @@ class OneSided {
     bool put_strided(Rank rank, const RemoteAddress& to, const std::byte* from,
                      const Strided& blocks, Stream* stream = nullptr) {
         Stream& used = chosen(stream);
-        std::byte* const near = reach(rank, to);
         std::uint32_t& pending = pending_of(used, rank, Return::reusable);
         const auto put_row = [&](std::int64_t to_offset, std::int64_t from_offset) {
+            const RemoteAddress row = to + static_cast<std::uint64_t>(to_offset);
             for (std::size_t i = 0; i < blocks.count; ++i) {
                 const auto* source = onesided::block_of(from + from_offset, i, blocks.from_stride);
-                const auto offset = static_cast<std::uint64_t>(to_offset) +
-                                    i * static_cast<std::uint64_t>(blocks.to_stride);
-                if (near != nullptr) {
-                    onesided::copy_near(near + static_cast<std::int64_t>(offset), source,
-                                        blocks.block_bytes, true);
-                } else if (!post_far(used, rank, to + offset, source, blocks.block_bytes,
-                                     pending)) {
+                const RemoteAddress target = onesided::block_of(row, i, blocks.to_stride);
+                if (std::byte* const near = reach(rank, target)) {
+                    onesided::copy_near(near, source, blocks.block_bytes, Direction::put);
+                } else if (!post_far(used, rank, target, source, blocks.block_bytes, pending)) {
                     return false;
                 }
             }
             return true;
         };
-        if (!onesided::for_rows(blocks, put_row)) return false;
-        return near != nullptr ||
+        return onesided::for_rows(blocks, put_row) &&
                await_none(used, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
     }
 
@@ -122,14 +119,14 @@ class OneSided {
         std::uint32_t& pending = when == Return::reusable ? blocking_ : used.outstanding;
         if (!start_get(rank, into, from, bytes, pending, stream)) return false;
         if (when != Return::at_once) return await_none(used, pending, rank, "get", bytes);
-        if (reach(rank, from) == nullptr) used.mark_dirty(rank);  // quiet() reports its death
+        if (reach(rank, from) == nullptr) used.mark_dirty(rank);  // so that quiet() reports a death
         return true;
     }
-    /// Starts a get. Until the data has arrived, `pending` is not 0, and must stay at its address.
+    /// Starts a get. `pending` is not 0 until the data has arrived, and must not move until then.
     bool start_get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes,
                    std::uint32_t& pending, Stream* stream = nullptr) {
         if (const std::byte* const near = reach(rank, from)) {
-            onesided::copy_near(into, near, bytes, false);
+            onesided::copy_near(into, near, bytes, Direction::get);
             return true;
         }
         if (bytes == 0) return true;
@@ -169,8 +166,8 @@ class OneSided {
             }
             return true;
         };
-        if (!onesided::for_rows(blocks, get_row)) return false;
-        return await_none(chosen(stream), blocking_, rank, "get_strided",
+        return onesided::for_rows(blocks, get_row) &&
+               await_none(chosen(stream), blocking_, rank, "get_strided",
                           blocks.count * blocks.block_bytes);
     }
 
@@ -179,78 +176,73 @@ class OneSided {
                     const Signal& signal, Return when, Stream* stream = nullptr) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
         std::byte* const near = reach(rank, to);
-        std::byte* const word = reach(rank, signal.place);
+        std::byte* const word = reach(rank, signal.word);
         if (near != nullptr && word != nullptr) {
-            onesided::copy_near(near, from, bytes, true);
+            onesided::copy_near(near, from, bytes, Direction::put);
             onesided::change(kind, word, sizeof signal.value, signal.value, 0);
             return true;
         }
         Stream& used = chosen(stream);
         if (to.in_network() && bytes <= onesided::kImmediateBytesMax)
             if (const auto payload = payload_for(rank, signal))
-                return put_with_immediate(used, rank, to, from, bytes, *payload, when);
+                return write_after_fence(used, rank, to, from, bytes, when, *payload);
         RemoteRequest request{
-            .kind = kind, .offset = signal.place.packed(), .operand = signal.value};
+            .kind = kind, .offset = signal.word.packed(), .operand = signal.value};
         if (bytes <= RemoteRequest::kInlineMax) {
             request.inline_bytes = static_cast<std::uint8_t>(bytes);
-            request.other = to.packed();
+            request.operand2 = to.packed();
             if (bytes != 0) std::memcpy(request.data, from, bytes);
         } else if (near != nullptr) {
-            onesided::copy_near(near, from, bytes, true);
-        } else {
-            if (used.at(rank).fenced && !flush(used, rank)) return false;
-            std::uint32_t& pending = pending_of(used, rank, when);
-            if (!write(used, rank, to, from, bytes, pending)) return false;
-            if (when == Return::reusable && !await_none(used, pending, rank, "put", bytes))
-                return false;
+            onesided::copy_near(near, from, bytes, Direction::put);
+        } else if (!write_after_fence(used, rank, to, from, bytes, when)) {
+            return false;
         }
-        return send_after_writes(used, rank, request, false) != 0;
+        return send_after_writes(used, rank, request) != 0;
     }
 
-    /// Changes a word, and waits for its former value in `old`.
+    /// Changes a word, and waits for its former value, which is stored in `old`.
     bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* stream = nullptr) {
-        if (std::byte* const near = reach(rank, atomic.place)) {
+        if (std::byte* const near = reach(rank, atomic.word)) {
             old = onesided::change(near, atomic);
             return true;
         }
         old = 0;
         if (send_and_await(chosen(stream), rank, onesided::request_for(atomic), &old)) return true;
-        requests_.forget(rank, &old);
+        requests_.discard_result(rank, &old);
         return false;
     }
     /// Starts a change. When quiet() returns, `into` has the word's former value, in its width.
     bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* stream = nullptr) {
-        if (std::byte* const near = reach(rank, atomic.place)) {
+        if (std::byte* const near = reach(rank, atomic.word)) {
             const std::uint64_t old = onesided::change(near, atomic);
             std::memcpy(into, &old, atomic.width);
             return true;
         }
-        return send_after_writes(chosen(stream), rank, onesided::request_for(atomic), true, into) !=
-               0;
+        return send_after_writes(chosen(stream), rank, onesided::request_for(atomic), into) != 0;
     }
     /// Changes a word. The change is complete when quiet() returns.
     bool apply(Rank rank, const Atomic& atomic, Stream* stream = nullptr) {
-        if (std::byte* const near = reach(rank, atomic.place)) {
+        if (std::byte* const near = reach(rank, atomic.word)) {
             onesided::change(near, atomic);
             return true;
         }
         const bool adds = atomic.kind == RequestKind::add;
         if ((adds || atomic.kind == RequestKind::store) && atomic.width == sizeof(std::uint64_t))
-            return put_signal(rank, {0, atomic.place.memory}, nullptr, 0,
-                              {atomic.place, atomic.operand, adds}, Return::at_once, stream);
-        return send_after_writes(chosen(stream), rank, onesided::request_for(atomic), false) != 0;
+            return put_signal(rank, {0, atomic.word.memory}, /*from=*/nullptr, /*bytes=*/0,
+                              {atomic.word, atomic.operand, adds}, Return::at_once, stream);
+        return send_after_writes(chosen(stream), rank, onesided::request_for(atomic)) != 0;
     }
 
-    /// Orders earlier puts before later puts to each peer. Waits if a local peer has unfinished
-    /// requests of this rank, because a later put to the peer may be a plain store.
+    /// Orders earlier puts before later puts to each peer. Waits for requests to local peers,
+    /// because a later put may be a plain store.
     bool fence(Stream* stream = nullptr) {
-        // Release: orders this rank's stores to local peers.
+        // Release: orders this rank's stores to mapped memory.
         std::atomic_thread_fence(std::memory_order_release);
         Stream& used = chosen(stream);
         std::vector<Rank> near;  // with unfinished requests, which is rare
         for (const Rank rank : used.dirty) {
             Stream::Peer& at = used.at(rank);
-            if (!unsettled(rank)) continue;
+            if (!is_unsettled(rank)) continue;
             at.fenced = true;
             at.fence = at.posted;
             if (wire_.near(rank) != nullptr) near.push_back(rank);
@@ -259,8 +251,8 @@ class OneSided {
         return std::ranges::all_of(near, [&](Rank rank) { return flush(used, rank); });
     }
 
-    /// Completes all puts and gets of the stream, locally and at the peers, until the deadline. If
-    /// peers have died since the last quiet(), completes the calls to the others and fails.
+    /// Waits until all puts and gets of the stream are complete, locally and at the peers. If peers
+    /// have died since the last quiet(), completes the calls to all other peers and then fails.
     Waited quiet(Stream* stream, const base::Deadline& deadline) {
         Stream& used = chosen(stream);
         bool lost = false;
@@ -287,7 +279,7 @@ class OneSided {
 
   private:
     static constexpr Rank kNoPeer = -1;
-    /// If a put takes longer, the peer may be asleep and not drive its network; a request wakes it.
+    /// After such a wait, the peer probably sleeps and does not drive its network.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     friend class Deliveries<Wire, Drive>;
@@ -302,27 +294,31 @@ class OneSided {
         return when == Return::at_once ? stream.outstanding : blocking_;
     }
 
+    /// Drives the engine until ended() returns true. Returns false on failure.
     template <class Ended>
     bool until(Ended ended, Rank rank, std::string_view call) {
         const auto waits = [&] {
-            if (rank != kNoPeer) return fmt::format("{}: waiting for rank {}", call, rank);
-            return fmt::format("{}: waiting for {} own transfers", call, default_.outstanding);
+            return rank == kNoPeer ? fmt::format("{}: waiting for own transfers", call)
+                                   : fmt::format("{}: waiting for rank {}", call, rank);
         };
         return driver_.await(ended, waits, rank);
     }
+    template <class Ended>
+    Waited until(Ended ended, const base::Deadline& deadline, Rank rank, std::string_view call) {
+        if (!until([&] { return ended() || deadline.passed(); }, rank, call)) return Waited::failed;
+        return ended() ? Waited::done : Waited::late;
+    }
 
-    /// Waits until `pending` is 0. Wakes the peer if it probably sleeps.
+    /// Waits until `pending` is 0. If this takes long, sends a request, which wakes the peer.
     bool await_none(Stream& used, std::uint32_t& pending, Rank rank, std::string_view call,
                     std::uint64_t bytes) {
-        // `pending` may also count transfers of other threads.
         if (pending == 0 || wire_.near(rank) != nullptr) return true;
-        const std::uint64_t awake_ns = kAwakeNs + bytes;  // 1 ns for each byte: assumes 1 GB/s
+        const std::uint64_t awake_ns = kAwakeNs + bytes;  // assumes at least 1 byte per ns
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
         if (!wakes_ || base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank))
             return true;
-        const auto sent =
-            requests_.send(rank, {.kind = RequestKind::flush}, false, nullptr, [](auto&) {});
+        const auto sent = requests_.send(rank, {.kind = RequestKind::flush}, nullptr, [](auto&) {});
         used.mark_dirty(rank);
         return sent != 0;
     }
@@ -341,34 +337,36 @@ class OneSided {
             (fenced || !wire_.remote().whole_words || !to.in_network()))
             return put_word(used, rank, to, from, bytes);
         if (fenced && !flush(used, rank)) return false;
-        return write(used, rank, to, from, bytes, pending);
+        return write(used, rank, to, from, bytes, pending, /*payload=*/0);
     }
 
+    /// Encodes a signal as the payload of an immediate. Returns nothing if this is not possible.
     [[nodiscard]] std::optional<std::uint64_t> payload_for(Rank rank, const Signal& signal) {
-        const bool goes = wire_.near(rank) == nullptr && wire_.remote().signals;
-        return goes ? onesided::payload_of(signal, area_.words) : std::nullopt;
+        const bool has_immediates = wire_.near(rank) == nullptr && wire_.remote().signals;
+        return has_immediates ? onesided::payload_of(signal, area_.words) : std::nullopt;
     }
-    bool put_with_immediate(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
-                            std::size_t bytes, std::uint64_t payload, Return when) {
+    /// Writes after the puts before the last fence. `payload`: a signal for the immediate; 0: none.
+    bool write_after_fence(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
+                           std::size_t bytes, Return when, std::uint64_t payload = 0) {
         if (used.at(rank).fenced && !flush(used, rank)) return false;
         std::uint32_t& pending = pending_of(used, rank, when);
         if (!write(used, rank, to, from, bytes, pending, payload)) return false;
-        ++peer(rank).signals;
+        if (payload != 0) ++peer(rank).signals;
         return when == Return::at_once || await_none(used, pending, rank, "put", bytes);
     }
 
-    /// Writes by network, kernel or requests. `payload` is a signal for the immediate; 0: none.
+    /// Writes by the network, the kernel or requests.
     bool write(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
-               std::size_t bytes, std::uint32_t& pending, std::uint64_t payload = 0) {
+               std::size_t bytes, std::uint32_t& pending, std::uint64_t payload) {
         if (!to.in_network()) {
             const bool copied =
                 to.memory->copied &&
                 wire_.memory().copy_to(rank, {.address = to.address()}, from, bytes);
             return copied || put_by_request(used, rank, to, from, bytes);
         }
-        // A request has the number of transfers since the previous request in 32 bits.
-        constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
-        if (wire_.counts().written_to(rank) - peer(rank).requested > kTransfersMax &&
+        // RemoteRequest::batch_writes has 32 bits.
+        constexpr std::uint64_t kWritesMax = std::uint64_t{1} << 31;
+        if (wire_.counts().written_to(rank) - peer(rank).requested > kWritesMax &&
             !flush(used, rank))
             return false;
         const base::PutPart source{from, bytes};
@@ -386,7 +384,7 @@ class OneSided {
         return posted;
     }
 
-    /// Puts a word by a signal or a request, so that the peer never sees a part of it.
+    /// Puts a word by a signal or a request, so that the peer never reads a half-written word.
     bool put_word(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
                   std::size_t bytes) {
         RemoteRequest request{.kind = RequestKind::store,
@@ -396,40 +394,41 @@ class OneSided {
         // A signal might overtake an unfinished request for the same word.
         if (bytes == sizeof request.operand && !used.at(rank).fenced &&
             !requests_.outstanding(rank))
-            if (const auto payload = payload_for(rank, {to, request.operand, false}))
-                return put_with_immediate(used, rank, 0, nullptr, 0, *payload, Return::at_once);
-        return send_after_writes(used, rank, request, false) != 0;
+            if (const auto payload = payload_for(rank, {.word = to, .value = request.operand}))
+                return write_after_fence(used, rank, 0, /*from=*/nullptr, /*bytes=*/0,
+                                         Return::at_once, *payload);
+        return send_after_writes(used, rank, request) != 0;
     }
 
     /// Sends a request that is executed after all earlier puts. Returns its number; 0: failure.
     std::uint64_t send_after_writes(Stream& used, Rank rank, const RemoteRequest& request,
-                                    bool asks, void* into = nullptr) {
+                                    void* into = nullptr) {
         if (delivers() &&
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
             return 0;
-        const auto follow = [&](RemoteRequest& stamped) {
+        const auto stamp = [&](RemoteRequest& stamped) {
             peer(rank).requested = wire_.counts().written_to(rank);
             if (wire_.remote().completion == base::RemoteCompletion::counted &&
                 wire_.near(rank) == nullptr)
-                stamped.after = wire_.counts().close_batch(rank);
+                stamped.batch_writes = wire_.counts().close_batch(rank);
         };
-        const std::uint64_t number = requests_.send(rank, request, asks, into, follow);
+        const std::uint64_t number = requests_.send(rank, request, into, stamp);
         used.mark_dirty(rank);
         return number;
     }
 
-    bool send_and_await(Stream& used, Rank rank, const RemoteRequest& request,
-                        void* into = nullptr) {
-        const std::uint64_t number = send_after_writes(used, rank, request, true, into);
+    bool send_and_await(Stream& used, Rank rank, RemoteRequest request, void* into = nullptr) {
+        request.needs_reply = 1;
+        const std::uint64_t number = send_after_writes(used, rank, request, into);
         return number != 0 && requests_.await(rank, number);
     }
 
     /// Returns true if an earlier put or request may be incomplete at the peer.
-    [[nodiscard]] bool unsettled(Rank rank) {
+    [[nodiscard]] bool is_unsettled(Rank rank) {
         if (requests_.outstanding(rank)) return true;
         switch (wire_.remote().completion) {
             case base::RemoteCompletion::ordered:
-                // writes are delivered in order, but signals are applied later
+                // Writes are delivered in order, but signals in immediates are applied later.
                 return peer(rank).signals != peer(rank).signals_done;
             case base::RemoteCompletion::delivered:
                 return peer(rank).delivering != 0;
@@ -439,6 +438,7 @@ class OneSided {
         return peer(rank).delivered != wire_.counts().written_to(rank);
     }
 
+    /// Waits until all earlier puts to a peer are delivered.
     bool flush(Stream& used, Rank rank) {
         const auto started = start_flush(used, rank);
         if (!started || !until([&] { return is_flushed(*started); }, rank, "flush")) return false;
@@ -452,26 +452,27 @@ class OneSided {
     }
 
     /// Starts a flush. Returns nothing on failure.
-    std::optional<Stream::Flush> start_flush(Stream& used, Rank rank) {
+    std::optional<Flush> start_flush(Stream& used, Rank rank) {
         const PeerWrites& at = peer(rank);
-        Stream::Flush flush{.rank = rank,
-                            .posted = used.at(rank).posted,
-                            .writes = wire_.counts().written_to(rank),
-                            .signals = at.signals};
+        Flush flush{.rank = rank,
+                    .posted = used.at(rank).posted,
+                    .writes = wire_.counts().written_to(rank),
+                    .signals = at.signals};
         // If completion implies delivery, is_flushed() waits for the writes.
         const bool settled = delivers() || at.delivered == flush.writes;
         if (settled && !requests_.outstanding(rank)) return flush;
-        flush.number = send_after_writes(used, rank, {.kind = RequestKind::flush}, true);
+        flush.number =
+            send_after_writes(used, rank, {.kind = RequestKind::flush, .needs_reply = 1});
         if (flush.number == 0) return std::nullopt;
         return flush;
     }
 
-    [[nodiscard]] bool is_flushed(const Stream::Flush& flush) {
+    [[nodiscard]] bool is_flushed(const Flush& flush) {
         return (flush.number == 0 || requests_.is_done(flush.rank, flush.number)) &&
                (!delivers() || peer(flush.rank).delivering == 0);
     }
-    /// Records that all puts before the flush have been delivered.
-    void settle(Stream& used, const Stream::Flush& flush) {
+    /// Records that all puts before a completed flush have been delivered.
+    void settle(Stream& used, const Flush& flush) {
         PeerWrites& at = peer(flush.rank);
         at.delivered = std::max(at.delivered, flush.writes);
         at.signals_done = std::max(at.signals_done, flush.signals);
@@ -500,9 +501,9 @@ class OneSided {
     Stream default_;
     std::vector<std::shared_ptr<Stream>> streams_;  ///< made by open_stream()
     std::uint64_t last_stream_ = 0;                 ///< number of the last stream
-    std::uint32_t blocking_ = 0;                    ///< number of transfers of blocking calls
+    std::uint32_t blocking_ = 0;                    ///< transfers in flight of blocking calls
     bool buffer_taken_ = false;                     ///< a get or put uses OneSidedArea::buffer()
-    bool wakes_ = true;                             ///< await_none() wakes peers that may be asleep
+    bool wakes_ = true;                             ///< false: let_sleep() was called
 };
 
 }  // namespace weft::run

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // registered.hpp - puts and gets for memory that is neither mapped nor registered with the network.
 //
-// Idea     The kernel copies from and to memory that a local peer has registered. If the kernel
-//          refuses, or if the network cannot access a remote peer's memory, this rank sends
-//          requests and the peer copies. The data passes through this rank's buffer in its segment
-//          (onesided/area.hpp), or is part of the requests.
+// Idea     The kernel copies from and to registered memory of a local peer. If the kernel refuses,
+//          or if the network cannot access a remote peer's memory, this rank sends requests and the
+//          peer copies. The data passes through a buffer in this rank's segment (area.hpp), or is
+//          part of the requests.
 // Holds    A peer executes requests in order. Copies by the kernel are complete when the call
 //          returns. If the kernel copied only a part, the peer copies everything again.
 // Next     docs/decisions/0020-registered-memory.md.
@@ -17,8 +17,8 @@
 
 namespace weft::run {
 
-/// Transfers data through this rank's buffer, with a request for each piece. For each piece, calls
-/// before(at, bytes), and after(at, bytes) when the request is done.
+/// Transfers data through this rank's buffer in pieces. For each piece, calls before(at, bytes),
+/// sends a request, and calls after(at, bytes) when the request is done.
 template <Network Wire, class Drive>
 template <class Before, class After>
 bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind kind,
@@ -33,9 +33,9 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind 
         const RemoteRequest request{.kind = kind,
                                     .offset = (target + done).packed(),
                                     .operand = piece,
-                                    .other = area_.buffer()};
+                                    .operand2 = area_.buffer()};
         if (!send_and_await(used, rank, request)) {
-            buffer_taken_ = false;  // a dead peer no longer uses the buffer, but other calls wait
+            buffer_taken_ = false;  // a dead peer no longer uses the buffer
             return false;
         }
         after(done, piece);
@@ -53,9 +53,11 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& used, Rank rank, std::byte* i
         reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
     const std::uint64_t segment = wire_.segment_bytes();
     if (offset < segment && bytes <= segment - offset)
-        return send_and_await(
-            used, rank,
-            {.kind = RequestKind::get, .offset = from.packed(), .operand = bytes, .other = offset});
+        return send_and_await(used, rank,
+                              {.kind = RequestKind::get,
+                               .offset = from.packed(),
+                               .operand = bytes,
+                               .operand2 = offset});
     return through_buffer(
         used, rank, RequestKind::get, from, bytes, [](std::size_t, std::size_t) {},
         [&](std::size_t at, std::size_t piece) {
@@ -63,7 +65,7 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& used, Rank rank, std::byte* i
         });
 }
 
-/// Puts to a local peer through this rank's buffer, to a remote peer by requests with the data.
+/// Puts to a local peer through this rank's buffer, or to a remote peer by requests with the data.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const RemoteAddress& to,
                                            const std::byte* from, std::size_t bytes) {
@@ -78,9 +80,9 @@ bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const Remote
         const std::size_t piece = std::min(bytes - done, RemoteRequest::kInlineMax);
         RemoteRequest request{.kind = RequestKind::flush,
                               .inline_bytes = static_cast<std::uint8_t>(piece),
-                              .other = (to + done).packed()};
+                              .operand2 = (to + done).packed()};
         std::memcpy(request.data, from + done, piece);
-        if (send_after_writes(used, rank, request, false) == 0) return false;
+        if (send_after_writes(used, rank, request) == 0) return false;
         done += piece;
     }
     return true;

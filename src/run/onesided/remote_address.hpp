@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote_address.hpp - address of a one-sided call's target, in a peer's segment or registered
-// memory.
+// remote_address.hpp - address in a peer's segment or registered memory, for one-sided calls.
 //
-// Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory
-//          has a number at its owner; a request contains number and offset in one word.
+// Idea     Segments have the same layout on all ranks, so an offset is enough. The owner numbers
+//          its registered memory; a request has number and offset packed in one word.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +16,18 @@ namespace weft::run {
 
 /// A peer's registered memory. Must stay at its address while calls use it.
 struct PeerMemory {
-    std::uint64_t number = 0;     ///< number at the owner, from 1
-    std::uint64_t bytes = 0;      ///< size
-    std::uint64_t address = 0;    ///< address at the owner
-    std::byte* mapped = nullptr;  ///< address in this process, or nullptr
-    bool copied = false;          ///< true: the kernel may copy from and to this memory
+    std::uint64_t number = 0;  ///< number at the owner, from 1
+    std::uint64_t bytes = 0;
+    std::uint64_t address = 0;    ///< address in the owner's process
+    std::byte* mapped = nullptr;  ///< address in this process; nullptr: not mapped
+    bool copied = false;          ///< the kernel can copy between the owner's process and this one
     base::RemoteRegion region;    ///< registration with the network; 0 bytes: none
 };
 
 /// Offset in a peer's segment or in registered memory of the peer.
 struct RemoteAddress {
     static constexpr unsigned kOffsetBits = 48;
-    static constexpr std::uint64_t kNumberMax = 0xffff;  ///< 16 bits: the rest of a packed word
+    static constexpr std::uint64_t kNumberMax = 0xffff;  ///< the other 16 bits of a packed word
 
     std::uint64_t offset = 0;
     const PeerMemory* memory = nullptr;  ///< nullptr: the segment
@@ -43,7 +42,7 @@ struct RemoteAddress {
     [[nodiscard]] constexpr std::uint64_t packed() const {
         return memory == nullptr ? offset : memory->number << kOffsetBits | offset;
     }
-    /// Returns the address at the owner or, in a segment, the offset, which has the same alignment.
+    /// Returns the address at the owner; for a segment the offset, whose alignment is equal.
     [[nodiscard]] constexpr std::uint64_t address() const {
         return memory == nullptr ? offset : memory->address + offset;
     }
@@ -51,13 +50,13 @@ struct RemoteAddress {
     [[nodiscard]] constexpr bool in_network() const {
         return memory == nullptr || memory->region.bytes != 0;
     }
-    /// Returns the registration with the network, or nullptr for a segment.
+    /// Returns the network's registration; nullptr for a segment.
     [[nodiscard]] constexpr const base::RemoteRegion* region() const {
         return memory == nullptr ? nullptr : &memory->region;
     }
 };
 
-/// This rank's registered memory, by the numbers that requests use.
+/// This rank's registered memory, by number.
 class RegisteredRanges {
   public:
     /// Adds memory and returns its number, or 0 if all numbers are in use.
@@ -72,7 +71,7 @@ class RegisteredRanges {
         return ranges_.size();
     }
     void remove(std::uint64_t number) { ranges_[number - 1] = {}; }
-    /// Returns the address, or nullptr if the bytes are not within registered memory.
+    /// Returns the address, or nullptr if the bytes are not within one registered range.
     [[nodiscard]] std::byte* find(std::uint64_t packed, std::uint64_t bytes) const noexcept {
         const std::uint64_t number = packed >> RemoteAddress::kOffsetBits;
         const std::uint64_t offset =

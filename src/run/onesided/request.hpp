@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request.hpp - requests for operations on a peer's memory, the operations, and signals in
+// request.hpp - requests for operations on a peer's memory, their execution, and signals in
 // immediates.
 //
-// Holds    Only atomic operations of the processor change words. So direct changes by local peers
-//          and requests of remote ranks are atomic with each other.
+// Holds    Only atomic instructions of the processor change words, so changes by local peers and
+//          changes by requests of remote ranks are atomic among each other.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace weft::run {
 
-/// Return of a put or get: when the caller's memory may be reused, or immediately.
+/// When a put or get returns: when the caller's memory may be reused, or at once.
 enum class Return : std::uint8_t { reusable, at_once };
 
 /// A started get, which a request waits for. Its stream keeps it until its data has arrived.
@@ -33,58 +33,60 @@ struct StartedGet {
     std::shared_ptr<void> kept;  ///< memory that the get writes, unless the program owns it
 };
 
+enum class Direction : std::uint8_t { put, get };
+
 enum class RequestKind : std::uint8_t {
     flush,  ///< no operation; the reply implies that all earlier requests are done
     store,
     add,
     swap,
-    compare_swap,
-    get,  ///< the reply has `operand` bytes from `offset`, at `other` in the origin's segment
+    compare_swap,  ///< stores `operand` if the word is equal to `operand2`
+    get,           ///< puts `operand` bytes to offset `operand2` of the origin's segment
     load,
     band,
     bor,
     bxor,
-    pull,      ///< copies `operand` bytes from `other` in a local origin's segment to `offset`
-    add_real,  ///< adds a float or a double: width 4 or 8
+    pull,      ///< copies `operand` bytes from offset `operand2` of a local origin's segment
+    add_real,  ///< adds a float (width 4) or a double (width 8)
 };
 inline constexpr RequestKind kLastRequestKind = RequestKind::add_real;
 
 /// Atomic operation on a word.
 struct Atomic {
-    RequestKind kind = RequestKind::add;  ///< a kind that changes or loads a word
+    RequestKind kind = RequestKind::add;  ///< not flush, get or pull
     std::uint8_t width = 8;               ///< bytes: 4 or 8
-    RemoteAddress place = 0;
+    RemoteAddress word = 0;
     std::uint64_t operand = 0;
-    std::uint64_t compare = 0;
+    std::uint64_t compare = 0;  ///< compare_swap: expected value
 };
 
 /// Change of an aligned word of 8 bytes after a put.
 struct Signal {
-    RemoteAddress place = 0;
+    RemoteAddress word = 0;
     std::uint64_t value = 0;
     bool adds = false;  ///< true: adds `value` to the word; false: stores it
 };
 
-/// Request, as stored in a cell.
+/// Payload of a request's cell.
 struct RemoteRequest {
-    static constexpr std::size_t kInlineMax = 16;
+    static constexpr std::size_t kInlineMax = 16;  ///< bytes
 
     RequestKind kind = RequestKind::flush;
-    std::uint8_t width = 8;         ///< size of the word in bytes
-    std::uint8_t inline_bytes = 0;  ///< size of `data`, which is first copied to `other`
-    std::uint8_t asks = 0;          ///< 1: the target must reply
-    std::uint32_t after = 0;   ///< transfers of the origin's oldest batch, to be delivered before
-    std::uint64_t offset = 0;  ///< address of the operation; see RemoteAddress::packed()
+    std::uint8_t width = 8;          ///< size of the word in bytes
+    std::uint8_t inline_bytes = 0;   ///< bytes in `data`, copied to `operand2` before the operation
+    std::uint8_t needs_reply = 0;    ///< 1: the target must reply
+    std::uint32_t batch_writes = 0;  ///< size of the origin's batch to await first; 0: no batch
+    std::uint64_t offset = 0;        ///< address at the target; see RemoteAddress::packed()
     std::uint64_t operand = 0;
-    std::uint64_t other = 0;  ///< value to compare with, or an offset
+    std::uint64_t operand2 = 0;  ///< see RequestKind; with data: packed address at the target
     std::byte data[kInlineMax] = {};
 
     /// Returns the number of bytes that must be sent.
     [[nodiscard]] std::size_t bytes() const noexcept {
         if (inline_bytes != 0) return sizeof(RemoteRequest);
-        const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get ||
-                                 kind == RequestKind::pull;
-        return takes_other ? offsetof(RemoteRequest, data) : offsetof(RemoteRequest, other);
+        const bool has_operand2 = kind == RequestKind::compare_swap || kind == RequestKind::get ||
+                                  kind == RequestKind::pull;
+        return has_operand2 ? offsetof(RemoteRequest, data) : offsetof(RemoteRequest, operand2);
     }
 };
 static_assert(sizeof(RemoteRequest) == base::kCellPayload);
@@ -92,49 +94,50 @@ static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 /// A request whose completion implies that all earlier transfers to the peer are delivered.
 struct Flush {
     Rank rank = 0;
-    std::uint64_t number = 0;   ///< number of the request; 0: none was needed
-    std::uint64_t posted = 0;   ///< covered transfers: value of Stream::Peer::posted
-    std::uint64_t writes = 0;   ///< covered transfers of the wire
-    std::uint64_t signals = 0;  ///< covered signals in immediates
+    std::uint64_t number = 0;  ///< number of the request; 0: none was needed
+    // Values at the start of the flush, of the numbers that it covers.
+    std::uint64_t posted = 0;   ///< Stream::Peer::posted
+    std::uint64_t writes = 0;   ///< number of writes to the peer
+    std::uint64_t signals = 0;  ///< PeerWrites::signals
 };
 
 /// A put whose delivery can be awaited; see deliveries.hpp.
 struct Delivery {
-    Rank rank = -1;            ///< -1: the data is delivered
-    std::uint64_t stream = 0;  ///< Stream::number
-    std::uint64_t posted = 0;  ///< Stream::Peer::posted after the put
-    std::optional<Flush> flush = {};
+    Rank rank = -1;                   ///< -1: the data is delivered
+    std::uint64_t stream = 0;         ///< Stream::number
+    std::uint64_t posted = 0;         ///< Stream::Peer::posted after the put
+    std::optional<Flush> flush = {};  ///< started by the first wait
 };
 
 namespace onesided {
 
-/// Adds the float or double in `operand` to the one in a word. Returns the former value.
+/// Adds two floats or doubles: `operand` to the word. Returns the word's former value.
 template <class Word>
 Word add_real(const std::atomic_ref<Word>& word, Word operand) noexcept {
     using Real = std::conditional_t<sizeof(Word) == sizeof(float), float, double>;
-    Word seen = word.load(std::memory_order_relaxed);
+    Word current = word.load(std::memory_order_relaxed);
     const auto sum = [&] {
-        return std::bit_cast<Word>(std::bit_cast<Real>(seen) + std::bit_cast<Real>(operand));
+        return std::bit_cast<Word>(std::bit_cast<Real>(current) + std::bit_cast<Real>(operand));
     };
-    while (!word.compare_exchange_weak(seen, sum(), std::memory_order_acq_rel,
+    while (!word.compare_exchange_weak(current, sum(), std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
     }
-    return seen;
+    return current;
 }
 
 template <class Word>
 std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
-                        std::uint64_t other) noexcept {
+                        std::uint64_t operand2) noexcept {
     const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(at));
     const auto value = static_cast<Word>(operand);
-    // Release: pairs with the acquire of a wait for the word; makes earlier stores visible with it.
+    // Release: pairs with the acquire of a wait for the word.
     switch (kind) {
         case RequestKind::add:
             return word.fetch_add(value, std::memory_order_acq_rel);
         case RequestKind::swap:
             return word.exchange(value, std::memory_order_acq_rel);
         case RequestKind::compare_swap: {
-            auto expected = static_cast<Word>(other);
+            auto expected = static_cast<Word>(operand2);
             word.compare_exchange_strong(expected, value, std::memory_order_acq_rel,
                                          std::memory_order_acquire);
             return expected;
@@ -161,18 +164,18 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
     return 0;
 }
 
-/// Changes a word that is aligned to its width. Returns the former value, or 0 for a store.
+/// Changes a word that is aligned to its width. Returns the former value; 0 for a store.
 inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
-                            std::uint64_t operand, std::uint64_t other) noexcept {
+                            std::uint64_t operand, std::uint64_t operand2) noexcept {
     switch (width) {
         case 1:
-            return change_as<std::uint8_t>(kind, at, operand, other);
+            return change_as<std::uint8_t>(kind, at, operand, operand2);
         case 2:
-            return change_as<std::uint16_t>(kind, at, operand, other);
+            return change_as<std::uint16_t>(kind, at, operand, operand2);
         case 4:
-            return change_as<std::uint32_t>(kind, at, operand, other);
+            return change_as<std::uint32_t>(kind, at, operand, operand2);
         default:
-            return change_as<std::uint64_t>(kind, at, operand, other);
+            return change_as<std::uint64_t>(kind, at, operand, operand2);
     }
 }
 
@@ -182,27 +185,27 @@ inline std::uint64_t change(std::byte* at, const Atomic& atomic) noexcept {
 [[nodiscard]] inline RemoteRequest request_for(const Atomic& atomic) {
     return {.kind = atomic.kind,
             .width = atomic.width,
-            .offset = atomic.place.packed(),
+            .offset = atomic.word.packed(),
             .operand = atomic.operand,
-            .other = atomic.compare};
+            .operand2 = atomic.compare};
 }
 
-/// Returns true if a word may have `bytes` bytes.
+/// Returns true for the sizes of words: 1, 2, 4 and 8 bytes.
 [[nodiscard]] constexpr bool is_width(std::size_t bytes) noexcept {
     return bytes <= 8 && bytes != 0 && (bytes & (bytes - 1)) == 0;
 }
-/// Returns true if the bytes are an aligned word, which a single store can write.
+/// Returns true if the bytes are an aligned word, which one load or store accesses as a whole.
 [[nodiscard]] constexpr bool is_word(std::uint64_t address, std::size_t bytes) noexcept {
     return is_width(bytes) && (address & (bytes - 1)) == 0;
 }
 
 template <class Word>
-void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
+void copy_word(std::byte* to, const std::byte* from, Direction direction) noexcept {
     Word value;
-    if (storing) {
+    if (direction == Direction::put) {
         std::memcpy(&value, from, sizeof value);
-        // Release: pairs with the acquire of a wait for the word. After that wait, the peer may
-        // overwrite data that this rank has read before.
+        // Release: pairs with the acquire of a wait for the word. After this wait, the peer may
+        // overwrite data that this rank has read before the store.
         std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_release);
     } else {
         auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(from));
@@ -211,60 +214,60 @@ void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
     }
 }
 
-/// Copies between memory of this rank and mapped memory of a peer: `storing` is true for a put. An
-/// aligned word is copied by one load or store. A get must have read its data before later stores
-/// of this rank take effect: such a store may be a signal to the peer to overwrite the data.
+/// Copies between memory of this rank and mapped memory of a peer. One load or store copies an
+/// aligned word. A get must read its data before later stores of this rank take effect: such a
+/// store may be a signal that lets the peer overwrite the data.
 inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
-                      bool storing) noexcept {
-    const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
+                      Direction direction) noexcept {
+    const auto shared = reinterpret_cast<std::uintptr_t>(direction == Direction::put ? to : from);
     if (!is_word(shared, bytes)) {
         if (bytes != 0) base::move_bytes(to, from, bytes);
-        // Acquire: as for a word. Puts need no fence here, because fence() and signals order them.
-        if (!storing) std::atomic_thread_fence(std::memory_order_acquire);
+        // Acquire: see above. Puts need no fence here, because fence() and signals order them.
+        if (direction == Direction::get) std::atomic_thread_fence(std::memory_order_acquire);
     } else if (bytes == 8) {
-        copy_word<std::uint64_t>(to, from, storing);
+        copy_word<std::uint64_t>(to, from, direction);
     } else if (bytes == 4) {
-        copy_word<std::uint32_t>(to, from, storing);
+        copy_word<std::uint32_t>(to, from, direction);
     } else if (bytes == 2) {
-        copy_word<std::uint16_t>(to, from, storing);
+        copy_word<std::uint16_t>(to, from, direction);
     } else {
-        copy_word<std::uint8_t>(to, from, storing);
+        copy_word<std::uint8_t>(to, from, direction);
     }
 }
 
 // --- signals -----------------------------------------------------------------------------------
 //
-// An immediate has 43 bits of payload beside its seal (link/fabric/keys.hpp), enough for most
-// signals. Such a signal is sent with its data in one transfer, without a cell or a reply.
+// The payload of an immediate has 43 bits (link/fabric/keys.hpp), enough for most signals. Such a
+// signal is sent with its data in one transfer, without a cell or a reply.
 
-/// Largest put, in bytes, whose signal is in an immediate. For larger puts, the time of a second
-/// transfer is small.
+/// Largest put, in bytes, whose signal is in an immediate. For larger puts, the time of a separate
+/// transfer for the signal is small.
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-/// Formats of a payload: number of bits for the word's number. The value has the other bits of
-/// kPayloadSharedBits.
+/// Number of bits for the word's number, by format. The value has the rest of kPayloadSharedBits.
 constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
 constexpr unsigned kPayloadSharedBits = 40;  ///< bits of word and value together
 constexpr unsigned kPayloadFormatBits = 2;
-constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
+constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;  ///< 1: `adds`
 
-/// Returns a signal as the payload of an immediate, never 0, or nothing if it does not fit.
+/// Returns a signal as the payload of an immediate, never 0; nothing if the signal does not fit.
 [[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal,
                                                                 const SignalWords& words) noexcept {
-    const auto numbered = words.number_of(signal.place.offset);
-    if (signal.place.memory != nullptr || !numbered) return std::nullopt;
-    const std::uint64_t word = *numbered;
+    const auto number = words.number_of(signal.word.offset);
+    if (signal.word.memory != nullptr || !number) return std::nullopt;
     for (std::uint64_t format = 0; format < kPayloadWordBits.size(); ++format) {
         const unsigned word_bits = kPayloadWordBits[format];
-        if (word >> word_bits != 0) return std::nullopt;
+        if (*number >> word_bits != 0) return std::nullopt;
         if (signal.value >> (kPayloadSharedBits - word_bits) != 0) continue;
         const std::uint64_t kind = std::uint64_t{signal.adds} << kPayloadFormatBits | format;
-        const std::uint64_t payload = kind << kPayloadSharedBits | signal.value << word_bits | word;
+        const std::uint64_t payload =
+            kind << kPayloadSharedBits | signal.value << word_bits | *number;
         return payload == 0 ? std::nullopt : std::optional(payload);
     }
     return std::nullopt;
 }
 
+/// Decodes the payload of an immediate.
 [[nodiscard]] constexpr Signal signal_of(std::uint64_t payload, const SignalWords& words) noexcept {
     const auto low = [](std::uint64_t from, unsigned bits) {
         return from & ((std::uint64_t{1} << bits) - 1);
@@ -272,7 +275,7 @@ constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
     const std::uint64_t kind = payload >> kPayloadSharedBits;
     const unsigned word_bits = kPayloadWordBits[low(kind, kPayloadFormatBits)];
     const std::uint64_t shared = low(payload, kPayloadSharedBits);
-    return {.place = words.offset_of(low(shared, word_bits)),
+    return {.word = words.offset_of(low(shared, word_bits)),
             .value = shared >> word_bits,
             .adds = low(kind >> kPayloadFormatBits, 1) != 0};
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.hpp - origin's side of requests: numbers and posts requests, and reads replies;
-// streams.
+// requests.hpp - origin's side of requests: numbers and posts requests, and reads replies. Also the
+// streams of contexts.
 //
-// Idea     A reply to a request implies that all earlier requests are done. Only requests with a
-//          result, flushes, and two requests in each round of the ring request a reply.
+// Idea     A reply implies that all earlier requests to the peer are done. Only requests with a
+//          result, flushes, and two requests in each round of the ring need a reply.
 // Holds    Only the first request to a peer allocates memory. During a wait, other threads may have
 //          the turn and send requests, so a request gets its number after the wait for a slot.
 #pragma once
@@ -19,21 +19,19 @@
 
 namespace weft::run {
 
-/// Transfers and requests that fence and quiet of one context cover. Counters record which calls a
-/// flush covers, because other threads may put while a thread waits for the flush. Requests and
-/// batches are common to all streams of a rank. The wire has pointers to counters of a stream, so a
-/// stream with transfers in flight must not move.
+/// Transfers and requests that fence and quiet of one context cover. Counters record which of them
+/// a flush covers, because other threads may put while a thread waits for the flush. The wire has a
+/// pointer to `outstanding`, so a stream must not move while transfers are in flight.
 struct Stream {
     struct Peer {
         std::uint64_t posted = 0;   ///< number of transfers and requests of this stream
         std::uint64_t fence = 0;    ///< value of `posted` at the last fence
-        std::uint64_t settled = 0;  ///< number of `posted` known to be delivered
-        bool fenced = false;        ///< later puts must follow the puts before the fence
-        bool dirty = false;         ///< the peer is in the list `dirty`
+        std::uint64_t settled = 0;  ///< the first `settled` of them are known to be delivered
+        bool fenced = false;        ///< puts before `fence` may be incomplete at the peer
+        bool dirty = false;         ///< the peer is in Stream::dirty
     };
-    using Flush = run::Flush;
 
-    /// own_number: no earlier stream has this number.
+    /// `own_number`: no earlier stream has this number.
     Stream(Rank ranks, std::uint64_t own_number)
         : peers(static_cast<std::size_t>(ranks)), number(own_number) {}
     Stream(const Stream&) = delete;
@@ -47,8 +45,7 @@ struct Stream {
         at(rank).dirty = true;
         dirty.push_back(rank);
     }
-    /// Removes peers that fulfil a condition from the list of dirty peers. Returns true if it had
-    /// any.
+    /// Marks dirty peers that fulfil the condition as clean. Returns true if there were any.
     template <class Condition>
     bool forget(Condition condition) {
         return std::erase_if(dirty, [&](Rank rank) {
@@ -58,9 +55,9 @@ struct Stream {
                }) != 0;
     }
     /// Marks peers as clean if nothing was posted to them after their flush.
-    void forget_clean(const std::vector<Flush>& flushes) {
+    void forget_flushed(const std::vector<Flush>& flushes) {
         for (const Flush& flush : flushes) {
-            // A flush request is counted in `posted`, too.
+            // `posted` also counts the flush's own request.
             const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
             Peer& peer = at(flush.rank);
             peer.dirty = peer.dirty && peer.posted != covered;
@@ -85,22 +82,23 @@ struct Stream {
 
     std::vector<Peer> peers;        ///< by rank of the job
     std::vector<Rank> dirty;        ///< peers to which calls were posted since the last quiet()
-    std::vector<Flush> spare;       ///< unused memory for the next quiet()
+    std::vector<Flush> spare;       ///< memory for the next quiet()
     std::uint64_t team = 0;         ///< serial number of the context's team; 0: none
     bool closed = false;            ///< not used again
     std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
-    std::vector<std::shared_ptr<StartedGet>> gets;
-    alignas(64) std::atomic<unsigned> near_calls{0};  ///< calls that only access mapped memory
+    std::vector<std::shared_ptr<StartedGet>> gets;  ///< in flight
+    /// Number of calls that only accessed mapped memory. Written without the turn.
+    alignas(64) std::atomic<unsigned> near_calls{0};
     const std::uint64_t number;
 };
 
-/// Transfers of all streams to a peer.
+/// Writes of all streams to a peer.
 struct PeerWrites {
-    std::uint64_t delivered = 0;     ///< number of transfers known to be delivered
-    std::uint64_t requested = 0;     ///< number of transfers before the last request
+    std::uint64_t delivered = 0;     ///< number of writes known to be delivered
+    std::uint64_t requested = 0;     ///< number of writes before the last request
     std::uint32_t delivering = 0;    ///< writes in flight, if completion implies delivery
-    std::uint64_t signals = 0;       ///< signals in immediates; only a flush ensures their order
-    std::uint64_t signals_done = 0;  ///< value of `signals` at the last completed flush
+    std::uint64_t signals = 0;       ///< number of signals sent in immediates
+    std::uint64_t signals_done = 0;  ///< number of signals known to be applied
 };
 
 template <Network Wire, class Drive>
@@ -116,20 +114,21 @@ class Requests {
         for (RequestRing& peer : peers_) peer.sent = peer.done = area.before_first;
     }
 
-    /// Posts a request and returns its number; 0: failure, see driver.failure(). `asks`: a reply is
-    /// needed. Calls stamp(request) when the request has its number. The reply's value is stored at
-    /// `into`, if not null, in the word's width; then `asks` must be true.
+    /// Posts a request and returns its number; 0: failure, see driver.failure(). Calls
+    /// stamp(request) when the request has its number, for fields that depend on the writes posted
+    /// until then. If `into` is not null, the reply's value is stored there, in the word's width.
     template <class Stamp>
-    std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
+    std::uint64_t send(Rank rank, RemoteRequest request, void* into, Stamp stamp) {
         RequestRing& peer = ring(rank);
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
         if (!driver_.await([&] { return has_room(rank); },
-                           [&] { return waits(rank, peer, "room for a request"); }, rank))
+                           [&] { return describe_wait(rank, peer, "a free slot"); }, rank))
             return 0;
         const std::uint64_t number = ++peer.sent;
         stamp(request);
-        request.asks = asks || number % (area_.slots() / 2) == 0 ? 1 : 0;
-        if (request.asks != 0) peer.slots[peer.asked++ % area_.slots()].asked_number = number;
+        if (into != nullptr || number % (area_.slots() / 2) == 0) request.needs_reply = 1;
+        if (request.needs_reply != 0)
+            peer.slots[peer.replies_due++ % area_.slots()].reply_number = number;
         Slot& slot = peer.slots[number % area_.slots()];
         slot.request = request;
         slot.into = into;
@@ -141,9 +140,9 @@ class Requests {
                             .flag = base::flag_word(number, 0),
                             .pending = &slot.pending};
         std::uint64_t resume = 0;
-        if (!driver_.await([&] { return wire_.try_put(put, resume) == base::Post::posted; },
-                           [&] { return waits(rank, peer, "the network to accept a request"); },
-                           rank))
+        if (!driver_.await(
+                [&] { return wire_.try_put(put, resume) == base::Post::posted; },
+                [&] { return describe_wait(rank, peer, "the network to accept a request"); }, rank))
             return 0;
         return number;
     }
@@ -157,7 +156,7 @@ class Requests {
         return number - peer.done <= area_.slots() &&
                peer.slots[number % area_.slots()].pending == 0;
     }
-    /// Returns true if a request that requested a reply, and all earlier requests, are done.
+    /// Returns true if a request that needs a reply, and all earlier requests, are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
         return read_replies(rank, ring(rank)) >= number;
     }
@@ -165,10 +164,10 @@ class Requests {
     bool await(Rank rank, std::uint64_t number) {
         RequestRing& peer = ring(rank);
         return driver_.await([&] { return read_replies(rank, peer) >= number; },
-                             [&] { return waits(rank, peer, "a reply"); }, rank);
+                             [&] { return describe_wait(rank, peer, "a reply"); }, rank);
     }
-    /// Discards the result for `into` of a request that may not be done.
-    void forget(Rank rank, const void* into) {
+    /// Discards the result of a request that may not be done. `into`: as passed to send().
+    void discard_result(Rank rank, const void* into) {
         RequestRing& peer = ring(rank);
         for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
             if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
@@ -183,8 +182,8 @@ class Requests {
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
-        /// Entry of a separate ring: number of a request that requested a reply.
-        std::uint64_t asked_number = 0;
+        /// Unrelated to `request`, in a ring of its own: number of a request that needs a reply.
+        std::uint64_t reply_number = 0;
         void* into = nullptr;       ///< memory for the result, or nullptr
         std::uint32_t pending = 0;  ///< transfers that still read `request`
     };
@@ -192,16 +191,16 @@ class Requests {
         std::unique_ptr<Slot[]> slots;  ///< nullptr before the first request
         std::uint64_t sent = 0;         ///< number of the last request
         std::uint64_t done = 0;         ///< number of the last request known to be done
-        std::uint64_t asked = 0;        ///< number of requests that requested a reply
-        std::uint64_t answered = 0;     ///< number of replies read
+        std::uint64_t replies_due = 0;  ///< number of sent requests that need a reply
+        std::uint64_t replies = 0;      ///< number of replies read
     };
 
     [[nodiscard]] RequestRing& ring(Rank rank) { return peers_[rank]; }
 
     /// Reads new replies. Returns the number of the last request known to be done.
     std::uint64_t read_replies(Rank rank, RequestRing& peer) noexcept {
-        while (peer.answered != peer.asked) {
-            const std::uint64_t number = peer.slots[peer.answered % area_.slots()].asked_number;
+        while (peer.replies != peer.replies_due) {
+            const std::uint64_t number = peer.slots[peer.replies % area_.slots()].reply_number;
             const std::uint64_t at = area_.reply(rank, number);
             wire_.settle(at);
             const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
@@ -211,16 +210,15 @@ class Requests {
             if (slot.into != nullptr) std::memcpy(slot.into, cell->payload, slot.request.width);
             slot.into = nullptr;
             peer.done = number;
-            ++peer.answered;
+            ++peer.replies;
         }
         return peer.done;
     }
 
-    [[nodiscard]] static std::string waits(Rank rank, const RequestRing& peer,
-                                           std::string_view what) {
-        return fmt::format(
-            "one-sided call to rank {}: waiting for {} (sent {} requests, {} are done)", rank, what,
-            peer.sent, peer.done);
+    [[nodiscard]] static std::string describe_wait(Rank rank, const RequestRing& peer,
+                                                   std::string_view what) {
+        return fmt::format("one-sided call to rank {}: waiting for {} ({} of {} requests are done)",
+                           rank, what, peer.done, peer.sent);
     }
 
     Wire& wire_;

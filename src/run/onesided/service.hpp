@@ -5,7 +5,7 @@
 //          few ranks, round robin, so it stays short in a large job.
 // Holds    A request is checked before it is executed. Requests of an origin are executed in order,
 //          each after the delivery of the origin's earlier writes. serve() neither waits nor
-//          allocates. If no memory for a reply is free, the request is executed later.
+//          allocates. A request that needs a reply waits until a Reply is free.
 // Next     docs/one-sided.md, section 4.
 #pragma once
 
@@ -35,10 +35,10 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
-    /// Starts to serve a local rank, whose requests are for memory outside the segment.
+    /// Starts to serve a local rank, which sends requests only for registered memory.
     void serve_near(Rank rank) {
-        const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
-        if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;
+        if (rank == rank_ || std::ranges::find(origins_, rank, &Origin::rank) != origins_.end())
+            return;
         if (origins_.empty()) free_.resize(kReplies);
         origins_.push_back({rank, area_.before_first + 1});
     }
@@ -52,62 +52,62 @@ class Service {
         bool served = false;
         if (!open_.empty()) post_replies();
         for (std::size_t i = std::min(kOriginsPerServe, origins_.size()); i > 0; --i) {
-            if (++last_ >= origins_.size()) last_ = 0;
-            while (serve_next(origins_[last_])) served = true;
+            if (++last_origin_ >= origins_.size()) last_origin_ = 0;
+            while (serve_next(origins_[last_origin_])) served = true;
         }
         return served;
     }
 
-    /// Applies a signal, the payload of an immediate. The data of its write has been delivered.
+    /// Applies the signal in an immediate's payload. The data of its write has been delivered.
     void on_immediate(std::uint64_t payload) noexcept {
         const Signal signal = onesided::signal_of(payload, area_.words);
-        const std::uint64_t offset = signal.place.offset;
-        if (!in_segment(offset, sizeof signal.value) || offset % sizeof signal.value)
+        const std::uint64_t offset = signal.word.offset;
+        if (!in_segment(offset, sizeof signal.value) || offset % sizeof signal.value != 0)
             return wire_.distrust(-1, "a signal for a word outside the segment");
         onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + offset,
                          sizeof signal.value, signal.value, 0);
     }
 
-    /// Returns the error of an invalid request, or nullptr. The origin may be malicious.
+    /// Returns the fault of an invalid request, or nullptr. The origin may be malicious.
     [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
-        const bool moves = request.kind == RequestKind::get || request.kind == RequestKind::pull;
+        const bool copies = request.kind == RequestKind::get || request.kind == RequestKind::pull;
         if (request.kind > kLastRequestKind) return "a request of an unknown kind";
         if (request.inline_bytes > RemoteRequest::kInlineMax)
             return "a request with too many bytes";
-        if (request.after != 0 && wire_.remote().completion != base::RemoteCompletion::counted)
+        if (request.batch_writes != 0 &&
+            wire_.remote().completion != base::RemoteCompletion::counted)
             return "a request that must follow counted writes, on a network without counts";
-        if (request.inline_bytes != 0 && find(request.other, request.inline_bytes) == nullptr)
+        if (request.inline_bytes != 0 && find(request.operand2, request.inline_bytes) == nullptr)
             return "bytes for memory outside the segment and registered memory";
-        if (moves && find(request.offset, request.operand) == nullptr)
+        if (copies && find(request.offset, request.operand) == nullptr)
             return "a request for memory outside the segment and registered memory";
-        if (moves && !in_segment(request.other, request.operand))
-            return "a request to put outside the segment";
-        if (moves || request.kind == RequestKind::flush) return nullptr;
-        const bool real = request.kind == RequestKind::add_real;
-        if (!onesided::is_width(request.width) || (real && request.width < sizeof(float)))
-            return "a request for an invalid word";
+        if (copies && !in_segment(request.operand2, request.operand))
+            return "a request for memory outside its own segment";
+        if (copies || request.kind == RequestKind::flush) return nullptr;
+        const bool is_real = request.kind == RequestKind::add_real;
+        if (!onesided::is_width(request.width) || (is_real && request.width < sizeof(float)))
+            return "a request for a word of an invalid size";
         const std::byte* const word = find(request.offset, request.width);
         if (word == nullptr) return "a word outside the segment and registered memory";
         if (!onesided::is_word(reinterpret_cast<std::uintptr_t>(word), request.width))
-            return "a request for an invalid word";
+            return "a request for a word that is not aligned";
         return nullptr;
     }
 
   private:
     static constexpr std::size_t kOriginsPerServe = 8;
-    static constexpr std::size_t kReplies = 256;  ///< replies in flight
+    static constexpr std::size_t kReplies = 256;  ///< limit for replies in flight
 
     struct Origin {
         Rank rank = 0;
         std::uint64_t next = 0;  ///< number of the next request
     };
-    /// Reply; kept until the wire has read it.
     struct Reply {
         std::uint64_t value = 0;  ///< former value of the word
         base::Put put;
         base::PutPart part;
-        std::uint64_t resume = 0;
-        std::uint32_t pending = 0;
+        std::uint64_t resume = 0;   ///< the wire's state of a partly posted put
+        std::uint32_t pending = 0;  ///< transfers that still read `value` or the data of a get
         bool posted = false;
     };
 
@@ -115,12 +115,13 @@ class Service {
         return offset <= wire_.segment_bytes() && bytes <= wire_.segment_bytes() - offset;
     }
 
-    /// Returns the memory that a request names, or nullptr if its origin may not access it.
-    [[nodiscard]] std::byte* find(std::uint64_t place, std::uint64_t bytes) const noexcept {
-        if (place >> RemoteAddress::kOffsetBits != 0) return registered_.find(place, bytes);
-        return in_segment(place, bytes) ? own_ + place : nullptr;
+    /// Returns the memory of a packed address, or nullptr if origins may not access it.
+    [[nodiscard]] std::byte* find(std::uint64_t packed, std::uint64_t bytes) const noexcept {
+        if (packed >> RemoteAddress::kOffsetBits != 0) return registered_.find(packed, bytes);
+        return in_segment(packed, bytes) ? own_ + packed : nullptr;
     }
 
+    /// Executes the origin's next request. Returns false if this is not possible yet.
     bool serve_next(Origin& origin) noexcept {
         const std::uint64_t at = area_.request(origin.rank, origin.next);
         wire_.settle(at);
@@ -135,31 +136,31 @@ class Service {
             return false;
         }
         if (request.kind == RequestKind::pull && wire_.near(origin.rank) == nullptr) {
-            wire_.distrust(origin.rank, "a request to copy remote memory");
+            wire_.distrust(origin.rank, "a request that only local ranks may send");
             return false;
         }
-        if (request.asks != 0 && free_.empty()) return false;
-        const std::uint32_t after = request.after;
-        if (after != 0 && !wire_.counts().take_batch(origin.rank, after)) return false;
-        perform(origin, request);
+        if (request.needs_reply != 0 && free_.empty()) return false;
+        const std::uint32_t writes = request.batch_writes;
+        if (writes != 0 && !wire_.counts().take_batch(origin.rank, writes)) return false;
+        execute(origin, request);
         ++origin.next;
         return true;
     }
 
-    void perform(const Origin& origin, const RemoteRequest& request) noexcept {
+    void execute(const Origin& origin, const RemoteRequest& request) noexcept {
         std::uint64_t old = 0;
         if (request.inline_bytes != 0) {
-            onesided::copy_near(find(request.other, request.inline_bytes), request.data,
-                                request.inline_bytes, true);
+            onesided::copy_near(find(request.operand2, request.inline_bytes), request.data,
+                                request.inline_bytes, Direction::put);
         }
         if (request.kind == RequestKind::pull) {
             base::copy_bytes(find(request.offset, request.operand),
-                             wire_.near(origin.rank) + request.other, request.operand);
+                             wire_.near(origin.rank) + request.operand2, request.operand);
         } else if (request.kind != RequestKind::get && request.kind != RequestKind::flush) {
             old = onesided::change(request.kind, find(request.offset, request.width), request.width,
-                                   request.operand, request.other);
+                                   request.operand, request.operand2);
         }
-        if (request.asks != 0) reply(origin, request, old);
+        if (request.needs_reply != 0) reply(origin, request, old);
     }
 
     void reply(const Origin& origin, const RemoteRequest& request, std::uint64_t old) noexcept {
@@ -172,7 +173,7 @@ class Service {
                      .pending = &reply.pending};
         if (request.kind == RequestKind::get) {
             reply.part = {find(request.offset, request.operand), request.operand};
-            reply.put.target = request.other;
+            reply.put.target = request.operand2;
         }
         reply.put.parts = {&reply.part, 1};
         reply.put.bytes = reply.part.bytes;
@@ -196,7 +197,7 @@ class Service {
     std::byte* own_;
     RegisteredRanges registered_;
     std::vector<Origin> origins_;  ///< remote ranks, and local ranks of serve_near()
-    std::size_t last_ = 0;         ///< index of the origin that was tested last
+    std::size_t last_origin_ = 0;  ///< index of the origin that was tested last
     std::list<Reply> free_;        ///< unused replies
     std::list<Reply> open_;        ///< replies that are not posted or that the wire still reads
 };

@@ -58,7 +58,7 @@ void messages(std::string_view input) {
         const std::uint64_t number = is_credit ? ++credits : ++arrived;
         base::Cell& cell = wire.cell(is_credit ? area.credit(1, number) : area.cell(1, number));
         std::memcpy(cell.payload, bytes.data(), std::min(bytes.size(), sizeof cell.payload));
-        std::memcpy(wire.bytes() + area.bytes_of(1, number), bytes.data(), bytes.size());
+        std::memcpy(wire.bytes() + area.slot(1, number), bytes.data(), bytes.size());
         cell.flag.store(base::flag_word(number, kind), std::memory_order_release);
         messages.serve();
     }

@@ -14,7 +14,7 @@ TEST(WriteCountsWithoutCounters, FlushAfterACountIsRefused) {
     fuzz::HostileWire wire;
     const Service<fuzz::HostileWire> service(wire, {.offset = 0, .ranks = 2}, 0);
     EXPECT_EQ(service.fault_of({.kind = RequestKind::flush}), nullptr);
-    EXPECT_NE(service.fault_of({.kind = RequestKind::flush, .after = 1}), nullptr);
+    EXPECT_NE(service.fault_of({.kind = RequestKind::flush, .batch_writes = 1}), nullptr);
 }
 
 }  // namespace

@@ -179,11 +179,12 @@ TEST(OneSided, SignalsFollowTheirData) {
 }
 
 TEST(OneSided, EncodedSignalsAreDecodedExactly) {
-    // An offset too large to encode, so payloads count words from the heap's start. kWithFew can
-    // also encode the first 64 words from offset 4096 on.
+    // An offset too large to encode, so payloads count words from the heap's start. kWithTeamWords
+    // can also encode the 64 words from offset 4096 on.
     constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;
     constexpr run::SignalWords kFromHeap{.heap = kBegin};
-    constexpr run::SignalWords kWithFew{.few = 4096, .few_count = 64, .heap = kBegin};
+    constexpr run::SignalWords kWithTeamWords{
+        .team_words = 4096, .team_word_count = 64, .heap = kBegin};
     using run::onesided::kPayloadSharedBits;
     std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
     for (const unsigned bits : run::onesided::kPayloadWordBits) {
@@ -197,7 +198,7 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
         ASSERT_TRUE(payload && *payload != 0 && *payload >> run::onesided::kPayloadBits == 0)
             << signal.value;
         const run::Signal received = run::onesided::signal_of(*payload, kFromHeap);
-        EXPECT_EQ(received.place.offset, signal.place.offset);
+        EXPECT_EQ(received.word.offset, signal.word.offset);
         EXPECT_EQ(received.value, signal.value);
         EXPECT_EQ(received.adds, signal.adds);
     }
@@ -206,12 +207,12 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     const std::uint64_t end = kBegin + (std::uint64_t{8} << run::onesided::kPayloadWordBits[0]);
     EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap));
     for (const std::uint64_t offset : {std::uint64_t{4096}, std::uint64_t{4096 + 63 * 8}, kBegin}) {
-        const auto payload = run::onesided::payload_of({offset, 1, true}, kWithFew);
+        const auto payload = run::onesided::payload_of({offset, 1, true}, kWithTeamWords);
         ASSERT_TRUE(payload) << offset;
-        EXPECT_EQ(run::onesided::signal_of(*payload, kWithFew).place.offset, offset);
+        EXPECT_EQ(run::onesided::signal_of(*payload, kWithTeamWords).word.offset, offset);
     }
     for (const std::uint64_t offset : {std::uint64_t{4088}, std::uint64_t{4096 + 64 * 8}})
-        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kWithFew)) << offset;
+        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kWithTeamWords)) << offset;
 }
 
 TEST(OneSidedControls, MissingFencesBetweenCountedWritesAreCaught) {

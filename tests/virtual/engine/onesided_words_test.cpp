@@ -59,7 +59,7 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
                 run::Atomic atomic{
                     .kind = kKinds[ranks.random().below(std::size(kKinds))],
                     .width = static_cast<std::uint8_t>(4 + 4 * ranks.random().below(2)),
-                    .place = ranks.place(0, peer, kCounter),
+                    .word = ranks.place(0, peer, kCounter),
                     .operand = ranks.random().below(1 << 20),
                     .compare = model[peer]};
                 std::uint64_t expected = model[peer], old = 0;

@@ -159,13 +159,13 @@ TEST(StrangeArrivals, RequestsOutOfRangeAreRefused) {
     EXPECT_TRUE(fault([](Request& r) { r.inline_bytes = 200; }));
     EXPECT_TRUE(fault([](Request& r) {
         r.inline_bytes = 16;
-        r.other = kSegmentBytes - 8;
+        r.operand2 = kSegmentBytes - 8;
     }));
     const auto get = [&](std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
         return service.fault_of({.kind = run::RequestKind::get,
                                  .offset = from,
                                  .operand = bytes,
-                                 .other = to}) != nullptr;
+                                 .operand2 = to}) != nullptr;
     };
     EXPECT_FALSE(get(0, kSegmentBytes, 0));
     EXPECT_TRUE(get(1, kSegmentBytes, 0));

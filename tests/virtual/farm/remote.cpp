@@ -171,7 +171,7 @@ void Remote::get(const Act& act) {
 
 void Remote::add(const Act& act) {
     std::uint64_t old = 0;
-    const run::Atomic add_one{.kind = run::RequestKind::add, .place = heap_, .operand = 1};
+    const run::Atomic add_one{.kind = run::RequestKind::add, .word = heap_, .operand = 1};
     const bool succeeded =
         calls_[static_cast<std::size_t>(act.rank)].change(act.peer, add_one, old);
     if (!record(succeeded, act.rank, "add")) return;
