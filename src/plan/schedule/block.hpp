@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// block.hpp - blocks of data, which steps of a program name, and the flags of steps.
+// block.hpp - blocks of data, which the steps of a program name, and the flags of steps.
 //
 // Idea     A block names a buffer and some of its units, never an address. Generators write blocks;
 //          binding maps them to memory.
@@ -22,27 +22,26 @@ template <class Number>
     return static_cast<std::uint32_t>(number);
 }
 
-/// Kinds of buffers. The first three are *vectors*: buffers that are cut into the
-/// program's units (partition.hpp).
+/// Kinds of buffers. The first three, also called *vectors*, are cut into the program's units
+/// (partition.hpp). The others hold payloads.
 enum class Buffer : std::uint8_t {
     input,      ///< the caller's buffer to read
     output,     ///< the caller's buffer to fill; may be the same memory as input
-    scratch,    ///< private buffer number `index`, with the shape of the output
-    slot,       ///< data that arrived in this rank's put target number `index`
+    scratch,    ///< private buffer number `index`, with the units of the output
+    slot,       ///< data that was put into this rank's slot number `index`
     published,  ///< data that rank `peer` published under number `index`, read in place
-    /// Data that rank `peer` exposed under number `index`, read or written in place.
-    mapped,
+    mapped,     ///< block that rank `peer` exposed under number `index`, accessed in place
 };
 inline constexpr std::array<std::string_view, 6> kBufferNames{"input", "output",    "scratch",
                                                               "slot",  "published", "mapped"};
 
-/// Some units of a buffer: first, first + stride, ... (`count` of them). In a loop `first` and
-/// `origin` grow by `advance` with each segment.
+/// `count` units of a buffer: first, first + stride, ... In a loop, `first` and `origin` grow by
+/// `advance` with each segment.
 ///
-/// Payloads (slot, published, mapped) hold the units of the source block, packed in their order.
-/// `origin` is the first unit of a payload. In a payload of consecutive units, unit u follows the
-/// bytes of the units origin .. u - 1. If a payload was put from several blocks, the reader names
-/// the same units in the same order, in its own list of blocks.
+/// A payload (slot, published, mapped) holds the units of its source, packed in their order.
+/// `origin` is its first unit. If its units are consecutive, unit u follows the bytes of the units
+/// origin .. u - 1. If it was put from several blocks, the reader's list of blocks names the same
+/// units in the same order.
 struct Block {
     Buffer buffer = Buffer::input;
     Rank peer = kNoRank;       ///< published, mapped: owner of the memory
@@ -61,7 +60,7 @@ struct Block {
     return buffer >= Buffer::slot;
 }
 
-/// Returns the block of a segment of a loop.
+/// Returns the block as it is in a segment of a loop.
 [[nodiscard]] constexpr Block at_segment(Block block, std::uint32_t segment) {
     block.first += block.advance * segment;
     block.origin += block.advance * segment;
@@ -84,9 +83,9 @@ struct BlockList {
 };
 
 enum StepFlags : std::uint8_t {
-    /// `put`, `signal`: all puts of this rank under this number (and segment) have one payload, and
-    /// the receivers know this. Local peers may read it in place from one published cell. `wait`:
-    /// the sender's puts are shared.
+    /// put, signal: all puts of this rank under this number (and segment) have the same payload,
+    /// and the receivers know this. Local peers may read it in place from one published cell. wait:
+    /// the sender's puts have this flag.
     kShared = 1,
     kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal to this rank
     kWritten = 4,        ///< expose: the peer may also write the block

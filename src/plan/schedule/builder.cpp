@@ -17,6 +17,7 @@ Builder::Builder(Program header) : program_(std::move(header)) {
     program_.blocks.reserve(kUsualSize);
 }
 
+/// Adds a list of blocks, and raises the number of scratch buffers if necessary.
 BlockList Builder::add_list(std::span<const Block> list) {
     for (const Block& block : list) {
         if (block.buffer == Buffer::scratch)
@@ -129,7 +130,7 @@ void Builder::end_loop() {
     if (body == 0)
         program_.steps.pop_back();
     else
-        program_.steps[start].signal = as_u32(body);  // of a loop: number of its steps
+        program_.steps[start].signal = as_u32(body);  // a loop has the number of its steps here
     open_loop_ = -1;
 }
 
@@ -151,12 +152,6 @@ void Builder::reserve_steps(std::size_t steps) {
 
 void Builder::reserve_slot_units(std::uint32_t units) {
     program_.slot_units = std::max(program_.slot_units, units);
-}
-
-void Builder::reserve_capacity(std::uint32_t slot, std::uint32_t units) {
-    const std::vector<std::uint32_t>& capacities = program_.slot_capacity;
-    if (slot < capacities.size() && capacities[slot] >= units) return;
-    reserve_capacities(slot, 1, units);
 }
 
 void Builder::reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// builder.hpp - interface for generators that write a program.
+// builder.hpp - interface with which generators write a program.
 //
-// Idea     Each call adds a step, in order. Lists of blocks are interned. Counters of the header
-//          (slots, slot_units, scratch) grow as steps use them.
-// Holds    finish() returns a well-formed program, with closed lanes, closed loops and
-//          lists in range. reserve_* raise header fields that must be equal on all
-//          ranks (slots, slot_units).
+// Idea     Each call adds a step, in order. Lists of blocks are interned (canonical.hpp). Limits in
+//          the header (slots, slot_units, scratch) grow as needed.
+// Holds    finish() returns a well-formed program. slots and slot_units must be equal on all ranks,
+//          so generators raise them by reserve_*() for steps that only other ranks have.
 #pragma once
 
 #include <initializer_list>
@@ -57,10 +56,10 @@ class Builder {
     void put(Rank peer, std::uint32_t signal, Block source, std::uint8_t flags = 0);
     void put(Rank peer, std::uint32_t signal, std::span<const Block> source,
              std::uint8_t flags = 0);
-    /// Adds a put into the block that `peer` exposed to this rank (target.buffer is mapped).
+    /// Adds a put into a block that `peer` has exposed to this rank; target.buffer is mapped.
     void put_mapped(Rank peer, std::uint32_t signal, Block target, Block source);
     void signal(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
-    /// Adds an expose. `flags`: kWritten if the peer may also write the block.
+    /// `flags`: kWritten if the peer may also write the block.
     void expose(Rank peer, std::uint32_t signal, Block block, std::uint8_t flags = 0);
     void publish(std::uint32_t signal, Block source);
     void publish(std::uint32_t signal);  ///< publishes a signal without a payload
@@ -70,14 +69,14 @@ class Builder {
     void reduce(Block target, std::span<const Block> operands);
     /// Adds a reduction that writes the result to all targets in one pass.
     void reduce(std::span<const Block> targets, std::span<const Block> operands);
-    /// Adds a reduction of lists of blocks with equal shapes. `operands` is the lists of all
-    /// operands, one after the other; each has as many blocks as `target`.
+    /// Adds a reduction whose target and operands are lists of blocks of equal shapes. `operands`
+    /// has the lists of all operands, one after the other.
     void reduce_lists(std::span<const Block> target, std::span<const Block> operands);
     void copy(Block target, Block source);
     void copy(std::span<const Block> target, std::span<const Block> source);
 
-    /// Starts a loop. Steps up to end_loop() run once for each segment, or `times` times if it is
-    /// not 0. Loops do not nest. A loop without steps is omitted.
+    /// Starts a loop. Steps until end_loop() run `times` times; 0: once for each segment. Loops do
+    /// not nest. A loop without steps is omitted.
     void begin_loop(std::uint32_t times = 0);
     void end_loop();
     /// Starts a new lane for the following steps.
@@ -85,24 +84,25 @@ class Builder {
 
     /// Raises the limit of slot and signal numbers.
     void reserve_slots(std::uint32_t slots);
-    /// Reserves memory; a hint, not a limit.
+    /// Reserves memory for about `steps` steps.
     void reserve_steps(std::size_t steps);
     void reserve_slot_units(std::uint32_t units);
     /// Reserves `units` in a slot, and makes the program list a capacity for each slot: the larger
     /// of the reserved units and this rank's puts, or 0 for signals without data. Capacities must
     /// be equal on all ranks, so generators also reserve units that only other ranks put.
-    void reserve_capacity(std::uint32_t slot, std::uint32_t units);
-    /// As reserve_capacity(), for the slots first .. first + count - 1.
+    void reserve_capacity(std::uint32_t slot, std::uint32_t units) {
+        reserve_capacities(slot, 1, units);
+    }
+    /// Same for the slots first .. first + count - 1.
     void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
-    /// Lets several segments be in flight (interleave.hpp). All steps must be in loops over all
-    /// segments. All ranks of a call must use it, or none.
+    /// Makes finish() keep several segments in flight (interleave.hpp). All steps must be in loops
+    /// over all segments. Either all ranks of a call or none must call this.
     void interleave() { interleaves_ = true; }
 
     [[nodiscard]] Program finish() &&;
 
   private:
-    /// Adds a list of blocks; raises the number of scratch buffers.
     BlockList add_list(std::span<const Block> list);
     Step& add(StepKind kind, Rank peer, std::uint32_t signal, std::uint8_t flags);
 

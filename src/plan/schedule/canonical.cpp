@@ -8,14 +8,12 @@ namespace weft::plan {
 
 namespace {
 
-/// Largest number of blocks in a table that is searched without an index.
-constexpr std::size_t kLinearSearchMax = 16;
-/// Smallest number of entries of an index.
-constexpr std::size_t kEntriesMin = 256;
+constexpr std::size_t kLinearSearchMax = 16;  // blocks of a table that is searched without an index
+constexpr std::size_t kEntriesMin = 256;      // smallest number of entries of an index
 
 __extension__ using Wide = unsigned __int128;
 
-/// Returns a hash by two products of 128 bits, so that every bit of a block affects the result.
+/// Returns a hash of two products of 128 bits, so that every bit of a block affects the result.
 inline std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
     const std::uint64_t kind = pair(static_cast<std::uint64_t>(block.buffer), as_u32(block.peer));
@@ -28,17 +26,17 @@ inline std::uint32_t hash_of(const Block& block) {
 }
 
 /// Compares the fields that differ most often first.
-bool same(const Block& a, const Block& b) {
+bool are_equal(const Block& a, const Block& b) {
     return a.first == b.first && a.index == b.index && a.buffer == b.buffer && a.count == b.count &&
            a.origin == b.origin && a.peer == b.peer && a.stride == b.stride &&
            a.advance == b.advance;
 }
 
-/// Returns true if the table has the list from `start` on.
+/// Returns true if the list is in the table at `start`.
 bool has_list_at(std::span<const Block> table, std::size_t start, std::span<const Block> list) {
     if (table.size() - start < list.size()) return false;
     for (std::size_t i = 0; i < list.size(); ++i)
-        if (!same(table[start + i], list[i])) return false;
+        if (!are_equal(table[start + i], list[i])) return false;
     return true;
 }
 
@@ -62,7 +60,7 @@ BlockList BlockIndex::add_to(Program& program, std::span<const Block> list) {
 BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
     if (table.size() <= kLinearSearchMax) return intern_blocks(table, list);
-    while (known_ < table.size()) add(table, hash_of(table[known_]));
+    while (indexed_ < table.size()) add(table, hash_of(table[indexed_]));
     const std::uint32_t hash = hash_of(list.front());
     const std::size_t mask = entries_.size() - 1;
     for (std::size_t at = hash & mask; entries_[at].position != 0; at = (at + 1) & mask) {
@@ -78,12 +76,12 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
 
 /// Indexes the first block that is not yet indexed.
 void BlockIndex::add(const std::vector<Block>& table, std::uint32_t hash) {
-    if (2 * std::size_t{known_} >= entries_.size()) grow(table.capacity());
-    add({++known_, hash});
+    if (2 * std::size_t{indexed_} >= entries_.size()) grow(table.capacity());
+    add({++indexed_, hash});
 }
 
-/// Adds an entry. A search visits entries with equal hashes in the order of their positions, so it
-/// returns the first matching run of blocks.
+/// Adds an entry. Entries must be added in the order of their positions. Then a search visits those
+/// with equal hashes in this order, and finds the first matching run of blocks.
 void BlockIndex::add(HashEntry entry) {
     const std::size_t mask = entries_.size() - 1;
     std::size_t at = entry.hash & mask;

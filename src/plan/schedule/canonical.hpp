@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // canonical.hpp - canonical block table of a program.
 //
-// Idea     Two programs with equal steps may list their blocks in different places. The
-//          builder makes the canonical table: lists in the order in which steps name them
-//          (target before source); a list that equals an earlier run of blocks is not added
-//          again. The search for runs takes up to a quarter of the time of making a program, so a
-//          program may disable it (Program::repeats_blocks).
+// Idea     Programs with equal steps may have their lists of blocks at different positions of the
+//          table. In the canonical table, lists are in the order in which steps name them, target
+//          before source. A list that is equal to a run of blocks in the table is not added again:
+//          it is *interned*. A program may disable this search, which takes up to a quarter of the
+//          time of generation (Program::repeats_blocks).
 // Holds    canonical() changes only the positions of lists. Programs from the builder and the
 //          parser are canonical, unless they repeat blocks.
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace weft::plan {
 
-/// Returns the position of `list` in `table`. Appends the list if the table does not have it.
+/// Returns the position of `list` in `table`. Appends the list if it is not in the table.
 [[nodiscard]] BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list);
 
-/// Index for interning lists in one table, in time that does not depend on its length. All
+/// Index for interning lists in a table, in time that does not depend on the table's length. All
 /// additions to the table must use the index.
 class BlockIndex {
   public:
-    /// As intern_blocks(). `table` must be the same in all calls.
+    /// Same as intern_blocks(). `table` must be the same in all calls.
     [[nodiscard]] BlockList intern(std::vector<Block>& table, std::span<const Block> list);
-    /// Adds a list to the program's table; interns it unless the program repeats blocks.
+    /// Adds a list to the program's table. Interns it unless the program repeats blocks.
     [[nodiscard]] BlockList add_to(Program& program, std::span<const Block> list);
 
   private:
@@ -39,8 +39,8 @@ class BlockIndex {
     void add(const std::vector<Block>& table, std::uint32_t hash);
     void grow(std::size_t blocks);
 
-    std::vector<HashEntry> entries_;  ///< open addressing, positions in order
-    std::uint32_t known_ = 0;         ///< number of indexed positions
+    std::vector<HashEntry> entries_;  ///< hash table with open addressing
+    std::uint32_t indexed_ = 0;       ///< number of indexed positions, from 0 on
 };
 
 /// Returns the program with a canonical table.

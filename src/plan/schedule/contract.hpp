@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// contract.hpp - required results of a set of programs, as data.
+// contract.hpp - required results of a collective's programs, as data.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace weft::plan {
 
-/// Required contents of one output unit: the reduction, over ranks first_rank..last_rank, of their
-/// input unit `source_unit`, each exactly once. first_rank == last_rank: a copy from that rank.
+/// Required contents of one output unit: the reduction of input unit `source_unit` of each of the
+/// ranks first_rank .. last_rank, exactly once. If both ranks are equal: a copy of the input unit.
 struct Expectation {
     std::uint32_t unit = 0;
     Rank first_rank = 0;
@@ -33,15 +33,15 @@ struct Contract {
     std::string collective;
     /// The buffer has one block for each rank; the element count of a call is the size of a block.
     bool block_per_rank = false;
-    /// Return the part of the buffer that a rank has as its input and as its output; empty: all of
-    /// it. Programs access only these parts. Where both parts overlap, they may be the same memory.
+    /// Return the units of the buffer that are a rank's input and output; no function: all units.
+    /// Programs access only these units. Units in both ranges may be the same memory.
     std::function<UnitRange(const Program&)> input;
     std::function<UnitRange(const Program&)> output;
     bool must_synchronize = false;  ///< a rank may complete only after all ranks have entered
-    /// Returns the expectations of one rank. Reads the header of its program only.
+    /// Returns the expectations of one rank. Reads only the header of the rank's program.
     std::function<std::vector<Expectation>(const Program&)> expected;
 
-    /// Returns the element count of the whole buffer in a call with the element count `elements`.
+    /// Returns the number of elements of the whole buffer. `elements`: element count of the call.
     [[nodiscard]] std::uint64_t vector_elements(Rank ranks, std::uint64_t elements) const {
         return block_per_rank ? elements * static_cast<std::uint64_t>(ranks) : elements;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cursor.hpp - position in a lane of a program, with its rules for loops and lags.
+// cursor.hpp - position in a lane of a program, with the rules for loops and lags.
 //
-// Idea     A cursor steps over a lane as over a list. At the end of a loop's body it returns
-//          to the start of the body until all iterations are done. Steps with a lag do nothing
-//          in some segments.
-// Holds    The verifiers, the simulator's images and the engine all use this cursor.
+// Idea     A cursor visits the steps of a lane in order. At the end of a loop's body it returns to
+//          the start of the body until all iterations are done.
+// Holds    The verifier, the simulator and the engine all use this cursor.
 #pragma once
 
 #include "plan/schedule/program.hpp"
@@ -17,15 +16,14 @@ struct Cursor {
     std::uint32_t segment = 0;    ///< iteration of the open loop, from 0
     std::uint32_t loop_body = 0;  ///< first step of the open loop
     std::uint32_t loop_end = 0;   ///< one past the last step of the open loop; 0: no loop is open
-    /// Iterations of the open loop; outside, the segments of the program.
-    std::uint32_t repeats = 1;
-    std::uint32_t start = 0;   ///< first segment of each loop
-    std::uint32_t stride = 1;  ///< distance of its segments
+    std::uint32_t repeats = 1;    ///< iterations of the open loop; without one: Program::segments
+    std::uint32_t start = 0;      ///< Lane::start: first segment of each loop
+    std::uint32_t stride = 1;     ///< Lane::stride: distance between segments of a loop
 
     [[nodiscard]] bool ended() const { return at == end; }
     [[nodiscard]] bool in_loop() const { return loop_end != 0; }
 
-    /// Opens a loop at its loop step. The body has `steps` steps and runs `times` times.
+    /// Opens the loop of the current step. The body has `steps` steps and runs `times` times.
     void open_loop(std::uint32_t steps, std::uint32_t times) {
         if (steps == 0) return;
         segment = start;
@@ -46,8 +44,7 @@ struct Cursor {
             repeats = segments;
         }
     }
-    /// Returns true if a signal with a lag does nothing in this segment, one of the last `lag`. A
-    /// wait with a lag does nothing in the first `lag` segments.
+    // Return true if a signal or wait with a lag does nothing in this segment (Step::lag).
     [[nodiscard]] bool skips_signal(std::uint32_t lag) const {
         return lag != 0 && segment + lag >= repeats;
     }

@@ -62,9 +62,9 @@ Layout Layout::of(std::span<const Rank> node_of_rank) {
         table.ranks.clear();
         table.node_of.clear();
     }
-    const bool one_number =
+    const bool is_regular =
         table.ranks.empty() && even && nodes.back().size() <= nodes.front().size();
-    if (!one_number) layout.table_ = std::make_shared<const Table>(std::move(table));
+    if (!is_regular) layout.table_ = std::make_shared<const Table>(std::move(table));
     layout.count_sizes();
     return layout;
 }
@@ -93,8 +93,8 @@ Rank Layout::ranks_on(Rank node) const {
 
 Rank Layout::rank_at(Rank node, Rank local) const {
     if (table_ == nullptr) return node * per_node_ + local;
-    const Rank place = table_->first[at(node)] + local;
-    return table_->ranks.empty() ? place : table_->ranks[at(place)];
+    const Rank index = table_->first[at(node)] + local;
+    return table_->ranks.empty() ? index : table_->ranks[at(index)];
 }
 
 std::vector<Rank> Layout::sizes() const {

@@ -3,10 +3,10 @@
 //
 // Idea     Nodes are numbered in the order of their first ranks. A rank's local number is its
 //          index among the ranks of its node. If all nodes have the same number of consecutive
-//          ranks, that number describes the layout. If the ranks of each node are consecutive, the
-//          first rank of each node describes it. Otherwise the layout is a table of all ranks.
-// Why      Every rank generates node-aware programs from the layout, one rank at a time. It must be
-//          equal everywhere and cheap to pass on.
+//          ranks, this number describes the layout. If the ranks of each node are consecutive, the
+//          first rank of each node describes the layout. Otherwise it is a table of all ranks.
+// Why      Each rank generates its node-aware program from the layout. The layout must be equal on
+//          all ranks and cheap to copy.
 // Holds    A value type: copies share the table, which is immutable.
 #pragma once
 
@@ -66,7 +66,7 @@ class Layout {
 
     Rank size_ = 0;
     Rank nodes_ = 0;
-    Rank per_node_ = 1;  ///< used without a table
+    Rank per_node_ = 1;  ///< without a table: ranks on each node but the last
     Rank least_ = 0;
     Rank most_ = 0;
     std::shared_ptr<const Table> table_;

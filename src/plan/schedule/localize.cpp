@@ -66,7 +66,7 @@ class Localizer {
         if (step.kind == StepKind::wait && is_shared(step)) {
             kept.flags |= kFromPublished;
         } else {
-            // No later stage may publish the data, so remote peers receive a put each.
+            // A put to a remote peer; no later pass may publish its data.
             kept.flags &= static_cast<std::uint8_t>(~kShared);
         }
     }
@@ -86,10 +86,10 @@ class Localizer {
 
     Program result_;
     const std::function<bool(Rank)>& near_;
-    std::map<std::uint32_t, Rank> writers_;  ///< slot number -> local peer that shares it
+    std::map<std::uint32_t, Rank> writers_;  ///< by slot: local peer whose puts to it are shared
     std::set<std::uint32_t> published_;      ///< numbers with a publish step in result_
     std::size_t loop_start_ = 0;             ///< index of the last loop step in result_
-    std::uint32_t loop_left_ = 0;            ///< steps of the open loop still to be rewritten
+    std::uint32_t loop_left_ = 0;  ///< number of steps of the open loop still to be rewritten
 };
 
 }  // namespace

@@ -7,23 +7,23 @@
 
 namespace weft::plan {
 
-bool cuts_otherwise(const Program& program) {
+bool cuts_into_segments(const Program& program) {
     const std::uint32_t piece = program.units / program.segments;
-    return std::ranges::any_of(program.blocks, [&](const Block& block) {
-        return (block.advance != 0 && block.advance != piece) ||
-               block.first % piece + (block.count - 1) * block.stride >= piece;
+    return std::ranges::all_of(program.blocks, [&](const Block& block) {
+        return (block.advance == 0 || block.advance == piece) &&
+               block.first % piece + (block.count - 1) * block.stride < piece;
     });
 }
 
 bool can_spread(const Program& program) {
-    if (program.units == 0 || program.units % program.segments != 0 || cuts_otherwise(program))
+    if (program.units == 0 || program.units % program.segments != 0 || !cuts_into_segments(program))
         return false;
     const bool reads_in_parts = std::ranges::any_of(program.blocks, [](const Block& block) {
         return is_payload(block.buffer) && block.buffer != Buffer::mapped && block.stride == 1 &&
                block.origin != block.first;
     });
     return !reads_in_parts && std::ranges::none_of(program.steps, [&](const Step& step) {
-        if (step.kind == StepKind::put) return step.target.count != 0;  // one range at the peer
+        if (step.kind == StepKind::put) return step.target.count != 0;  // its target is one range
         return step.kind == StepKind::expose &&
                program.blocks[step.source.start].buffer == Buffer::slot;
     });
@@ -37,37 +37,37 @@ std::vector<Block> PartBlocks::translated(const Block& block) const {
 
 bool PartBlocks::are_same(std::span<const Block> a, std::span<const Block> b) const {
     return std::ranges::equal(a, b, [&](const Block& left, const Block& right) {
-        const Block x = named(left);
-        const Block y = named(right);
+        const Block x = renamed(left);
+        const Block y = renamed(right);
         const bool one_buffer = x.buffer == y.buffer && x.index == y.index && x.peer == y.peer;
         return one_buffer && translated(left) == translated(right);
     });
 }
 
 void PartBlocks::translate(const Block& block, std::vector<Block>& blocks) const {
-    const Block whole = named(block);
+    const Block whole = renamed(block);
     if (part_.blocks_of != nullptr) return add_represented(whole, blocks);
     if (place_.blocks > 0) return spread(whole, false, blocks);
     const std::uint32_t shift = range_shift(whole.first);
     const std::size_t before = blocks.size();
     widen(whole, blocks);
-    for (Block& one : std::span(blocks).subspan(before)) {
-        one.first += shift;
-        one.origin += shift;
-        one.advance *= part_.ranges;
+    for (Block& added : std::span(blocks).subspan(before)) {
+        added.first += shift;
+        added.origin += shift;
+        added.advance *= part_.ranges;
     }
 }
 
 void PartBlocks::translate(StepKind kind, const Block& block, std::vector<Block>& blocks) const {
     if (place_.blocks == 0) return translate(block, blocks);
     if (kind == StepKind::expose)
-        blocks.push_back(around_spread(named(block)));
+        blocks.push_back(around_spread(renamed(block)));
     else
-        spread(named(block), kind == StepKind::reduce, blocks);
+        spread(renamed(block), kind == StepKind::reduce, blocks);
 }
 
-/// Returns the block with the buffer, index and peer of the whole; units are unchanged.
-Block PartBlocks::named(Block block) const {
+/// Returns the block with the buffer, index and peer that it has in the whole. Keeps its units.
+Block PartBlocks::renamed(Block block) const {
     const auto rename = [&block](VectorName name) {
         block.buffer = name.buffer;
         block.index = name.index;
@@ -94,16 +94,15 @@ Block PartBlocks::named(Block block) const {
     return block;
 }
 
-/// Returns the distance by which a part's range moves a unit. A piece of the pipeline has
-/// `ranges` pieces of the part.
+/// Returns the distance by which a unit moves if the part works on one of several ranges. A segment
+/// of the whole consists of `ranges` segments of such parts.
 std::uint32_t PartBlocks::range_shift(std::uint32_t unit) const {
     const std::uint32_t piece = own_.units / own_.segments;
     if (part_.ranges == 1 || piece == 0) return 0;
     return (unit / piece * (part_.ranges - 1) + part_.range) * piece * place_.factor;
 }
 
-/// Adds a block in the smaller units of the whole. Units that are not adjacent become separate
-/// blocks.
+/// Adds a block in the smaller units of the whole. Units with a stride become separate blocks.
 void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
     if (factor == 1) {
@@ -127,30 +126,31 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
     }
 }
 
-/// Adds the blocks that a block of the group represents, piece by piece. Joins adjacent units,
-/// and units at equal distances.
+/// Adds the units of all blocks that each unit of `block` represents. Joins adjacent units, and
+/// units at equal distances, to one block.
 void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
     const std::uint32_t pieces = own_.units / as_u32(own_.size);
-    bool follows = false;  // the next unit may extend the last block of the list
+    bool can_extend = false;  // the next unit may be joined to the last block of the list
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
-        const Represented& whole = represented_by(unit / pieces);
-        const bool strided = whole.stride > 1 && factor == 1;
-        const bool in_part = i == 0 && block.stride == 1 && part_.blocks_max == 1;
-        for (const Rank rank : whole.ranks) {
+        const Represented& represented = represented_by(unit / pieces);
+        const bool strided = represented.stride > 1 && factor == 1;
+        // A block may begin after its payload's start; see reads_in_parts() in splice.cpp.
+        const bool keeps_origin = i == 0 && block.stride == 1 && part_.blocks_max == 1;
+        for (const Rank rank : represented.ranks) {
             const std::uint32_t first = (as_u32(rank) * pieces + unit % pieces) * factor;
-            if (follows && !strided && blocks.back().first + blocks.back().count == first) {
+            if (can_extend && !strided && blocks.back().first + blocks.back().count == first) {
                 blocks.back().count += factor;
                 continue;
             }
             Block& one = blocks.emplace_back(block);
             one.first = first;
-            one.origin = first - (in_part ? (unit - block.origin) * factor : 0);
-            one.count = strided ? as_u32(whole.ranks.size()) : factor;
-            one.stride = strided ? whole.stride * pieces : 1;
+            one.origin = first - (keeps_origin ? (unit - block.origin) * factor : 0);
+            one.count = strided ? as_u32(represented.ranks.size()) : factor;
+            one.stride = strided ? represented.stride * pieces : 1;
             one.advance = block.advance * factor;
-            follows = !strided;
+            can_extend = !strided;
             if (strided) break;
         }
     }
@@ -169,10 +169,11 @@ const PartBlocks::Represented& PartBlocks::represented_by(std::uint32_t rank) co
     return known;
 }
 
-/// Adds `factor` units of each block of the whole for each unit. A single unit of each block is one
-/// block with a stride. `in_runs`: it is a block for each unit, as in mapped memory, where units
-/// with a stride would be packed. The operands of a reduction have equal lists.
-void PartBlocks::spread(const Block& block, bool in_runs, std::vector<Block>& blocks) const {
+/// Adds `factor` units of each block of the whole for each unit. If this is a single unit, they
+/// become one block with a stride, else a block for each block of the whole. Mapped memory always
+/// has separate blocks, because units with a stride would be packed. `separate` requires separate
+/// blocks, so that all operands of a reduction have equal shapes.
+void PartBlocks::spread(const Block& block, bool separate, std::vector<Block>& blocks) const {
     const bool mapped = block.buffer == Buffer::mapped;
     for (std::uint32_t i = 0; i < block.count; ++i) {
         Block one = block;
@@ -181,7 +182,7 @@ void PartBlocks::spread(const Block& block, bool in_runs, std::vector<Block>& bl
         one.count = place_.factor;
         one.stride = 1;
         one.advance *= place_.factor;
-        if (place_.factor == 1 && !mapped && !in_runs) {
+        if (place_.factor == 1 && !mapped && !separate) {
             one.count = place_.blocks;
             one.stride = place_.block_units;
             blocks.push_back(one);
@@ -195,7 +196,7 @@ void PartBlocks::spread(const Block& block, bool in_runs, std::vector<Block>& bl
     }
 }
 
-/// Returns the range from the first to the last unit of the whole that a spread block becomes.
+/// Returns the range from the first to the last unit that a spread block becomes.
 Block PartBlocks::around_spread(Block block) const {
     block.first *= place_.factor;
     block.origin = block.first;

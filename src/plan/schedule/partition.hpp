@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// partition.hpp - cuts a buffer of elements into the units that blocks count in.
+// partition.hpp - cuts a buffer of elements into units.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace weft::plan {
 
-/// `elements` elements in `units` pieces. Uniform pieces differ by at most one element (unit u
-/// starts at floor(u * elements / units)). Uneven buffers consist of consecutive blocks of
-/// given sizes. Each block has the same number of units, which have `unit_elements` elements
-/// until the block ends.
+/// Units of a buffer. Units of a uniform buffer differ by at most one element: unit u starts at
+/// element floor(u * elements / units). An uneven buffer consists of consecutive blocks of given
+/// sizes, each with the same number of units. These have `unit_elements` elements until the block
+/// ends.
 class Partition {
   public:
     Partition(std::uint64_t elements, std::uint32_t units)
@@ -20,14 +20,13 @@ class Partition {
     /// Constructs a partition with one unit for each block.
     explicit Partition(const std::vector<std::uint64_t>& counts)
         : Partition(counts, static_cast<std::uint32_t>(counts.size()), 0) {}
-    /// `unit_elements`: elements of a unit, so that the units of a block hold the largest block; 0
-    /// if a block is one unit.
+    /// `unit_elements`: elements of a unit, enough for the largest block; 0: a block is one unit.
     Partition(const std::vector<std::uint64_t>& counts, std::uint32_t units,
               std::uint64_t unit_elements);
 
     [[nodiscard]] std::uint64_t elements() const { return elements_; }
     [[nodiscard]] std::uint32_t units() const { return units_; }
-    /// Returns the first element of unit u; begin(units()) is the end of the buffer.
+    /// Returns the first element of unit u; the end of the buffer if u is units().
     [[nodiscard]] std::uint64_t begin(std::uint32_t u) const;
     [[nodiscard]] std::uint64_t size(std::uint32_t u) const { return begin(u + 1) - begin(u); }
     /// Returns the number of elements in the units first .. first + count - 1.
@@ -37,10 +36,10 @@ class Partition {
     /// Returns the number of elements of the largest unit.
     [[nodiscard]] std::uint64_t unit_max() const;
 
-    /// Returns the number of units of each block of an uneven buffer; 1 for uniform ones.
+    /// Returns the number of units of each block of an uneven buffer; 1 for a uniform buffer.
     [[nodiscard]] std::uint32_t units_of_block() const { return pieces_; }
-    /// Returns the first element of unit u if block b starts at starts[b] instead of
-    /// after its predecessor.
+    /// Returns the first element of unit u if block b starts at starts[b], not at the end of its
+    /// predecessor.
     [[nodiscard]] std::uint64_t place(std::uint32_t u,
                                       const std::vector<std::uint64_t>& starts) const {
         return starts[u / pieces_] + begin(u) - begin(u / pieces_ * pieces_);

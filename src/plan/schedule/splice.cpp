@@ -14,7 +14,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Largest number of units of the joined program, unless a single part has more.
+/// Largest number of units of the whole, unless a single part needs more.
 constexpr std::uint64_t kUnitsMax = 1 << 20;
 
 std::span<const Step> steps_of(const Program& program, const Lane& lane) {
@@ -45,14 +45,13 @@ class Splicer {
     base::Result<Program> run() {
         WEFT_TRY(set_sizes());
         if (in_lanes_)
-            pending_.clear();
+            unflushed_.clear();
         else
             lanes_.resize(1);
         for (const SplicePart& part : parts_) {
-            const std::uint32_t first = program_.slots;
+            const std::uint32_t first_slot = program_.slots;
             reserve(part);
-            if (!part.own) continue;
-            WEFT_TRY(add(part, first));
+            if (part.own) WEFT_TRY(add(part, first_slot));
         }
         if (in_lanes_) connect_lanes();
         if (merged_ && program_.segments > 1) put_in_loops();
@@ -66,26 +65,27 @@ class Splicer {
     }
 
   private:
-    /// Sets the number of units: the same in each segment, and a multiple of every part's units.
+    /// Sets the number of units: a multiple of every part's units, and equal in all segments.
     base::Result<void> cut_units() {
         // Units are numbered with 32 bits.
         constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
-        std::uint64_t most = kUnitsMax;
+        std::uint64_t units_max = kUnitsMax;
         std::uint64_t units = 1;  // units of a segment
         for (const SplicePart& part : parts_)
             for (const auto& shape : part.shapes)
-                if (!part.bare) most = std::max(most, units_in_whole(part, *shape));
+                if (!part.bare) units_max = std::max(units_max, units_in_whole(part, *shape));
         for (const SplicePart& part : parts_) {
             for (const auto& shape_pointer : part.shapes) {
                 const Program& shape = *shape_pointer;
                 if (part.bare || shape.units == 0) continue;
                 const std::uint64_t whole = units_in_whole(part, shape);
-                if (most <= kCountable)
+                if (units_max <= kCountable)
                     units = std::lcm(units, whole / std::gcd(whole, shape.segments));
-                if (units * program_.segments > most || most > kCountable)
-                    return base::fail(
-                        Status::argument, "the parts cut the vector into {} units, at most {} fit",
-                        std::max(units * program_.segments, most), std::min(most, kCountable));
+                if (units * program_.segments > units_max || units_max > kCountable)
+                    return base::fail(Status::argument,
+                                      "the parts cut the vector into {} units, at most {} fit",
+                                      std::max(units * program_.segments, units_max),
+                                      std::min(units_max, kCountable));
             }
         }
         const bool bare = std::ranges::all_of(parts_, &SplicePart::bare);
@@ -147,10 +147,10 @@ class Splicer {
         return spreads_ && part.blocks_of == nullptr;
     }
 
-    /// Returns true if the program's blocks cannot be mapped to blocks of the whole. A block of the
-    /// part may represent several blocks, which need not be adjacent. Then a unit has no fixed
-    /// distance from the start of its payload, unless both are in one block that represents one
-    /// block. A block that advances by more than one unit in a segment cannot be mapped either.
+    /// Returns true if the program's blocks cannot be mapped to blocks of the whole, because a unit
+    /// may have no fixed distance from the start of its payload. The distance is fixed only if both
+    /// are in one block that represents a single block. Blocks that advance by several units in a
+    /// segment cannot be mapped either.
     static bool reads_in_parts(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
             if (block.advance > 1) return true;
@@ -162,7 +162,7 @@ class Splicer {
     static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
         return a / pieces_of(program) == b / pieces_of(program);
     }
-    /// Returns true if an exposed block would become several ranges of memory.
+    /// Returns true if an exposed block would become several ranges of the whole.
     static bool exposes_several(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.steps, [&](const Step& step) {
             if (step.kind != StepKind::expose) return false;
@@ -172,7 +172,7 @@ class Splicer {
         });
     }
     static base::Result<void> check_fit(const SplicePart& part, const Program& program) {
-        if (part.ranges > 1 && program.segments > 1 && cuts_otherwise(program))
+        if (part.ranges > 1 && program.segments > 1 && !cuts_into_segments(program))
             return base::fail(Status::unsupported, "{} {} does not cut the vector into segments",
                               program.collective, program.algorithm);
         if (part.blocks_of == nullptr) return base::Done{};
@@ -200,27 +200,26 @@ class Splicer {
         if (part.bare || shape.units == 0) return 1;
         return as_u32(program_.units / units_in_whole(part, shape));
     }
-    /// Conversion of the part's slot capacities to units of the whole.
-    struct Widening {
-        std::uint64_t times = 1;  ///< blocks of the whole that a block of the part represents
-        std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< before `factor`
-        std::uint64_t factor = 1;
-
-        [[nodiscard]] std::uint32_t widened(std::uint32_t units) const {
-            return as_u32(std::min(units * times, most) * factor);
+    /// Raises the capacities of the slots from `first` on to a shape's capacities, in units of the
+    /// whole.
+    void reserve_capacities(const SplicePart& part, const Program& shape, std::uint32_t first) {
+        const std::uint64_t wide = factor(part, shape);
+        const auto blocks =
+            static_cast<std::uint64_t>(spreads(part) ? program_.size : part.blocks_max);
+        const std::uint64_t units_max = part.blocks_of == nullptr
+                                            ? std::numeric_limits<std::uint64_t>::max()
+                                            : units_in_whole(part, shape);
+        for (std::uint32_t slot = 0; slot < shape.slots; ++slot) {
+            const std::uint64_t units =
+                std::min(shape.capacity_of(slot) * blocks, units_max) * wide;
+            std::uint32_t& capacity = program_.slot_capacity[first + slot];
+            capacity = std::max(capacity, as_u32(units));
+            program_.slot_units = std::max(program_.slot_units, capacity);
         }
-    };
-    [[nodiscard]] Widening widening(const SplicePart& part, const Program& shape) const {
-        Widening wide{.factor = factor(part, shape)};
-        if (spreads(part)) wide.times = static_cast<std::uint64_t>(program_.size);
-        if (part.blocks_of == nullptr) return wide;
-        wide.times = static_cast<std::uint64_t>(part.blocks_max);
-        wide.most = units_in_whole(part, shape);
-        return wide;
     }
 
-    /// Reserves the slots of a part after those of the preceding parts, and slots for
-    /// its lanes' signals.
+    /// Reserves the slots of a part after those of the preceding parts, and numbers for signals of
+    /// its lanes.
     void reserve(const SplicePart& part) {
         std::uint32_t slots = 0;
         lanes_max_ = 1;
@@ -230,17 +229,9 @@ class Splicer {
         }
         slots_of_part_ = slots;
         slots += 2 * as_u32(lanes_max_ - 1);
-        std::vector<std::uint32_t>& capacities = program_.slot_capacity;
-        capacities.resize(program_.slots + slots);
-        for (const auto& shape : part.shapes) {
-            if (part.bare) continue;
-            const Widening wide = widening(part, *shape);
-            for (std::uint32_t slot = 0; slot < shape->slots; ++slot) {
-                std::uint32_t& capacity = capacities[program_.slots + slot];
-                capacity = std::max(capacity, wide.widened(shape->capacity_of(slot)));
-                program_.slot_units = std::max(program_.slot_units, capacity);
-            }
-        }
+        program_.slot_capacity.resize(program_.slots + slots);
+        for (const auto& shape : part.shapes)
+            if (!part.bare) reserve_capacities(part, *shape, program_.slots);
         program_.slots += slots;
     }
 
@@ -250,7 +241,7 @@ class Splicer {
         if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)) ||
             (spreads(part) && !can_spread(own)))
             return base::fail(Status::unsupported,
-                              "{} {} of {} ranks is of another form on rank {} than on others",
+                              "{} {} of {} ranks has another form on rank {} than on others",
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
         slot_first_ = first_slot;
@@ -260,7 +251,7 @@ class Splicer {
         if (in_lanes_) {
             if (lanes_.empty() || slots_of_part_ > 0) {
                 lanes_.emplace_back();
-                pending_.push_back(false);
+                unflushed_.push_back(false);
             }
             for (const Lane& lane : own.lanes) translate(steps_of(own, lane), lanes_.size() - 1);
         } else {
@@ -285,23 +276,20 @@ class Splicer {
             if (lanes_.size() <= lane) lanes_.emplace_back();
             if (lane > 0) lanes_[lane].push_back(to_itself(StepKind::wait, own_signals, lane, 0));
             translate(steps_of(own, own.lanes[lane]), lane);
-            if (lane > 0) end_lane(own_signals, lane);
+            if (lane == 0) continue;
+            // The next part may overwrite data that this lane's puts read.
+            if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
+            lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
         }
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, 1));
     }
 
-    /// Ends a lane other than the main one. The next part may overwrite data that this lane's puts
-    /// read, so the lane flushes. flush_lanes() flushes the main lane.
-    void end_lane(std::uint32_t own_signals, std::size_t lane) {
-        if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
-        lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
-    }
     /// Flushes the puts of earlier parts, before a part that may overwrite the data that they read.
     void flush_lanes() {
-        for (std::size_t lane = 0; lane < pending_.size(); ++lane) {
-            if (pending_[lane]) lanes_[lane].push_back({.kind = StepKind::flush});
-            pending_[lane] = false;
+        for (std::size_t lane = 0; lane < unflushed_.size(); ++lane) {
+            if (unflushed_[lane]) lanes_[lane].push_back({.kind = StepKind::flush});
+            unflushed_[lane] = false;
         }
     }
 
@@ -313,10 +301,10 @@ class Splicer {
         return {.kind = kind, .peer = program_.rank, .signal = first + number};
     }
 
-    /// Lets each lane begin a segment after the lane before it has ended the segment. The first
-    /// lane is at most `depth` segments ahead of the last one, because signals have this number of
-    /// copies. The rank signals to itself under numbers under which no other rank signals to it. If
-    /// there are too few of them, several parts share a lane.
+    /// Makes each lane begin a segment after the lane before it has ended the segment. The first
+    /// lane is at most `depth` segments ahead of the last one, because signals have `depth` copies.
+    /// The rank signals itself under numbers under which no other rank signals it. If these are too
+    /// few, the last lanes are joined.
     void connect_lanes() {
         std::erase_if(lanes_, [](const std::vector<Step>& lane) { return lane.empty(); });
         const std::vector<std::uint32_t> numbers = numbers_without_waits();
@@ -357,12 +345,12 @@ class Splicer {
                 lane.insert(lane.begin(), {.kind = StepKind::loop, .signal = as_u32(lane.size())});
     }
 
-    /// Returns true if steps of the part write to vectors.
+    /// Returns true if the part may overwrite data of vectors.
     [[nodiscard]] bool writes(const Program& own) const {
         if (part_->bare) return false;
         return std::ranges::any_of(own.steps, [&](const Step& step) {
-            const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
-            return (moves && !is_no_op(own, step)) || step.kind == StepKind::expose;
+            const bool stores = step.kind == StepKind::reduce || step.kind == StepKind::copy;
+            return (stores && !is_no_op(own, step)) || step.kind == StepKind::expose;
         });
     }
 
@@ -391,23 +379,23 @@ class Splicer {
 
     void translate(const Step& step, std::size_t lane) {
         const Program& own = *part_->own;
-        const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
-        const bool counts = lane < pending_.size();
-        if (moves && (part_->bare || is_no_op(own, step))) return;
+        const bool stores = step.kind == StepKind::reduce || step.kind == StepKind::copy;
+        const bool is_tracked = lane < unflushed_.size();
+        if (stores && (part_->bare || is_no_op(own, step))) return;
         if (step.kind == StepKind::flush) {
             if (part_->bare) return;
-            if (counts) pending_[lane] = false;
+            if (is_tracked) unflushed_[lane] = false;
             lanes_[lane].push_back(step);
             return;
         }
         Step& kept = lanes_[lane].emplace_back(step);
-        if (!moves) kept.signal += slot_first_;
+        if (!stores) kept.signal += slot_first_;
         if (kept.peer != kNoRank) kept.peer = part_->rank_of(kept.peer);
         if (part_->bare) {
             remove_data(kept);
             return;
         }
-        if (step.kind == StepKind::put && counts) pending_[lane] = true;
+        if (step.kind == StepKind::put && is_tracked) unflushed_[lane] = true;
         kept.target = intern(own, step.kind, step.target);
         kept.source = intern(own, step.kind, step.source);
     }
@@ -434,17 +422,18 @@ class Splicer {
     BlockIndex index_;               ///< index of the program's blocks
     std::vector<Block> translated_;  ///< translation of the current list
     std::vector<std::vector<Step>> lanes_;
-    bool merged_ = false;  ///< all parts are in loops over the same segments
+    bool merged_ = false;  ///< each part is one loop over the same segments
     /// Several segments are in flight. Each part has its own lane, except parts without messages.
     bool in_lanes_ = false;
     bool spreads_ = false;  ///< parts that cut the vector work on a piece of every block
     /// By lane: puts since its last flush may read vectors. Only the main lane, unless in_lanes_.
-    std::vector<bool> pending_{false};
-    std::size_t lanes_max_ = 1;
+    std::vector<bool> unflushed_{false};
+    // For the current part:
+    std::size_t lanes_max_ = 1;  ///< largest number of lanes of its shapes
     std::uint32_t slots_of_part_ = 0;
     const SplicePart* part_ = nullptr;
     std::uint32_t slot_first_ = 0;
-    std::optional<PartBlocks> blocks_;  ///< of the current part
+    std::optional<PartBlocks> blocks_;
 };
 
 }  // namespace

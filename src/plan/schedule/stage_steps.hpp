@@ -4,9 +4,9 @@
 // Idea     The steps of a rank are derived from the stages and passed to a *sink* in order. A sink
 //          that stores them makes a program (stages.cpp); a sink that needs only their costs stores
 //          no step (tools/simulate/stream.hpp).
-// Why      Some simulations need millions of programs, each only once. The runtime's programs are
-//          made here, too, so simulated steps equal executed ones.
-// Holds    The time is proportional to the steps and the number of stages. One StageSteps serves
+// Why      Some simulations need the steps of millions of ranks, each only once. The runtime's
+//          programs are made here, too, so simulated and executed steps are equal.
+// Holds    The time is proportional to the number of steps and of stages. One StageSteps serves
 //          many ranks; only its construction allocates memory.
 #pragma once
 
@@ -21,11 +21,11 @@
 
 namespace weft::plan {
 
-/// Receiver of a rank's steps. One call passes adjacent steps of a kind: `count` puts or signals to
-/// peer_of(0), peer_of(1), ... under one number, or waits for such peers under increasing numbers.
-/// payload() precedes the puts that carry it. operand() and slots() precede the combine() that
-/// reduces them; slots() are operands in slots with increasing numbers. Steps between begin_loop()
-/// and next_segment() are repeated while next_segment() returns true.
+/// Receiver of a rank's steps. put() and signal() add `count` steps to the peers peer_of(0),
+/// peer_of(1), ... under one number; wait() adds waits for such peers under increasing numbers.
+/// payload() sets the payload of the next puts. operand() adds an operand of the next combine().
+/// slots() adds `count` operands, in slots with increasing numbers. Steps between begin_loop() and
+/// next_segment() are repeated while next_segment() returns true.
 template <class Sink>
 concept StepSink = requires(Sink sink, Rank count, Rank (*peer_of)(Rank), std::uint32_t number,
                             const Block& block, std::uint8_t flags) {
@@ -56,6 +56,7 @@ class StageSteps {
         numbers_.resize(stages.numberings.size());
     }
 
+    /// Passes all steps of a rank.
     void write(Rank rank) {
         numbers_[0] = rank;
         for (std::size_t i = 1; i < numbers_.size(); ++i) {
@@ -97,7 +98,7 @@ class StageSteps {
     }
 
     void write_member(const ExchangeStage& in, Rank number) {
-        // A copy, so that the compiler can keep its members in registers across calls of the sink.
+        // A copy, so that the compiler keeps the members in registers across calls of the sink.
         const ExchangeStage exchange = in;
         const Rank base = exchange.base;
         const Rank position = position_of(exchange, number);
@@ -110,7 +111,7 @@ class StageSteps {
         const auto remainder = [&](Rank k) {
             return stages_.rank_of(exchange.remainders, remainders.number(group, k));
         };
-        // A single receiver does not justify a published copy.
+        // Publishing is of no use for a single receiver.
         const std::uint8_t flags = exchange.receivers == Members::last ? 0 : kShared;
         if (exchange.sends(position)) {
             const Rank own = own_number(exchange, position);
@@ -170,8 +171,8 @@ class StageSteps {
         }
     }
 
-    /// Returns the position of a member. The stride of a stage is often the previous stage's stride
-    /// times its base. Then the previous quotient is divided, not the number.
+    /// Returns the position of a member. If a stage's stride is the previous stage's stride times
+    /// its base, which is usual, reuses the previous quotient to save a division.
     Rank position_of(const ExchangeStage& exchange, Rank number) {
         if (exchange.stride != divided_by_ || exchange.numbering != divided_in_)
             quotient_ = number / exchange.stride;
@@ -185,12 +186,12 @@ class StageSteps {
     [[nodiscard]] Rank rank_of(const ExchangeStage& exchange, Rank number) const {
         return exchange.numbering == 0 ? number : stages_.rank_of(exchange.numbering, number);
     }
-    /// Returns the signal number of a sending member, relative to the first one of the exchange.
+    /// Returns the slot number of a sending member, relative to the exchange's first slot.
     static Rank own_number(const ExchangeStage& exchange, Rank position) {
         return exchange.senders == Members::last ? 0 : position;
     }
 
-    /// Returns the range of positions of the members in `which`: the first, and one past the last.
+    /// Returns the first position of the members `which`, and one past the last.
     static std::pair<Rank, Rank> range_of(Members which, Rank base) {
         return {which == Members::last ? base - 1 : 0,
                 which == Members::all_but_last ? base - 1 : base};
@@ -237,11 +238,12 @@ class StageSteps {
     std::vector<std::uint32_t> first_numbers_;  ///< first number of each stage
     std::vector<Rank> numbers_;                 ///< this rank's number in each numbering
     std::uint32_t first_number_ = 0;            ///< first number of the current stage
-    bool holds_output_ = false;                 ///< the value is in output instead of input
-    bool unflushed_ = false;                    ///< puts since the last flush()
-    Rank quotient_ = 0;             ///< this rank's number in divided_in_, divided by divided_by_
-    Rank divided_by_ = 0;           ///< 0: quotient_ is not set
-    std::uint32_t divided_in_ = 0;  ///< index of a numbering
+    bool holds_output_ = false;                 ///< the value is in the output, not in the input
+    bool unflushed_ = false;                    ///< there were puts after the last flush()
+    // quotient_ is this rank's number in the numbering divided_in_, divided by divided_by_.
+    Rank quotient_ = 0;
+    Rank divided_by_ = 0;  ///< 0: quotient_ is not set
+    std::uint32_t divided_in_ = 0;
 };
 
 }  // namespace weft::plan

@@ -34,13 +34,13 @@ Rank Remainders::number(Rank group, Rank place) const {
 Rank Remainders::group_of(Rank number) const {
     if (dealt) return number % groups;
     const Rank least = count / groups;
-    const Rank fuller = count % groups;
-    const Rank split = fuller * (least + 1);
-    return number < split ? number / (least + 1) : fuller + (number - split) / least;
+    const Rank larger_groups = count % groups;  // the first groups, with one more remainder
+    const Rank split = larger_groups * (least + 1);
+    return number < split ? number / (least + 1) : larger_groups + (number - split) / least;
 }
 
-Rank Remainders::place_of(Rank number_) const {
-    return dealt ? number_ / groups : number_ - number(group_of(number_), 0);
+Rank Remainders::place_of(Rank remainder) const {
+    return dealt ? remainder / groups : remainder - number(group_of(remainder), 0);
 }
 
 Rank Stages::rank_of(std::uint32_t numbering, Rank number) const {
@@ -79,6 +79,7 @@ Stages begin_stages(Program header) {
 
 namespace {
 
+/// Makes a program of a rank's steps.
 class ProgramSink {
   public:
     explicit ProgramSink(Program header) : builder_(std::move(header)) {}
@@ -127,11 +128,12 @@ std::uint64_t raises(const Stages& stages, const ExchangeStage& exchange) {
     const auto senders = static_cast<std::uint64_t>(exchange.count_of(exchange.senders));
     const auto receivers = static_cast<std::uint64_t>(exchange.count_of(exchange.receivers));
     const auto remainders = static_cast<std::uint64_t>(stages.remainders_of(exchange).count);
-    std::uint64_t both = 0;  // members that would put to themselves
-    for (const Rank position : {Rank{0}, exchange.base - 1}) {
-        const auto times = static_cast<std::uint64_t>(position == 0 ? exchange.base - 1 : 1);
-        if (exchange.sends(position) && exchange.receives(position)) both += times;
-    }
+    const auto is_both = [&](Rank position) {
+        return exchange.sends(position) && exchange.receives(position);
+    };
+    // Members of a group that send and receive, and do not put to themselves.
+    const auto both = static_cast<std::uint64_t>((is_both(0) ? exchange.base - 1 : 0) +
+                                                 (is_both(exchange.base - 1) ? 1 : 0));
     return groups * (senders * receivers - both) +
            (exchange.remainders_send ? remainders * receivers : 0) +
            (exchange.remainders_receive ? remainders * senders : 0);

@@ -2,10 +2,11 @@
 // stages.hpp - the programs of all ranks as one small value, for algorithms in stages.
 //
 // Idea     The ranks that take part in a stage are numbered, so a stage is arithmetic on numbers:
-//          *groups* in which every sender puts to every receiver, or a *shift* in which each rank
-//          signals ranks at the same distances ahead. program_of() derives the program of one rank.
-// Why      A generator that returns Stages describes its algorithm once. The program of a rank and
-//          the input of fast engines for a billion ranks are both derived from that value.
+//          an *exchange* in groups, in which every sender puts to every receiver, or a *shift*, in
+//          which each rank signals ranks at given distances. program_of() derives the program of
+//          one rank.
+// Why      The programs of ranks and the simulation of a billion ranks are derived from the same
+//          description of the algorithm.
 // Holds    The size of the value depends on the number of stages, not of ranks. The time of
 //          program_of() is proportional to the size of the program and the number of stages.
 #pragma once
@@ -19,14 +20,15 @@
 
 namespace weft::plan {
 
-inline constexpr Rank kNoNumber = -1;  ///< the rank has no number in a numbering
+inline constexpr Rank kNoNumber = -1;  ///< the rank is not in a numbering
 
-/// `count` consecutive numbers: number i is the outer number first + i / width * pitch + i % width.
+/// Selection of `count` numbers of an outer numbering, in rows of adjacent numbers. The number i in
+/// the run is the outer number first + i / width * pitch + i % width.
 struct RankRun {
     Rank first = 0;
     Rank count = 0;
-    Rank width = 1;  ///< count of numbers in a row that are also adjacent in the outer numbering
-    Rank pitch = 1;  ///< distance between the starts of such rows, at least `width`
+    Rank width = 1;  ///< numbers in each row
+    Rank pitch = 1;  ///< distance between the starts of rows, at least `width`
 
     /// Returns a run of `count` adjacent outer numbers.
     [[nodiscard]] static RankRun adjacent(Rank first, Rank count) {
@@ -35,20 +37,20 @@ struct RankRun {
     [[nodiscard]] Rank outer_of(Rank number) const {
         return first + number / width * pitch + number % width;
     }
-    /// Returns the number of an outer number, or kNoNumber.
+    /// Returns the number in the run of an outer number, or kNoNumber.
     [[nodiscard]] Rank number_of(Rank outer) const {
         if (outer < first) return kNoNumber;
-        const Rank run = (outer - first) / pitch;
-        const Rank inside = (outer - first) % pitch;
-        if (inside >= width) return kNoNumber;
-        const std::int64_t number = std::int64_t{run} * width + inside;
+        const Rank row = (outer - first) / pitch;
+        const Rank in_row = (outer - first) % pitch;
+        if (in_row >= width) return kNoNumber;
+        const std::int64_t number = std::int64_t{row} * width + in_row;
         return number < count ? static_cast<Rank>(number) : kNoNumber;
     }
 
     friend bool operator==(const RankRun&, const RankRun&) = default;
 };
 
-/// Numbers 0..count-1 for the outer numbers in the runs, in their order.
+/// Numbers 0 .. count - 1 for the outer numbers in the runs, in order.
 struct Numbering {
     std::uint32_t outer = 0;  ///< index of an earlier entry of Stages::numberings
     Rank count = 0;           ///< sum over the runs
@@ -67,22 +69,24 @@ inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t
 
 /// Groups in which every sender puts its value to every receiver but itself. A receiver replaces
 /// its value by the combination of the senders' values, in order of their positions. A member
-/// sends first to the receivers after itself, cyclically, so that no rank is first for all. It
-/// sends to remainders last.
+/// sends to the receivers after itself first, then to those before itself, so that no rank is the
+/// first receiver of all. It sends to remainders last.
 struct ExchangeStage {
     std::uint32_t numbering = 0;  ///< numbering of the members
     Rank groups = 1;
-    Rank base = 2;    ///< members of a group
+    Rank base = 2;    ///< number of members of a group
     Rank stride = 1;  ///< distance between the numbers of neighboring members; divides `groups`
     Members senders = Members::all;
     Members receivers = Members::all;
-    bool keeps_own = true;  ///< a receiver combines its own value, too, in order of position
-    /// Numbering of the remainders: further ranks, divided evenly over the groups (the first groups
-    /// may have one more).
+    bool keeps_own = true;  ///< a receiver combines its own value, too, at its own position
+    /// Numbering of the remainders: further ranks, divided evenly over the groups. The first groups
+    /// may have one more.
     std::uint32_t remainders = kNoRemainders;
-    bool dealt = false;  ///< remainder k of group g is number k * groups + g; else consecutive
-    bool remainders_send = false;     ///< to all receivers, whose first operands are their values
-    bool remainders_receive = false;  ///< from all sending members; replaces the remainder's value
+    /// True: remainder k of group g has the number k * groups + g. False: the remainders of a group
+    /// have consecutive numbers.
+    bool dealt = false;
+    bool remainders_send = false;     ///< to all receivers, which combine these values first
+    bool remainders_receive = false;  ///< from all senders; replaces the remainder's value
 
     [[nodiscard]] Rank members() const { return groups * base; }
     [[nodiscard]] Rank member(Rank group, Rank position) const {
@@ -116,20 +120,19 @@ struct Remainders {
     }
     /// Returns the largest number of remainders of a group.
     [[nodiscard]] Rank most() const { return (count + groups - 1) / groups; }
-    /// Convert between a remainder's number and its group and index (`place`) in the group.
+    // Convert between a remainder's number, and its group and index in the group (`place`).
     [[nodiscard]] Rank number(Rank group, Rank place) const;
     [[nodiscard]] Rank group_of(Rank number) const;
-    [[nodiscard]] Rank place_of(Rank number) const;
+    [[nodiscard]] Rank place_of(Rank remainder) const;
 };
 
-/// Each rank signals the ranks j * reach ahead, for j = 1 .. radix-1 and distances below the number
-/// of ranks, and waits for the signals to itself. `aligned`: a sender uses one signal number for
-/// all receivers.
+/// Each rank signals the ranks whose numbers are j * reach higher, cyclically: for each j from 1 to
+/// radix - 1 if the distance is less than the number of ranks. Then it waits for its signals.
 struct ShiftStage {
     std::uint32_t numbering = 0;
     std::int64_t reach = 1;
     std::int64_t radix = 2;
-    bool aligned = false;
+    bool aligned = false;  ///< a sender uses one signal number for all receivers
 
     friend bool operator==(const ShiftStage&, const ShiftStage&) = default;
 };
@@ -137,8 +140,8 @@ struct ShiftStage {
 using Stage = std::variant<ExchangeStage, ShiftStage>;
 
 struct Stages {
-    Program header;        ///< header of all programs, except the rank
-    bool carries = false;  ///< a rank's value is first its input, at the end its output; else none
+    Program header;                     ///< header of all programs, except the rank
+    bool carries = false;               ///< ranks have a value: first the input, at last the output
     bool interleaves = false;           ///< several segments are in flight (interleave.hpp)
     std::vector<Numbering> numberings;  ///< the first one has all ranks
     std::vector<Stage> stages;          ///< run once for each segment of the header
@@ -152,15 +155,15 @@ struct Stages {
     }
     /// Returns the rank that has `number` in a numbering.
     [[nodiscard]] Rank rank_of(std::uint32_t numbering, Rank number) const;
-    /// Returns the count of slot and signal numbers that the stage uses, equal on all ranks.
+    /// Returns the count of slot or signal numbers that the stage uses; equal on all ranks.
     [[nodiscard]] std::uint32_t numbers_of(const Stage& stage) const;
-    /// Appends a stage. Its numbers follow those of the preceding stages.
+    /// Appends a stage. Its slot and signal numbers follow those of the preceding stages.
     void add(const Stage& stage);
-    /// Appends a numbering of some of the numbers of `outer`, and returns its index.
+    /// Appends a numbering of some numbers of numbering `outer`, and returns its index.
     std::uint32_t add_numbering(std::uint32_t outer, std::vector<RankRun> runs);
 };
 
-/// Returns a value without stages, with one numbering of all ranks.
+/// Returns Stages without a stage, with a numbering of all ranks.
 [[nodiscard]] Stages begin_stages(Program header);
 
 [[nodiscard]] Program program_of(const Stages& stages, Rank rank);

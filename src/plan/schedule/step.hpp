@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// step.hpp - steps over blocks of data, of which programs consist.
+// step.hpp - steps, the instructions of programs.
 //
 // Idea     A step is a 32-byte value that names buffers, never addresses. It can be printed,
 //          checked, simulated and bound to memory.
@@ -14,41 +14,38 @@
 namespace weft::plan {
 
 enum class StepKind : std::uint8_t {
-    /// Copy `source` into slot `signal` of `peer`, or into its exposed block `target` if given, and
-    /// then raise signal `signal` there.
+    /// Copy `source` into slot `signal` of `peer`, or into the peer's exposed block `target` if the
+    /// list is not empty. Then raise signal `signal` there.
     put,
     signal,  ///< raise signal `signal` at `peer`, without data
-    /// Send the location of block `source`: fill entry `signal` of the peer's table of mapped
-    /// blocks, and raise signal `signal` there.
+    /// Store the location of block `source` in entry `signal` of the peer's table of mapped blocks.
+    /// Then raise signal `signal` there.
     expose,
     /// Store the small payload `source` with its flag in the rank's published cell `signal`.
     publish,
     wait,   ///< wait until `peer` has raised (or published) `signal` for this segment
     flush,  ///< wait until the sources of this lane's earlier puts may be overwritten
-    /// Each target = operand 0 (op) operand 1 (op) ...; `source` has the operands in order,
-    /// `target` one or more lists, each with the blocks of an operand.
+    /// Each target = operand 0 (op) operand 1 (op) ... `source` is the blocks of all operands in
+    /// order, `target` the blocks of all targets. All operands and targets have equal shapes.
     reduce,
     copy,  ///< `target` = `source`
-    /// Run the next `signal` steps once for each segment 0 .. segments-1, or `operands` times.
+    /// Run the next `signal` steps `operands` times; 0: once for each segment.
     loop,
     // The rank sleeps or computes for `signal` nanoseconds. Only programs written by hand have
-    // these steps. The simulator gives them time; the engine and the verifier pass over them.
+    // these steps. The simulator adds their time; the engine and the verifier ignore them.
     sleep,
     compute,
 };
 
 struct Step {
     StepKind kind = StepKind::flush;
-    std::uint8_t flags = 0;
-    /// For credits in a loop. A wait with lag L in segment s awaits the signal of segment s - L,
-    /// and nothing if s < L. A signal with lag L raises nothing in the last L segments.
+    std::uint8_t flags = 0;  ///< StepFlags
+    /// For credits in a loop. A wait with lag L awaits in segment s the signal of segment s - L, or
+    /// nothing if s < L. A signal with lag L raises nothing in the last L segments.
     std::uint16_t lag = 0;
-    Rank peer = kNoRank;       ///< put, signal, expose: target; wait: sender
-    std::uint32_t signal = 0;  ///< number of slot and signal; loop: number of steps in the body;
-                               ///< sleep, compute: nanoseconds
-    /// `reduce`: number of operands, each with source.count / operands blocks. `loop`: iterations
-    /// (0: one for each segment).
-    std::uint32_t operands = 0;
+    Rank peer = kNoRank;         ///< put, signal, expose: target; wait: sender
+    std::uint32_t signal = 0;    ///< number of slot and signal, or as described at StepKind
+    std::uint32_t operands = 0;  ///< reduce: number of operands; loop: iterations, see StepKind
     BlockList target = {};
     BlockList source = {};
 
