@@ -8,10 +8,10 @@
 namespace weft::plan {
 
 bool cuts_into_segments(const Program& program) {
-    const std::uint32_t piece = program.units / program.segments;
+    const std::uint32_t segment_units = program.units / program.segments;
     return std::ranges::all_of(program.blocks, [&](const Block& block) {
-        return (block.advance == 0 || block.advance == piece) &&
-               block.first % piece + (block.count - 1) * block.stride < piece;
+        return (block.advance == 0 || block.advance == segment_units) &&
+               block.first % segment_units + (block.count - 1) * block.stride < segment_units;
     });
 }
 
@@ -97,9 +97,10 @@ Block PartBlocks::renamed(Block block) const {
 /// Returns the distance by which a unit moves if the part works on one of several ranges. A segment
 /// of the whole consists of `ranges` segments of such parts.
 std::uint32_t PartBlocks::range_shift(std::uint32_t unit) const {
-    const std::uint32_t piece = own_.units / own_.segments;
-    if (part_.ranges == 1 || piece == 0) return 0;
-    return (unit / piece * (part_.ranges - 1) + part_.range) * piece * place_.factor;
+    const std::uint32_t segment_units = own_.units / own_.segments;
+    if (part_.ranges == 1 || segment_units == 0) return 0;
+    const std::uint32_t segment = unit / segment_units;
+    return (segment * (part_.ranges - 1) + part_.range) * segment_units * place_.factor;
 }
 
 /// Adds a block in the smaller units of the whole. Units with a stride become separate blocks.
@@ -119,10 +120,10 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
         return;
     }
     for (std::uint32_t i = 0; i < block.count; ++i) {
-        Block& one = blocks.emplace_back(block);
-        one.origin = one.first = (block.first + i * block.stride) * factor;
-        one.count = factor;
-        one.stride = 1;
+        Block& added = blocks.emplace_back(block);
+        added.origin = added.first = (block.first + i * block.stride) * factor;
+        added.count = factor;
+        added.stride = 1;
     }
 }
 
@@ -130,26 +131,26 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
 /// units at equal distances, to one block.
 void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
-    const std::uint32_t pieces = own_.units / as_u32(own_.size);
+    const std::uint32_t block_units = own_.units / as_u32(own_.size);
     bool can_extend = false;  // the next unit may be joined to the last block of the list
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
-        const Represented& represented = represented_by(unit / pieces);
+        const Represented& represented = represented_by(unit / block_units);
         const bool strided = represented.stride > 1 && factor == 1;
         // A block may begin after its payload's start; see reads_in_parts() in splice.cpp.
         const bool keeps_origin = i == 0 && block.stride == 1 && part_.blocks_max == 1;
         for (const Rank rank : represented.ranks) {
-            const std::uint32_t first = (as_u32(rank) * pieces + unit % pieces) * factor;
+            const std::uint32_t first = (as_u32(rank) * block_units + unit % block_units) * factor;
             if (can_extend && !strided && blocks.back().first + blocks.back().count == first) {
                 blocks.back().count += factor;
                 continue;
             }
-            Block& one = blocks.emplace_back(block);
-            one.first = first;
-            one.origin = first - (keeps_origin ? (unit - block.origin) * factor : 0);
-            one.count = strided ? as_u32(represented.ranks.size()) : factor;
-            one.stride = strided ? represented.stride * pieces : 1;
-            one.advance = block.advance * factor;
+            Block& added = blocks.emplace_back(block);
+            added.first = first;
+            added.origin = first - (keeps_origin ? (unit - block.origin) * factor : 0);
+            added.count = strided ? as_u32(represented.ranks.size()) : factor;
+            added.stride = strided ? represented.stride * block_units : 1;
+            added.advance = block.advance * factor;
             can_extend = !strided;
             if (strided) break;
         }
@@ -176,22 +177,22 @@ const PartBlocks::Represented& PartBlocks::represented_by(std::uint32_t rank) co
 void PartBlocks::spread(const Block& block, bool separate, std::vector<Block>& blocks) const {
     const bool mapped = block.buffer == Buffer::mapped;
     for (std::uint32_t i = 0; i < block.count; ++i) {
-        Block one = block;
-        one.first = (block.first + i * block.stride) * place_.factor;
-        one.origin = mapped ? block.origin * place_.factor : one.first;
-        one.count = place_.factor;
-        one.stride = 1;
-        one.advance *= place_.factor;
+        Block added = block;
+        added.first = (block.first + i * block.stride) * place_.factor;
+        added.origin = mapped ? block.origin * place_.factor : added.first;
+        added.count = place_.factor;
+        added.stride = 1;
+        added.advance *= place_.factor;
         if (place_.factor == 1 && !mapped && !separate) {
-            one.count = place_.blocks;
-            one.stride = place_.block_units;
-            blocks.push_back(one);
+            added.count = place_.blocks;
+            added.stride = place_.block_units;
+            blocks.push_back(added);
             continue;
         }
         for (std::uint32_t b = 0; b < place_.blocks; ++b) {
-            blocks.push_back(one);
-            one.first += place_.block_units;
-            if (!mapped) one.origin = one.first;
+            blocks.push_back(added);
+            added.first += place_.block_units;
+            if (!mapped) added.origin = added.first;
         }
     }
 }

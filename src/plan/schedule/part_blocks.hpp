@@ -31,8 +31,8 @@ struct PartPlace {
 /// Returns true if the units of a program with segments can be spread.
 [[nodiscard]] bool can_spread(const Program& program);
 
-/// Returns true if each block is in the units of one segment, and moves to the next segment's units
-/// in each segment or not at all.
+/// Returns true if each block is within the units of one segment, and advances by the units of one
+/// segment or not at all.
 [[nodiscard]] bool cuts_into_segments(const Program& program);
 
 class PartBlocks {

@@ -67,8 +67,7 @@ class Splicer {
   private:
     /// Sets the number of units: a multiple of every part's units, and equal in all segments.
     base::Result<void> cut_units() {
-        // Units are numbered with 32 bits.
-        constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
+        constexpr std::uint64_t kUnitNumbers = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t units_max = kUnitsMax;
         std::uint64_t units = 1;  // units of a segment
         for (const SplicePart& part : parts_)
@@ -79,17 +78,17 @@ class Splicer {
                 const Program& shape = *shape_pointer;
                 if (part.bare || shape.units == 0) continue;
                 const std::uint64_t whole = units_in_whole(part, shape);
-                if (units_max <= kCountable)
+                if (units_max <= kUnitNumbers)
                     units = std::lcm(units, whole / std::gcd(whole, shape.segments));
-                if (units * program_.segments > units_max || units_max > kCountable)
+                if (units * program_.segments > units_max || units_max > kUnitNumbers)
                     return base::fail(Status::argument,
                                       "the parts cut the vector into {} units, at most {} fit",
                                       std::max(units * program_.segments, units_max),
-                                      std::min(units_max, kCountable));
+                                      std::min(units_max, kUnitNumbers));
             }
         }
-        const bool bare = std::ranges::all_of(parts_, &SplicePart::bare);
-        if (!bare) program_.units = as_u32(units * program_.segments);
+        const bool has_data = !std::ranges::all_of(parts_, &SplicePart::bare);
+        if (has_data) program_.units = as_u32(units * program_.segments);
         return base::Done{};
     }
 
@@ -160,7 +159,7 @@ class Splicer {
     }
     /// Returns true if units a and b are in one block.
     static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
-        return a / pieces_of(program) == b / pieces_of(program);
+        return a / units_of_block(program) == b / units_of_block(program);
     }
     /// Returns true if an exposed block would become several ranges of the whole.
     static bool exposes_several(const SplicePart& part, const Program& program) {
@@ -180,7 +179,8 @@ class Splicer {
                                  : exposes_several(part, program) ? "exposes blocks"
                                                                   : nullptr;
         if (what == nullptr) return base::Done{};
-        return base::fail(Status::unsupported, "{} {} {}, and its blocks stand for several here",
+        return base::fail(Status::unsupported,
+                          "{} {} {}, but each of its blocks represents several here",
                           program.collective, program.algorithm, what);
     }
 
@@ -188,10 +188,10 @@ class Splicer {
     [[nodiscard]] std::uint64_t units_in_whole(const SplicePart& part, const Program& shape) const {
         if (spreads(part)) return std::uint64_t{shape.units} * as_u32(program_.size);
         if (part.blocks_of == nullptr) return std::uint64_t{shape.units} * part.ranges;
-        return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
+        return units_of_block(shape) * static_cast<std::uint64_t>(program_.size);
     }
     /// Returns the number of units of a block.
-    [[nodiscard]] static std::uint32_t pieces_of(const Program& shape) {
+    [[nodiscard]] static std::uint32_t units_of_block(const Program& shape) {
         return shape.units / as_u32(shape.size);
     }
 
@@ -203,7 +203,7 @@ class Splicer {
     /// Raises the capacities of the slots from `first` on to a shape's capacities, in units of the
     /// whole.
     void reserve_capacities(const SplicePart& part, const Program& shape, std::uint32_t first) {
-        const std::uint64_t wide = factor(part, shape);
+        const std::uint64_t shape_factor = factor(part, shape);
         const auto blocks =
             static_cast<std::uint64_t>(spreads(part) ? program_.size : part.blocks_max);
         const std::uint64_t units_max = part.blocks_of == nullptr
@@ -211,7 +211,7 @@ class Splicer {
                                             : units_in_whole(part, shape);
         for (std::uint32_t slot = 0; slot < shape.slots; ++slot) {
             const std::uint64_t units =
-                std::min(shape.capacity_of(slot) * blocks, units_max) * wide;
+                std::min(shape.capacity_of(slot) * blocks, units_max) * shape_factor;
             std::uint32_t& capacity = program_.slot_capacity[first + slot];
             capacity = std::max(capacity, as_u32(units));
             program_.slot_units = std::max(program_.slot_units, capacity);
@@ -245,7 +245,13 @@ class Splicer {
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
         slot_first_ = first_slot;
-        blocks_.emplace(part, own, place_of(part, own));
+        const auto ranks = as_u32(program_.size);
+        blocks_.emplace(part, own,
+                        PartPlace{.slot_first = slot_first_,
+                                  .scratch_first = scratch_first_,
+                                  .factor = factor(part, own),
+                                  .blocks = spreads(part) ? ranks : 0,
+                                  .block_units = program_.units / ranks});
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
         if (writes(own)) flush_lanes();
         if (in_lanes_) {
@@ -259,30 +265,23 @@ class Splicer {
         }
         return base::Done{};
     }
-    [[nodiscard]] PartPlace place_of(const SplicePart& part, const Program& own) const {
-        const auto ranks = as_u32(program_.size);
-        return {.slot_first = slot_first_,
-                .scratch_first = scratch_first_,
-                .factor = factor(part, own),
-                .blocks = spreads(part) ? ranks : 0,
-                .block_units = program_.units / ranks};
-    }
 
     /// Adds the lanes of a part, with signals of the rank to itself before and after them.
     void add_lanes(const Program& own, std::uint32_t own_signals) {
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
-            lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, 0));
+            lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, start));
         for (std::size_t lane = 0; lane < own.lanes.size(); ++lane) {
             if (lanes_.size() <= lane) lanes_.emplace_back();
-            if (lane > 0) lanes_[lane].push_back(to_itself(StepKind::wait, own_signals, lane, 0));
+            if (lane > 0)
+                lanes_[lane].push_back(to_itself(StepKind::wait, own_signals, lane, start));
             translate(steps_of(own, own.lanes[lane]), lane);
             if (lane == 0) continue;
             // The next part may overwrite data that this lane's puts read.
             if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
-            lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
+            lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, end));
         }
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
-            lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, 1));
+            lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, end));
     }
 
     /// Flushes the puts of earlier parts, before a part that may overwrite the data that they read.
@@ -293,12 +292,13 @@ class Splicer {
         }
     }
 
-    /// Returns a signal to this rank, or the wait for it, at the start (which = 0) or the end (1)
-    /// of a lane.
+    /// Returns a signal of this rank to itself, or the wait for it, for the start or the end of a
+    /// lane. `first`: number of the first such signal of the part.
+    enum LaneEvent : std::uint32_t { start, end };
     [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first, std::size_t lane,
-                                 std::uint32_t which) const {
-        const auto number = as_u32(lane - 1) * 2 + which;
-        return {.kind = kind, .peer = program_.rank, .signal = first + number};
+                                 LaneEvent event) const {
+        const std::uint32_t number = first + as_u32(lane - 1) * 2 + event;
+        return {.kind = kind, .peer = program_.rank, .signal = number};
     }
 
     /// Makes each lane begin a segment after the lane before it has ended the segment. The first
@@ -322,13 +322,14 @@ class Splicer {
         credit.kind = StepKind::signal;
         lanes_.back().insert(lanes_.back().begin(), credit);
         for (std::size_t lane = 1; lane < lanes_.size(); ++lane) {
-            Step end{.peer = program_.rank, .signal = numbers[lane - 1]};
-            end.kind = StepKind::signal;
-            lanes_[lane - 1].push_back(end);
-            end.kind = StepKind::wait;
-            lanes_[lane].insert(lanes_[lane].begin(), end);
+            Step ended{.peer = program_.rank, .signal = numbers[lane - 1]};
+            ended.kind = StepKind::signal;
+            lanes_[lane - 1].push_back(ended);
+            ended.kind = StepKind::wait;
+            lanes_[lane].insert(lanes_[lane].begin(), ended);
         }
     }
+    /// Returns the signal numbers for which no step waits.
     [[nodiscard]] std::vector<std::uint32_t> numbers_without_waits() const {
         std::vector<bool> has_wait(program_.slots);
         for (const std::vector<Step>& lane : lanes_)
@@ -360,9 +361,10 @@ class Splicer {
                blocks_->are_same(blocks_of(own, step.target), blocks_of(own, step.source));
     }
 
+    /// Adds steps of the current part to a lane. Some are omitted, so loops may become shorter.
     void translate(std::span<const Step> steps, std::size_t lane) {
-        std::size_t loop = 0;
-        std::uint32_t left = 0;
+        std::size_t loop = 0;    // index of the open loop's step in `kept`
+        std::uint32_t left = 0;  // number of steps of the open loop that are not translated yet
         std::vector<Step>& kept = lanes_[lane];
         for (const Step& step : steps) {
             if (step.kind == StepKind::loop) {
@@ -392,7 +394,10 @@ class Splicer {
         if (!stores) kept.signal += slot_first_;
         if (kept.peer != kNoRank) kept.peer = part_->rank_of(kept.peer);
         if (part_->bare) {
-            remove_data(kept);
+            if (step.kind == StepKind::put || step.kind == StepKind::expose)
+                kept.kind = StepKind::signal;
+            kept.flags &= static_cast<std::uint8_t>(~kWritten);
+            kept.target = kept.source = {};
             return;
         }
         if (step.kind == StepKind::put && is_tracked) unflushed_[lane] = true;
@@ -400,14 +405,7 @@ class Splicer {
         kept.source = intern(own, step.kind, step.source);
     }
 
-    /// Turns a step into a signal or wait without data.
-    static void remove_data(Step& step) {
-        if (step.kind == StepKind::put || step.kind == StepKind::expose)
-            step.kind = StepKind::signal;
-        step.flags &= static_cast<std::uint8_t>(~kWritten);
-        step.target = step.source = {};
-    }
-
+    /// Translates a list of blocks and adds it to the program.
     BlockList intern(const Program& own, StepKind kind, BlockList list) {
         translated_.clear();
         for (const Block& block : blocks_of(own, list))

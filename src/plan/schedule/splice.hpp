@@ -3,7 +3,7 @@
 //
 // Idea     A part is a call in each of several groups: the ranks of each node, or one rank of each
 //          node. A part's programs are made for a call among a group alone. splice() maps the
-//          group's ranks and buffers to ranks and buffers of the whole, numbers the part's slots
+//          group's ranks and buffers to ranks and buffers of the whole. It numbers the part's slots
 //          after the slots of the preceding parts, and cuts the buffers finely enough for all
 //          parts. The parts run one after the other. If each part is one loop, segments of the
 //          buffer pass through all parts as a pipeline (Flow). If some of these parts cut the

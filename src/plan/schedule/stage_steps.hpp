@@ -114,7 +114,7 @@ class StageSteps {
         // Publishing is of no use for a single receiver.
         const std::uint8_t flags = exchange.receivers == Members::last ? 0 : kShared;
         if (exchange.sends(position)) {
-            const Rank own = own_number(exchange, position);
+            const Rank own = sender_number(exchange, position);
             const auto [begin, end] = range_of(exchange.receivers, base);
             begin_sends();
             send(std::max(begin, position + 1), end, member, own, flags);
@@ -125,10 +125,10 @@ class StageSteps {
         if (exchange.remainders_send)
             receive(0, remainder_count, remainder, exchange.count_of(exchange.senders), flags);
         const auto [begin, end] = range_of(exchange.senders, base);
-        receive(begin, std::min(end, position), member, own_number(exchange, begin), flags);
+        receive(begin, std::min(end, position), member, sender_number(exchange, begin), flags);
         if (exchange.keeps_own && stages_.carries) sink_.operand(value());
         const Rank next = std::max(begin, position + 1);
-        receive(next, end, member, own_number(exchange, next), flags);
+        receive(next, end, member, sender_number(exchange, next), flags);
         combine();
     }
 
@@ -144,7 +144,7 @@ class StageSteps {
         }
         if (!exchange.remainders_receive) return;
         const auto [begin, end] = range_of(exchange.senders, exchange.base);
-        receive(begin, end, member, own_number(exchange, begin), kShared);
+        receive(begin, end, member, sender_number(exchange, begin), kShared);
         combine();
     }
 
@@ -187,7 +187,7 @@ class StageSteps {
         return exchange.numbering == 0 ? number : stages_.rank_of(exchange.numbering, number);
     }
     /// Returns the slot number of a sending member, relative to the exchange's first slot.
-    static Rank own_number(const ExchangeStage& exchange, Rank position) {
+    static Rank sender_number(const ExchangeStage& exchange, Rank position) {
         return exchange.senders == Members::last ? 0 : position;
     }
 

@@ -152,8 +152,7 @@ Program program_of(const Stages& stages, Rank rank) {
     header.rank = rank;
     ProgramSink sink(std::move(header));
     sink.builder().reserve_steps(2 * stages.header.slots + 4 * stages.stages.size() + 2);
-    StageSteps steps(stages, sink);
-    steps.write(rank);
+    StageSteps(stages, sink).write(rank);
     if (stages.interleaves) sink.builder().interleave();
     return std::move(sink.builder()).finish();
 }

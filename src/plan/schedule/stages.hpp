@@ -89,6 +89,7 @@ struct ExchangeStage {
     bool remainders_receive = false;  ///< from all senders; replaces the remainder's value
 
     [[nodiscard]] Rank members() const { return groups * base; }
+    // Convert between a member's number, and its group and position in the group.
     [[nodiscard]] Rank member(Rank group, Rank position) const {
         return group / stride * stride * base + group % stride + position * stride;
     }

@@ -2,9 +2,9 @@
 // remote_memory.hpp - one-sided calls of a team: checks arguments, and translates team ranks to job
 // ranks and addresses to offsets.
 //
-// Idea     Callers name a peer's symmetric memory by the equal offset's address on this rank, and
-//          registered memory by its name. A context is a team with a Stream of its own: its fence()
-//          and quiet() cover only its own operations.
+// Idea     Callers name a peer's symmetric memory by this rank's address of the same block, and
+//          registered memory by its name. A context is a team with its own Stream: fence() and
+//          quiet() of a context cover only its own operations.
 // Holds    A call with invalid arguments has no effect. Calls on mapped memory take no lock, and
 //          only one in 32 polls the engine.
 #pragma once

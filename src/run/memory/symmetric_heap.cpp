@@ -109,34 +109,36 @@ void SymmetricHeap::collect_abandoned() {
     dropped_.clear();
 }
 
-/// Finds and allocates an offset that is free on all members. First frees blocks that all members
+/// Allocates a block at an offset that is free on all members. First frees blocks that all members
 /// have abandoned.
 base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest request) {
     if (!std::has_single_bit(request.alignment) || request.alignment > alignment_max_)
         return base::fail(Status::argument,
                           "alloc: alignment is {}, expected a power of two up to {}",
                           request.alignment, alignment_max_);
-    std::uint64_t from = 0;
-    for (std::uint64_t abandoned_from = 0;;) {
+    // Lower limits of the next proposals.
+    std::uint64_t from = 0, abandoned_from = 0;
+    for (;;) {
         enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
         MinMax<kCount> over_members({propose(request, from), request.bytes, request.alignment,
                                      first_abandoned(team, abandoned_from)});
         if (auto computed = over_members.compute(team, Purpose::alloc); !computed)
             return computed.failure().within("alloc");
-        for (const auto& [number, what] : {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
-            if (!over_members.agreed(number))
+        for (const auto& [argument, name] :
+             {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
+            if (!over_members.agreed(argument))
                 return base::fail(Status::argument,
                                   "alloc: {} is {} here and from {} to {} on the members of the "
                                   "team, expected the same on all",
-                                  what, number == kBytes ? request.bytes : request.alignment,
-                                  over_members.min(number), over_members.max(number));
+                                  name, argument == kBytes ? request.bytes : request.alignment,
+                                  over_members.min(argument), over_members.max(argument));
         }
         const bool full = over_members.max(kOffset) == link::kNoOffset;
         if (over_members.agreed(kAbandoned) && over_members.max(kAbandoned) != kNone) {
             remove(blocks_.find(abandoned_.at({team.serial(), over_members.max(kAbandoned)})));
             from = 0;
         } else if (full && over_members.max(kAbandoned) != kNone) {
-            // No block with a lower number is abandoned by all members.
+            // Not all members have abandoned a block with a lower number.
             abandoned_from = over_members.max(kAbandoned);
         } else if (full) {
             return out_of_memory(team, request);

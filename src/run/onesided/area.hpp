@@ -19,9 +19,9 @@ namespace weft::run {
 /// Words of 8 bytes in the segment that immediates name by number. The first numbers are for
 /// the words about teams (run/job/layout.hpp), all others for the words of the heap.
 struct SignalWords {
-    std::uint64_t team_words = 0;  ///< offset of the words about teams
-    std::uint64_t team_word_count = 0;
-    std::uint64_t heap = 0;  ///< offset of the heap
+    std::uint64_t team_words = 0;       ///< offset of the words about teams
+    std::uint64_t team_word_count = 0;  ///< number of these words
+    std::uint64_t heap = 0;             ///< offset of the heap
 
     /// Returns the number of the word at an offset; nothing if the word has no number.
     [[nodiscard]] constexpr std::optional<std::uint64_t> number_of(std::uint64_t offset) const {

@@ -44,11 +44,9 @@ struct Strided {
     const bool empty = std::ranges::find(counts, std::size_t{0}) != counts.end();
     Strided blocks{to_strides[outer], from_strides[outer], block_bytes, empty ? 0 : counts[outer],
                    outer == 0 || empty ? nullptr : &rows};
-    for (std::size_t i = 0; i < outer; ++i) {
-        rows.to_strides[i] = to_strides[i];
-        rows.from_strides[i] = from_strides[i];
-        rows.counts[i] = counts[i];
-    }
+    std::copy_n(to_strides, outer, rows.to_strides.begin());
+    std::copy_n(from_strides, outer, rows.from_strides.begin());
+    std::copy_n(counts.begin(), outer, rows.counts.begin());
     return blocks;
 }
 

@@ -33,6 +33,7 @@ struct StartedGet {
     std::shared_ptr<void> kept;  ///< memory that the get writes, unless the program owns it
 };
 
+/// Direction of a copy between memory of this rank and of a peer.
 enum class Direction : std::uint8_t { put, get };
 
 enum class RequestKind : std::uint8_t {
@@ -257,7 +258,7 @@ constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;  
     if (signal.word.memory != nullptr || !number) return std::nullopt;
     for (std::uint64_t format = 0; format < kPayloadWordBits.size(); ++format) {
         const unsigned word_bits = kPayloadWordBits[format];
-        if (*number >> word_bits != 0) return std::nullopt;
+        if (*number >> word_bits != 0) break;  // further formats have fewer bits for it
         if (signal.value >> (kPayloadSharedBits - word_bits) != 0) continue;
         const std::uint64_t kind = std::uint64_t{signal.adds} << kPayloadFormatBits | format;
         const std::uint64_t payload =

@@ -81,7 +81,7 @@ TEST(HierarchicalProof, EveryAlgorithmCanBeAPart) {
                     (key == std::string_view("net") || part == std::string_view("alltoall"))) {
                     expect_refused_part(parts.collective, key, inner,
                                         key == std::string_view("net") ? "ranks that share a node"
-                                                                       : "stand for several");
+                                                                       : "represents several");
                     continue;
                 }
                 EXPECT_GT(prove_with(parts.collective, key, inner), 0)
