@@ -107,11 +107,10 @@ base::Result<RemoteMemory::Target> RemoteMemory::find_word(std::string_view call
     return target;
 }
 
-static base::Failure null_buffer(std::string_view argument, std::size_t bytes,
-                                 std::string_view direction, Rank peer,
+static base::Failure null_buffer(std::string_view argument, std::size_t bytes, Rank peer,
                                  std::string_view unit = "") {
-    return base::fail(Status::argument, "{} is null, expected {}{} bytes; {} rank {}", argument,
-                      unit, bytes, direction, peer);
+    return base::fail(Status::argument, "{} is null, expected {}{} bytes; peer: rank {}", argument,
+                      unit, bytes, peer);
 }
 
 /// Makes a call of OneSided in this context's stream. `near`: the call only accesses mapped memory,
@@ -145,7 +144,7 @@ void RemoteMemory::close_stream() {
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
     const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
-    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
+    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
     return run_in_stream<&RealOneSided::put>(is_near(target), target.rank, target.remote,
                                              static_cast<const std::byte*>(from), bytes, when);
 }
@@ -153,7 +152,7 @@ base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t byt
 base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
     const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
-    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
+    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
     return run_in_stream<&RealOneSided::get>(
         is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, when);
 }
@@ -166,7 +165,7 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
     if (!onesided::span_of(blocks, BlockSide::source))
         return exceeds_space("put_strided", "src", blocks, blocks.from_stride, peer);
     if (from == nullptr)
-        return null_buffer("put_strided: src", blocks.block_bytes, "to", peer, "blocks of ");
+        return null_buffer("put_strided: src", blocks.block_bytes, peer, "blocks of ");
     return run_in_stream<&RealOneSided::put_strided>(is_near(target), target.rank, target.remote,
                                                      static_cast<const std::byte*>(from), blocks);
 }
@@ -179,7 +178,7 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
     if (!onesided::span_of(blocks, BlockSide::target))
         return exceeds_space("get_strided", "dst", blocks, blocks.to_stride, peer);
     if (into == nullptr)
-        return null_buffer("get_strided: dst", blocks.block_bytes, "from", peer, "blocks of ");
+        return null_buffer("get_strided: dst", blocks.block_bytes, peer, "blocks of ");
     return run_in_stream<&RealOneSided::get_strided>(
         is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
 }
@@ -200,7 +199,7 @@ base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
 base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size_t bytes, Rank peer,
                                            Delivery& delivery) {
     const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
-    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
+    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
     if (is_near(target)) return put(to, from, bytes, peer, Return::at_once);
     const Turn::Hold hold = services_.engine.take_turn();
     if (RealDeliveries(services_.onesided)
@@ -222,12 +221,13 @@ base::Result<std::shared_ptr<StartedGet>> RemoteMemory::start_get(void* into, co
                                                                   std::size_t bytes, Rank peer,
                                                                   std::shared_ptr<void> kept) {
     const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
-    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
+    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
     if (is_near(target)) {
         WEFT_TRY(get(into, from, bytes, peer, Return::reusable));
         return std::shared_ptr<StartedGet>();
     }
-    auto started = std::make_shared<StartedGet>(StartedGet{.kept = std::move(kept)});
+    auto started = std::make_shared<StartedGet>(
+        StartedGet{.rank = target.rank, .kept = std::move(kept)});
     WEFT_TRY(run_in_stream<&RealOneSided::start_far_get>(
         false, target.rank, static_cast<std::byte*>(into), target.remote, bytes, started));
     return started;
@@ -237,8 +237,10 @@ base::Result<void> RemoteMemory::await(const StartedGet& get, base::Deadline dea
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
     const auto waits = [&] { return fmt::format("get: waiting for {} transfers", get.pending); };
-    if (!engine.await([&] { return get.pending == 0 || deadline.passed(); }, waits))
+    if (!engine.await([&] { return get.pending == 0 || deadline.passed(); }, waits, get.rank))
         return engine.failure();
+    // The wire also ends gets from a rank that has died.
+    if (const auto* const why = engine.deaths().failure_by(get.rank)) return *why;
     if (get.pending == 0) return {};
     return base::fail(Status::timeout, "wait: time limit exceeded: {}", waits());
 }
@@ -248,7 +250,7 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
                                             Return when) {
     const auto signal = WEFT_TRY(find_word("put_signal", "signal", word, sizeof value, peer));
     const auto target = WEFT_TRY(find("put_signal", "dst", to, bytes, peer));
-    if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, "to", peer);
+    if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, peer);
     return run_in_stream<&RealOneSided::put_signal>(
         is_near(target) && is_near(signal), target.rank, target.remote,
         static_cast<const std::byte*>(from), bytes, Signal{signal.remote, value, adds}, when);

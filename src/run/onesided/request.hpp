@@ -29,6 +29,7 @@ enum class Return : std::uint8_t { reusable, at_once };
 
 /// A started get, which a request waits for. Its stream keeps it until its data has arrived.
 struct StartedGet {
+    Rank rank = 0;
     std::uint32_t pending = 0;   ///< transfers in flight; the wire counts them down
     std::shared_ptr<void> kept;  ///< memory that the get writes, unless the program owns it
 };
