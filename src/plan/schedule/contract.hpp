@@ -34,7 +34,7 @@ struct Contract {
     /// The buffer has one block for each rank; the element count of a call is the size of a block.
     bool block_per_rank = false;
     /// Return the units of the buffer that are a rank's input and output; no function: all units.
-    /// Programs access only these units. Units in both ranges may be the same memory.
+    /// Programs access only these units. The ranges may be in the same memory where they overlap.
     std::function<UnitRange(const Program&)> input;
     std::function<UnitRange(const Program&)> output;
     bool must_synchronize = false;  ///< a rank may complete only after all ranks have entered

@@ -82,7 +82,7 @@ class Splicer {
                     units = std::lcm(units, whole / std::gcd(whole, shape.segments));
                 if (units * program_.segments > units_max || units_max > kUnitNumbers)
                     return base::fail(Status::argument,
-                                      "the parts cut the vector into {} units, at most {} fit",
+                                      "the parts cut the buffer into {} units, the limit is {}",
                                       std::max(units * program_.segments, units_max),
                                       std::min(units_max, kUnitNumbers));
             }
@@ -172,7 +172,7 @@ class Splicer {
     }
     static base::Result<void> check_fit(const SplicePart& part, const Program& program) {
         if (part.ranges > 1 && program.segments > 1 && !cuts_into_segments(program))
-            return base::fail(Status::unsupported, "{} {} does not cut the vector into segments",
+            return base::fail(Status::unsupported, "{} {} does not cut the buffer into segments",
                               program.collective, program.algorithm);
         if (part.blocks_of == nullptr) return base::Done{};
         const char* const what = reads_in_parts(part, program)    ? "reads payloads in parts"

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -258,7 +257,7 @@ class OneSided {
         bool lost = false;
         Waited waited = complete(used, deadline);
         while (waited == Waited::failed &&
-               used.forget([&](Rank rank) { return driver_.deaths().contains(rank); })) {
+               used.mark_clean_if([&](Rank rank) { return driver_.deaths().contains(rank); })) {
             lost = true;
             waited = complete(used, deadline);
         }
@@ -279,7 +278,7 @@ class OneSided {
 
   private:
     static constexpr Rank kNoPeer = -1;
-    /// After such a wait, the peer probably sleeps and does not drive its network.
+    /// If a transfer takes longer, the peer probably sleeps and does not drive its network.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     friend class Deliveries<Wire, Drive>;

@@ -12,6 +12,7 @@ namespace weft::run {
 /// Completes all puts and gets of the stream. Fails if one of their peers has died.
 template <Network Wire, class Drive>
 Waited OneSided<Wire, Drive>::complete(Stream& used, const base::Deadline& deadline) {
+    // This fence and the last one order accesses of mapped memory before and after quiet().
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const auto wait = [&](Rank rank, auto ended) { return until(ended, deadline, rank, "quiet"); };
     Waited waited = wait(kNoPeer, [&] { return used.outstanding == 0 && used.forget_ended_gets(); });
@@ -34,7 +35,7 @@ Waited OneSided<Wire, Drive>::complete(Stream& used, const base::Deadline& deadl
         waited = wait(flush.rank, [&] { return is_flushed(flush); });
         if (waited == Waited::done) settle(used, flush);
     }
-    if (waited == Waited::done) used.forget_flushed(flushes);
+    if (waited == Waited::done) used.mark_clean(flushes);
     used.spare = std::move(flushes);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return waited;

@@ -27,22 +27,19 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind 
     const char* const call = kind == RequestKind::get ? "get" : "put";
     if (!until([&] { return !buffer_taken_; }, rank, call)) return false;
     buffer_taken_ = true;
-    for (std::size_t done = 0; done < bytes;) {
-        const std::size_t piece = std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
-        before(done, piece);
-        const RemoteRequest request{.kind = kind,
-                                    .offset = (target + done).packed(),
-                                    .operand = piece,
-                                    .operand2 = area_.buffer()};
-        if (!send_and_await(used, rank, request)) {
-            buffer_taken_ = false;  // a dead peer no longer uses the buffer
-            return false;
-        }
-        after(done, piece);
-        done += piece;
+    bool is_done = true;
+    for (std::size_t at = 0; is_done && at < bytes; at += OneSidedArea::kBufferBytes) {
+        const std::size_t piece = std::min<std::size_t>(bytes - at, OneSidedArea::kBufferBytes);
+        before(at, piece);
+        is_done = send_and_await(used, rank,
+                                 {.kind = kind,
+                                  .offset = (target + at).packed(),
+                                  .operand = piece,
+                                  .operand2 = area_.buffer()});
+        if (is_done) after(at, piece);
     }
-    buffer_taken_ = false;
-    return true;
+    buffer_taken_ = false;  // also after a failure: a dead peer no longer uses the buffer
+    return is_done;
 }
 
 /// Gets by requests. If `into` is in this rank's segment, a single request puts the data there.
@@ -76,14 +73,13 @@ bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const Remote
                 base::copy_bytes(own_ + area_.buffer(), from + at, piece);
             },
             [](std::size_t, std::size_t) {});
-    for (std::size_t done = 0; done < bytes;) {
-        const std::size_t piece = std::min(bytes - done, RemoteRequest::kInlineMax);
+    for (std::size_t at = 0; at < bytes; at += RemoteRequest::kInlineMax) {
+        const std::size_t piece = std::min(bytes - at, RemoteRequest::kInlineMax);
         RemoteRequest request{.kind = RequestKind::flush,
                               .inline_bytes = static_cast<std::uint8_t>(piece),
-                              .operand2 = (to + done).packed()};
-        std::memcpy(request.data, from + done, piece);
+                              .operand2 = (to + at).packed()};
+        std::memcpy(request.data, from + at, piece);
         if (send_after_writes(used, rank, request) == 0) return false;
-        done += piece;
     }
     return true;
 }

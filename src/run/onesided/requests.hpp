@@ -47,7 +47,7 @@ struct Stream {
     }
     /// Marks dirty peers that fulfil the condition as clean. Returns true if there were any.
     template <class Condition>
-    bool forget(Condition condition) {
+    bool mark_clean_if(Condition condition) {
         return std::erase_if(dirty, [&](Rank rank) {
                    if (!condition(rank)) return false;
                    at(rank).dirty = at(rank).fenced = false;
@@ -55,7 +55,7 @@ struct Stream {
                }) != 0;
     }
     /// Marks peers as clean if nothing was posted to them after their flush.
-    void forget_flushed(const std::vector<Flush>& flushes) {
+    void mark_clean(const std::vector<Flush>& flushes) {
         for (const Flush& flush : flushes) {
             // `posted` also counts the flush's own request.
             const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
