@@ -256,42 +256,36 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
         static_cast<const std::byte*>(from), bytes, Signal{signal.remote, value, adds}, when);
 }
 
-namespace {
-
-std::string_view name_of(RequestKind kind) {
+static std::string_view name_of(RequestKind kind) {
     return kind == RequestKind::add            ? "fetch_add"
            : kind == RequestKind::swap         ? "swap"
            : kind == RequestKind::compare_swap ? "compare_swap"
                                                : "atomic";
 }
 
-Atomic atomic_at(const RemoteAddress& remote, const WordChange& change) {
-    return {change.kind, change.width, remote, change.operand, change.compare};
-}
-
-}  // namespace
-
-base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
+/// Makes a call of OneSided that changes a word. `result`: memory for the former value, if any.
+template <auto kCall, class... Result>
+base::Result<void> RemoteMemory::change_by(const WordChange& change, Rank peer,
+                                           Result&&... result) {
     const auto target =
         WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
+    const Atomic atomic{change.kind, change.width, target.remote, change.operand, change.compare};
+    return run_in_stream<kCall>(is_near(target), target.rank, atomic,
+                                std::forward<Result>(result)...);
+}
+
+base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
     std::uint64_t old = 0;
-    WEFT_TRY(run_in_stream<&RealOneSided::change>(is_near(target), target.rank,
-                                                  atomic_at(target.remote, change), old));
+    WEFT_TRY(change_by<&RealOneSided::change>(change, peer, old));
     return old;
 }
 
 base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
-    const auto target =
-        WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
-    return run_in_stream<&RealOneSided::apply>(is_near(target), target.rank,
-                                               atomic_at(target.remote, change));
+    return change_by<&RealOneSided::apply>(change, peer);
 }
 
 base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
-    const auto target =
-        WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
-    return run_in_stream<&RealOneSided::start_change>(is_near(target), target.rank,
-                                                      atomic_at(target.remote, change), into);
+    return change_by<&RealOneSided::start_change>(change, peer, into);
 }
 
 base::Result<void> RemoteMemory::fence() {

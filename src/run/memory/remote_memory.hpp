@@ -161,6 +161,9 @@ class RemoteMemory {
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
     template <auto kCall, class... Arguments>
     [[nodiscard]] base::Result<void> run_in_stream(bool near, Arguments&&... arguments);
+    template <auto kCall, class... Result>
+    [[nodiscard]] base::Result<void> change_by(const WordChange& change, Rank peer,
+                                               Result&&... result);
     [[nodiscard]] bool is_near(const Target& target) const;
     [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
     [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
