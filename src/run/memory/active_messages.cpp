@@ -85,8 +85,7 @@ base::Result<void> ActiveMessages::send(Rank job_rank, int handler, const void* 
         return {};
     }
     const Turn::Hold hold = engine_.take_turn();
-    if (messages_ == nullptr) [[unlikely]]
-        open();
+    open();
     if (const base::Failure* const dead = engine_.deaths().failure_by(job_rank)) return *dead;
     if (messages_->queued(job_rank) >= kQueuedMax) [[unlikely]] {
         const auto waits = [&] {

@@ -36,8 +36,9 @@ bool is_valid(const MemoryCard& card, const SegmentLayout& layout) {
     if (card.segment_end != 0 &&
         (card.segment_end > layout.bytes || card.segment_end < layout.heap + card.bytes))
         return false;
-    return card.region_bytes == 0 || (card.region_bytes >= card.bytes &&
-                                      card.region_base + card.region_bytes >= card.region_base);
+    const base::RemoteRegion& region = card.region;
+    return region.bytes == 0 ||
+           (region.bytes >= card.bytes && region.base + region.bytes >= region.base);
 }
 
 std::string text_of(MemoryFault fault) {
@@ -67,7 +68,7 @@ base::Result<void> check(const MemoryCard& card, Rank member, const SegmentLayou
             Status::peer,
             "rank {} sent an invalid memory card: {} bytes at {:#x}, end in its segment "
             "{}, region of {} bytes",
-            member, card.bytes, card.address, card.segment_end, card.region_bytes);
+            member, card.bytes, card.address, card.segment_end, card.region.bytes);
     if (card.fault == MemoryFault::none) return {};
     const Status status = card.fault == MemoryFault::no_number ? Status::memory : Status::argument;
     return base::fail(status, "rank {}, {} bytes at {:#x}: {}", member, card.bytes, card.address,
@@ -102,15 +103,12 @@ MemoryCard RegisteredMemory::make_card(const Team& team, std::byte* memory, std:
         has_remote = has_remote || services_.job.wire->near(team.job_rank(member)) == nullptr;
     if (!has_remote) return mine;
     const auto region = services_.job.wire->memory().register_memory({memory, bytes});
-    if (!region) {
+    if (region)
+        mine.region = *region;
+    else
         services_.log.info(fmt::format(
             "register: the network cannot access {} bytes, so remote ranks send requests: {}",
             bytes, region.failure().text));
-        return mine;
-    }
-    mine.region_base = region->base;
-    mine.region_bytes = region->bytes;
-    mine.region_key = region->key;
     return mine;
 }
 
@@ -118,8 +116,7 @@ void RegisteredMemory::revoke(const MemoryCard& mine) {
     if (mine.number == 0 || services_.job.wire == nullptr) return;
     const Turn::Hold hold = services_.engine.take_turn();
     services_.onesided.service().registered().remove(mine.number);
-    services_.job.wire->memory().unregister_memory(
-        {mine.region_base, mine.region_bytes, mine.region_key});
+    services_.job.wire->memory().unregister_memory(mine.region);
 }
 
 base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
@@ -188,7 +185,7 @@ PeerMemory RegisteredMemory::peer_memory(Rank job_rank, const MemoryCard& card) 
     else if (wire.near(job_rank) != nullptr)
         memory.copied = wire.memory().direct() != nullptr;
     else
-        memory.region = {card.region_base, card.region_bytes, card.region_key};
+        memory.region = card.region;
     return memory;
 }
 

@@ -38,8 +38,7 @@ struct MemoryCard {
     MemoryFault fault = MemoryFault::none;
     std::uint64_t number = 0;       ///< number in the member's RegisteredRanges; 0: none
     std::uint64_t segment_end = 0;  ///< offset in the member's segment; 0: not in the segment
-    /// Registration with the network; 0 bytes: the network does not reach the memory.
-    std::uint64_t region_base = 0, region_bytes = 0, region_key = 0;
+    base::RemoteRegion region;      ///< registration with the network; 0 bytes: none
 };
 
 /// Fails if the member reports a fault, or if the card is invalid: sums must not overflow, memory

@@ -86,14 +86,14 @@ TEST(LengthsOfPeers, MemoryCardsAreChecked) {
     EXPECT_TRUE(passes({}));
     EXPECT_TRUE(passes({.bytes = 8, .address = 4096, .number = 1}));
     EXPECT_TRUE(passes({.bytes = end - heap, .segment_end = end}));
-    EXPECT_TRUE(passes({.bytes = 8, .region_base = 4096, .region_bytes = 8}));
+    EXPECT_TRUE(passes({.bytes = 8, .region = {.base = 4096, .bytes = 8}}));
     EXPECT_FALSE(passes({.bytes = kMax, .address = 0})) << "longer than any memory";
     EXPECT_FALSE(passes({.bytes = 4096, .address = kMax - 8})) << "beyond the last address";
     EXPECT_FALSE(passes({.bytes = 8, .segment_end = end + 8})) << "beyond the segment";
     EXPECT_FALSE(passes({.bytes = 16, .segment_end = heap + 8})) << "before the heap";
     EXPECT_FALSE(passes({.bytes = 16, .segment_end = 8})) << "before the segment";
-    EXPECT_FALSE(passes({.bytes = 16, .region_base = 4096, .region_bytes = 8})) << "a short region";
-    EXPECT_FALSE(passes({.bytes = 8, .region_base = kMax, .region_bytes = 8}));
+    EXPECT_FALSE(passes({.bytes = 16, .region = {.base = 4096, .bytes = 8}})) << "a short region";
+    EXPECT_FALSE(passes({.bytes = 8, .region = {.base = kMax, .bytes = 8}}));
     EXPECT_FALSE(passes({.bytes = 8, .number = kMax}));
     EXPECT_FALSE(passes({.fault = static_cast<MemoryFault>(6)})) << "unknown fault";
     const auto refused = check({.bytes = 16, .segment_end = 8}, 1, layout);
