@@ -16,11 +16,10 @@ class Partition {
     Partition(std::uint64_t elements, std::uint32_t units)
         : elements_(elements),
           units_(units),
-          each_(units > 0 && elements % units == 0 ? elements / units : 0) {}
-    /// Constructs a partition with one unit for each block.
-    explicit Partition(const std::vector<std::uint64_t>& counts)
-        : Partition(counts, static_cast<std::uint32_t>(counts.size()), 0) {}
-    /// `unit_elements`: elements of a unit, enough for the largest block; 0: a block is one unit.
+          unit_size_(units > 0 && elements % units == 0 ? elements / units : 0) {}
+    /// Constructs an uneven partition. `counts`: elements of each block. `units`: units of all
+    /// blocks. `unit_elements`: elements of a unit, enough for the largest block; 0: a block is one
+    /// unit.
     Partition(const std::vector<std::uint64_t>& counts, std::uint32_t units,
               std::uint64_t unit_elements);
 
@@ -37,19 +36,19 @@ class Partition {
     [[nodiscard]] std::uint64_t unit_max() const;
 
     /// Returns the number of units of each block of an uneven buffer; 1 for a uniform buffer.
-    [[nodiscard]] std::uint32_t units_of_block() const { return pieces_; }
+    [[nodiscard]] std::uint32_t units_of_block() const { return block_units_; }
     /// Returns the first element of unit u if block b starts at starts[b], not at the end of its
     /// predecessor.
     [[nodiscard]] std::uint64_t place(std::uint32_t u,
                                       const std::vector<std::uint64_t>& starts) const {
-        return starts[u / pieces_] + begin(u) - begin(u / pieces_ * pieces_);
+        return starts[u / block_units_] + begin(u) - begin(u / block_units_ * block_units_);
     }
 
   private:
     std::uint64_t elements_;
     std::uint32_t units_;
-    std::uint64_t each_ = 0;             ///< uniform: elements of a unit if all are equal, else 0
-    std::uint32_t pieces_ = 1;           ///< uneven: number of units of a block
+    std::uint64_t unit_size_ = 0;        ///< elements of a unit if all have equally many, else 0
+    std::uint32_t block_units_ = 1;      ///< uneven: number of units of a block
     std::uint64_t unit_elements_ = 0;    ///< uneven: elements of a unit before the end of its block
     std::vector<std::uint64_t> starts_;  ///< uneven: starts of blocks, then the end
 };

@@ -32,7 +32,7 @@ TEST(Partition, LargeBuffersDoNotOverflow) {
 }
 
 TEST(Partition, RaggedUnitsHaveTheGivenSizes) {
-    const Partition partition(std::vector<std::uint64_t>{3, 0, 5});
+    const Partition partition({3, 0, 5}, 3, 0);
     EXPECT_EQ(partition.elements(), 8U);
     EXPECT_EQ(partition.begin(1), 3U);
     EXPECT_EQ(partition.size(1), 0U);
