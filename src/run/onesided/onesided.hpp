@@ -392,7 +392,7 @@ class OneSided {
         std::memcpy(&request.operand, from, bytes);
         // A signal might overtake an unfinished request for the same word.
         if (bytes == sizeof request.operand && !used.at(rank).fenced &&
-            !requests_.outstanding(rank))
+            !requests_.has_outstanding(rank))
             if (const auto payload = payload_for(rank, {.word = to, .value = request.operand}))
                 return write_after_fence(used, rank, 0, /*from=*/nullptr, /*bytes=*/0,
                                          Return::at_once, *payload);
@@ -424,7 +424,7 @@ class OneSided {
 
     /// Returns true if an earlier put or request may be incomplete at the peer.
     [[nodiscard]] bool is_unsettled(Rank rank) {
-        if (requests_.outstanding(rank)) return true;
+        if (requests_.has_outstanding(rank)) return true;
         switch (wire_.remote().completion) {
             case base::RemoteCompletion::ordered:
                 // Writes are delivered in order, but signals in immediates are applied later.
@@ -459,7 +459,7 @@ class OneSided {
                     .signals = at.signals};
         // If completion implies delivery, is_flushed() waits for the writes.
         const bool settled = delivers() || at.delivered == flush.writes;
-        if (settled && !requests_.outstanding(rank)) return flush;
+        if (settled && !requests_.has_outstanding(rank)) return flush;
         flush.number =
             send_after_writes(used, rank, {.kind = RequestKind::flush, .needs_reply = 1});
         if (flush.number == 0) return std::nullopt;

@@ -173,7 +173,7 @@ class Requests {
             if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
     }
     /// Returns true if a request to the peer may not be done.
-    [[nodiscard]] bool outstanding(Rank rank) {
+    [[nodiscard]] bool has_outstanding(Rank rank) {
         RequestRing& peer = ring(rank);
         return peer.sent != peer.done && read_replies(rank, peer) != peer.sent;
     }
