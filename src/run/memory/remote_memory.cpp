@@ -239,8 +239,6 @@ base::Result<void> RemoteMemory::await(const StartedGet& get, base::Deadline dea
     const auto waits = [&] { return fmt::format("get: waiting for {} transfers", get.pending); };
     if (!engine.await([&] { return get.pending == 0 || deadline.passed(); }, waits, get.rank))
         return engine.failure();
-    // The wire also ends gets from a rank that has died.
-    if (const auto* const why = engine.deaths().failure_by(get.rank)) return *why;
     if (get.pending == 0) return {};
     return base::fail(Status::timeout, "wait: time limit exceeded: {}", waits());
 }
