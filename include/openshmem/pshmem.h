@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // pshmem.h - the routines of shmem.h under the names that profiling tools call.
 //
-// Idea     A tool defines a routine of shmem.h, such as shmem_quiet(), which records the call and
-//          calls pshmem_quiet(). The library defines each routine under both names.
+// Idea     The library defines each routine under two names. A profiling tool defines, for example,
+//          its own shmem_quiet(), which records the call and then calls pshmem_quiet().
 #ifndef WEFT_OPENSHMEM_PSHMEM_H
 #define WEFT_OPENSHMEM_PSHMEM_H
 

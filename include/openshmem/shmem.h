@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmem.h - OpenSHMEM 1.6 for C and C++, served by weft (libweft-shmem).
+// shmem.h - OpenSHMEM 1.6 for C and C++, implemented by libweft-shmem.
 //
-// Idea     For routines that exist for many types, one table lists the types, and shmem_calls.inc
-//          declares the routine once: X(name, type) becomes the declaration for each type. The
-//          library defines its routines from the same tables, and docs/shmem.md lists them.
+// Idea     Most routines exist for many types. The tables of shmem_types.h list the types, and
+//          shmem_calls.inc expands each declaration for each type of a table. The library defines
+//          the routines from the same tables.
 // Holds    Every shmem_ routine also has a pshmem_ name (pshmem.h), for tools that intercept calls.
 //          Not supported: Fortran, and C11 generic forms under a C++ compiler.
-// Next     docs/shmem.md for supported routines; docs/guide/moving.md.
+// Next     docs/shmem.md lists the supported routines; docs/guide/moving.md moves programs to weft.
 #ifndef WEFT_OPENSHMEM_SHMEM_H
 #define WEFT_OPENSHMEM_SHMEM_H
 

@@ -11,8 +11,7 @@
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "weft"
 
-/// Handles. The constants below are fixed values, equal in all shared objects of a program; other
-/// handles are addresses that only the library uses.
+/// Handles: the constants below, or addresses that only the library may dereference.
 typedef struct weft_shmem_context* shmem_ctx_t;
 typedef struct weft_shmem_team* shmem_team_t;
 
@@ -24,7 +23,7 @@ typedef struct weft_shmem_team* shmem_team_t;
 
 /// Configuration of a team.
 typedef struct shmem_team_config {
-    int num_contexts;  ///< largest number of contexts that exist at the same time
+    int num_contexts;  ///< contexts that the program will have at the same time, at most
 } shmem_team_config_t;
 #define SHMEM_TEAM_NUM_CONTEXTS (1L << 0)
 
@@ -41,7 +40,7 @@ typedef struct shmem_team_config {
 
 /// Hints of a session, which is a phase of communication on a context. The library ignores them.
 typedef struct shmem_ctx_session_config {
-    size_t total_ops;  ///< expected calls of transfers in the session; SIZE_MAX: unknown
+    size_t total_ops;  ///< expected number of transfers in the session; SIZE_MAX: unknown
 } shmem_ctx_session_config_t;
 #define SHMEM_CTX_SESSION_TOTAL_OPS (1L << 0)
 #define SHMEM_CTX_SESSION_BATCH (1L << 0)
@@ -62,7 +61,7 @@ typedef struct shmem_ctx_session_config {
 #define SHMEM_CMP_LT 4
 #define SHMEM_CMP_LE 5
 
-// Work arrays of active sets. The library does not use them: one element suffices for each.
+// Elements of the work arrays of active sets: 1, because the library does not use the arrays.
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 1
 #define SHMEM_BARRIER_SYNC_SIZE 1

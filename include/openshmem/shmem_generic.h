@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // shmem_generic.h - the type-generic routines of OpenSHMEM for C11; part of shmem.h.
 //
-// Idea     _Generic selects the routine by the type of the argument that points to elements. If the
-//          first argument may be a context, _Generic selects by the first, then by the second. Only
-//          distinct types are listed: int32_t is int, size_t is unsigned long.
-// Holds    A type without a routine selects weft_shmem_no_routine_for_this_type, which takes no
-//          pointer. The compiler's error then names the type of the argument, and the
-//          parameter's type names the alternative.
+// Idea     _Generic selects the routine by the type of the argument that points to elements: the
+//          first, or the second after a context or a team. A selection lists each type once, so
+//          int32_t is covered by int, and size_t by unsigned long.
+// Holds    A type without a routine selects weft_shmem_no_routine_for_this_type, whose parameter is
+//          not a pointer. The compiler's error then names the argument's type, and the parameter's
+//          type names the alternative.
 #ifndef WEFT_OPENSHMEM_GENERIC_H
 #define WEFT_OPENSHMEM_GENERIC_H
 
@@ -28,7 +28,8 @@ int weft_shmem_no_collective_for_this_type(shmem_team_t team,
 #define WEFT_SHMEM_SECOND(...) WEFT_SHMEM_SECOND_(__VA_ARGS__, 0, 0)
 #define WEFT_SHMEM_SECOND_(a, b, ...) b
 
-// Cases of a selection: Q is a qualifier or empty; A precedes and Z follows the type's name.
+// Cases of a selection. Q: a qualifier or empty. A, Z: text before and after the type's name in the
+// names of the routines.
 #define WEFT_SHMEM_CASES_AMO(Q, A, Z)                                                              \
     Q int*: A##int##Z, Q long*: A##long##Z, Q long long*: A##longlong##Z,                          \
     Q unsigned int*: A##uint##Z, Q unsigned long*: A##ulong##Z,                                    \
@@ -51,7 +52,7 @@ int weft_shmem_no_collective_for_this_type(shmem_team_t team,
     Q unsigned char*: A##uchar##Z, Q unsigned short*: A##ushort##Z, Q signed char*: A##int8##Z,    \
     Q short*: A##int16##Z, WEFT_SHMEM_CASES_BITWISE(Q, A, Z)
 
-// A call with or without a leading context. Only WEFT_SHMEM_CALL_READ accepts const memory.
+// A routine with or without a context. Only WEFT_SHMEM_CALL_READ accepts a pointer to const.
 #define WEFT_SHMEM_CALL(CASES, Z, ...)                                                             \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)),                                                      \
         shmem_ctx_t: _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_ctx_, Z),            \
@@ -64,12 +65,12 @@ int weft_shmem_no_collective_for_this_type(shmem_team_t team,
                               default: weft_shmem_no_routine_for_this_type_with_ctx),              \
         CASES(, shmem_, Z), CASES(const, shmem_, Z),                                               \
         default: weft_shmem_no_routine_for_this_type)(__VA_ARGS__)
-// A call on words that may be volatile.
+// A routine on words that may be volatile.
 #define WEFT_SHMEM_CALL_SYNC(Z, ...)                                                               \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)), WEFT_SHMEM_CASES_SYNC(, shmem_, Z),                  \
         WEFT_SHMEM_CASES_SYNC(volatile, shmem_, Z),                                                \
         default: weft_shmem_no_routine_for_this_type)(__VA_ARGS__)
-// A call with a team as its first argument selects by the second argument.
+// A routine whose first argument is a team.
 #define WEFT_SHMEM_CALL_TEAM(CASES, Z, ...)                                                        \
     _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_, Z),                                 \
         default: weft_shmem_no_collective_for_this_type)(__VA_ARGS__)
@@ -123,7 +124,7 @@ int weft_shmem_no_collective_for_this_type(shmem_team_t team,
     WEFT_SHMEM_ATOMIC(BITWISE, _atomic_fetch_xor_nbi, __VA_ARGS__)
 #define shmem_atomic_xor(...) WEFT_SHMEM_ATOMIC(BITWISE, _atomic_xor, __VA_ARGS__)
 
-// Deprecated names of OpenSHMEM 1.3: they take no context, so the first argument selects.
+// Deprecated names of OpenSHMEM 1.3. They take no context, so the first argument selects.
 #define WEFT_SHMEM_CASES_OLD(A, Z) int*: A##int##Z, long*: A##long##Z, long long*: A##longlong##Z
 #define WEFT_SHMEM_OLD(Z, x)                                                                       \
     _Generic((x), WEFT_SHMEM_CASES_OLD(shmem_, Z), default: weft_shmem_no_routine_for_this_type)

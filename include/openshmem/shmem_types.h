@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmem_types.h - types for which the routines of OpenSHMEM exist; part of shmem.h.
+// shmem_types.h - tables of the types for which the routines of OpenSHMEM exist; part of shmem.h.
 //
-// Idea     A table is a macro that expands to X(name, type) for each type; name is a part of the
-//          routine's name.
+// Idea     A table is a macro that expands to X(name, type) for each of its types. `name` is part
+//          of the routine's name, as in shmem_<name>_put.
 #ifndef WEFT_OPENSHMEM_TYPES_H
 #define WEFT_OPENSHMEM_TYPES_H
 
@@ -25,7 +25,7 @@
 /// Puts, gets and collectives by element size: X(bits, bytes).
 #define WEFT_SHMEM_SIZES(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
-/// Atomic operations on integers (AMO), on integers and floating point, and on bits.
+/// Atomic operations: integer ones (AMO), those on floating point too (EXTENDED), and bitwise ones.
 #define WEFT_SHMEM_AMO(X)                                                                          \
     X(int, int) X(long, long) X(longlong, long long) X(uint, unsigned int)                         \
     X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t)                     \
@@ -35,7 +35,7 @@
 #define WEFT_SHMEM_AMO_BITWISE(X)                                                                  \
     X(uint, unsigned int) X(ulong, unsigned long) X(ulonglong, unsigned long long)                 \
     X(int32, int32_t) X(int64, int64_t) X(uint32, uint32_t) X(uint64, uint64_t)
-/// Atomic operations under their names in OpenSHMEM 1.3.
+/// Atomic operations under their deprecated names of OpenSHMEM 1.3.
 #define WEFT_SHMEM_AMO_OLD(X) X(int, int) X(long, long) X(longlong, long long)
 #define WEFT_SHMEM_AMO_OLD_EXTENDED(X) X(float, float) X(double, double) WEFT_SHMEM_AMO_OLD(X)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmem.h - location of <shmem.h> before OpenSHMEM 1.2.
+// shmem.h - <shmem.h> under its name before OpenSHMEM 1.2.
 #ifndef WEFT_OPENSHMEM_MPP_SHMEM_H
 #define WEFT_OPENSHMEM_MPP_SHMEM_H
 
-// lint: allow(include): the folder above this one may be the only one in the search path
+// lint: allow(include): the folder above may be missing from the search path of the compiler
 #include "../shmem.h"
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // active_sets.cpp - active sets: sets of PEs that a call names by start, stride and size.
 //
-// Idea     The members of a set make a permanent team of weft when they first use the set, which is
-//          in the same call on all members. For this they exchange data by puts with signals, into
-//          two cells for each pair of PEs.
-// Holds    Exchange k + 2 of a pair overwrites the cell of exchange k. Its writer has received this
-//          PE's data of exchange k + 1, which this PE sends after it has read the data of k. The
-//          program's work arrays pSync and pWrk are not used.
+// Idea     The members of a set make a team of weft in their first call with the set, and keep it.
+//          weft_team_create() needs an allgather among the members. exchange() makes it from puts
+//          with signals: each PE has two cells for each peer
+//          and alternates between them.
+// Holds    Two cells suffice. A peer sends exchange k + 2 after it has received this PE's data of
+//          exchange k + 1. This PE sends that data after it has read the peer's data of exchange k.
+//          The program's work arrays pSync and pWrk are not used.
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -17,22 +18,23 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kDataBytes = 56;  ///< most bytes that weft_team_create() exchanges
+constexpr std::size_t kDataBytes = 56;  ///< largest block that weft_team_create() exchanges
 
 struct Cell {
-    std::uint64_t number = 0;  ///< number of the pair's exchange that wrote `data`, from 1
+    std::uint64_t number = 0;  ///< exchange of the two PEs that wrote `data`, counted from 1
     std::byte data[kDataBytes];
 };
 
 struct ActiveSets {
     std::map<std::tuple<int, int, int>, weft_shmem_team> teams;
-    Cell* cells = nullptr;                 ///< in the heap; two for each writing PE
+    Cell* cells = nullptr;                 ///< in the heap: two for each PE, which writes them
     std::vector<std::uint64_t> exchanges;  ///< for each PE: number of exchanges with that PE
 };
 ActiveSets sets;
 std::mutex sets_mutex;  ///< guards `sets`
 
-/// Allgather of weft_team_create() over the PEs in `world_ranks`. Returns 0, or -1 on failure.
+/// The allgather for weft_team_create(): `world_ranks` is a vector with the PEs of the members.
+/// Returns 0, or -1 on failure.
 int exchange(void* world_ranks, const void* mine, void* all, std::size_t bytes) {
     const auto& members = *static_cast<const std::vector<int>*>(world_ranks);
     if (bytes > kDataBytes) return -1;
@@ -41,8 +43,8 @@ int exchange(void* world_ranks, const void* mine, void* all, std::size_t bytes) 
         const auto pe = static_cast<std::size_t>(member);
         const std::uint64_t number = ++sets.exchanges[pe];
         Cell& cell = sets.cells[2 * own + number % 2];
-        if (weft_put_signal(job.world, cell.data, mine, bytes, &cell.number, number, 0, member) !=
-            WEFT_OK)
+        if (weft_put_signal(job.world, cell.data, mine, bytes, &cell.number, number, /*add=*/0,
+                            member) != WEFT_OK)
             return -1;
     }
     auto* out = static_cast<std::byte*>(all);
@@ -77,7 +79,8 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
     const long stride = log_stride < 0 || log_stride > 30 ? 0 : 1L << log_stride;
     const long last = start + stride * (static_cast<long>(size) - 1);
     if (start < 0 || size < 1 || stride == 0 || last >= job.size)
-        refuse(routine, "PE_start, logPE_stride, PE_size: not a set of PEs of this job");
+        refuse(routine,
+               "PE_start, logPE_stride, PE_size: the set has PEs that are not in this job");
     if (start == 0 && size == job.size) return *find_team(SHMEM_TEAM_WORLD);
     const std::scoped_lock lock(sets_mutex);
     weft_shmem_team& team = sets.teams[{start, log_stride, size}];

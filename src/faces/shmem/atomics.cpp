@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // atomics.cpp - atomic operations on words of PEs.
 //
-// Idea     An atomic instruction changes a local peer's word; weft changes a remote peer's word.
-// Holds    For a remote peer, weft executes an atomic instruction on the word's node. So local and
-//          remote PEs may change the same word.
+// Idea     An atomic instruction of this PE changes a local peer's word; weft changes a remote one.
+// Holds    weft also uses atomic instructions, on the word's node. So local and remote PEs may
+//          change a word at the same time.
 #include <bit>
 #include <type_traits>
 
@@ -16,14 +16,15 @@ namespace {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// The word that a call names.
+/// The word that a call reads or changes.
 struct Word {
     std::byte* heap = nullptr;   ///< address in the heap of this PE
-    std::byte* local = nullptr;  ///< address in the peer's heap; nullptr: remote peer
+    std::byte* local = nullptr;  ///< address of the peer's copy; nullptr: remote peer
     int pe = 0;                  ///< the peer, in SHMEM_TEAM_WORLD
 };
 
-Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t bytes, int pe) {
+Word find_word(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t bytes,
+               int pe) {
     Word word{.pe = world_pe(routine, ctx, pe)};
     word.heap = require_symmetric(routine, "the word", address, bytes);
     if (reinterpret_cast<std::uintptr_t>(word.heap) % bytes != 0)
@@ -32,8 +33,8 @@ Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t
     return word;
 }
 
-/// The operations. Each has a function for local peers and weft's kind for remote peers. T: an
-/// unsigned integer type with the bits of the program's value. Functions return the old value.
+// The operations: each has weft's kind, for remote peers, and local(word, value, cond), for local
+// peers, which returns the old value. T is unsigned and has the size of the program's type.
 struct Fetch {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_FETCH;
     template <class T>
@@ -86,19 +87,20 @@ struct Xor {
     }
 };
 
-/// Does an operation on the word at `address` of a PE. Returns the old value if `wants_old`.
+/// Does an operation on the word at `address` of a PE. Returns the old value if `wants_old`;
+/// otherwise the word of a remote PE may change after the return.
 template <class Operation, class T>
-T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
-         bool wants_old = true) {
+T apply(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
+        bool wants_old = true) {
     using B = Bits<T>;
-    const Word word = find(routine, ctx, address, sizeof(T), pe);
+    const Word word = find_word(routine, ctx, address, sizeof(T), pe);
     const auto bits = std::bit_cast<B>(value);
     const auto other = std::bit_cast<B>(cond);
     if (word.local != nullptr)
         return std::bit_cast<T>(Operation::template local<B>(
             std::atomic_ref<B>(*reinterpret_cast<B*>(word.local)), bits, other));
-    // Values are passed as unsigned bits: the integer operations do not depend on the sign, and
-    // Fetch and Swap, the only operations on floating point, copy bits.
+    // Unsigned types suffice: the integer operations do not depend on the sign, and Fetch and Swap,
+    // the only operations on floating point, copy bits.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};
     check(routine, weft_atomic(weft_context_of(ctx), Operation::kKind, kType, word.heap, &bits,
@@ -107,13 +109,8 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
 }
 
 template <class T>
-constexpr T number(int value) {
-    return static_cast<T>(value);
-}
-
-template <class T>
 T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
-    return change<Fetch, T>(routine, ctx, source, T{}, T{}, pe);
+    return apply<Fetch, T>(routine, ctx, source, T{}, T{}, pe);
 }
 
 }  // namespace
@@ -122,35 +119,34 @@ T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
 
 namespace shmem = weft::shmem;
 
-// FETCHING defines an operation that returns the old value, and its _nbi form, which stores the old
-// value and blocks, too. SILENT defines an operation without a result.
-#define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                     \
-    SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                       \
-        return shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND,    \
-                                                  pe);                                            \
-    }                                                                                             \
-    SHMEM_ROUTINE(T, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {                \
-        return shmem::change<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, COND, pe);      \
-    }                                                                                             \
-    SHMEM_ROUTINE(void, NAME##_nbi, (T * fetch, T * dest PARAMETERS, int pe)) {                   \
-        *fetch = shmem::change<shmem::OPERATION, T>(#NAME "_nbi", SHMEM_CTX_DEFAULT, dest, VALUE, \
-                                                    COND, pe);                                    \
-    }                                                                                             \
-    SHMEM_ROUTINE(void, ctx_##NAME##_nbi,                                                         \
-                  (shmem_ctx_t ctx, T * fetch, T * dest PARAMETERS, int pe)) {                    \
-        *fetch =                                                                                  \
-            shmem::change<shmem::OPERATION, T>("ctx_" #NAME "_nbi", ctx, dest, VALUE, COND, pe);  \
+// FETCHING defines a routine that returns the old value, and its _nbi form, which also blocks and
+// stores the old value in *fetch. SILENT defines a routine without a result.
+#define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                      \
+    SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                        \
+        return shmem::apply<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND, pe); \
+    }                                                                                              \
+    SHMEM_ROUTINE(T, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {                 \
+        return shmem::apply<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, COND, pe);        \
+    }                                                                                              \
+    SHMEM_ROUTINE(void, NAME##_nbi, (T * fetch, T * dest PARAMETERS, int pe)) {                    \
+        *fetch = shmem::apply<shmem::OPERATION, T>(#NAME "_nbi", SHMEM_CTX_DEFAULT, dest, VALUE,   \
+                                                   COND, pe);                                      \
+    }                                                                                              \
+    SHMEM_ROUTINE(void, ctx_##NAME##_nbi,                                                          \
+                  (shmem_ctx_t ctx, T * fetch, T * dest PARAMETERS, int pe)) {                     \
+        *fetch =                                                                                   \
+            shmem::apply<shmem::OPERATION, T>("ctx_" #NAME "_nbi", ctx, dest, VALUE, COND, pe);    \
     }
-#define SILENT(NAME, OPERATION, T, PARAMETERS, VALUE)                                           \
-    SHMEM_ROUTINE(void, NAME, (T * dest PARAMETERS, int pe)) {                                  \
-        shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE,               \
-                                           shmem::number<T>(0), pe, false);                     \
-    }                                                                                           \
-    SHMEM_ROUTINE(void, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {           \
-        shmem::change<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, shmem::number<T>(0), \
-                                           pe, false);                                          \
+#define SILENT(NAME, OPERATION, T, PARAMETERS, VALUE)                                            \
+    SHMEM_ROUTINE(void, NAME, (T * dest PARAMETERS, int pe)) {                                   \
+        shmem::apply<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE,                 \
+                                          static_cast<T>(0), pe, false);                         \
+    }                                                                                            \
+    SHMEM_ROUTINE(void, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {            \
+        shmem::apply<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, static_cast<T>(0), pe, \
+                                          false);                                                \
     }
-// Parameters between the address and the PE: none, a value, a condition and a value.
+// PARAMETERS, between `dest` and `pe`: none, a value, or a condition and a value.
 #define NONE
 #define ONE(T) , T value
 #define TWO(T) , T cond, T value
@@ -169,24 +165,24 @@ namespace shmem = weft::shmem;
                   (shmem_ctx_t ctx, T * fetch, const T* source, int pe)) {                 \
         *fetch = shmem::fetch<T>("ctx_" #N "_atomic_fetch_nbi", ctx, source, pe);          \
     }                                                                                      \
-    FETCHING(N##_atomic_swap, Swap, T, ONE(T), value, shmem::number<T>(0))                 \
+    FETCHING(N##_atomic_swap, Swap, T, ONE(T), value, static_cast<T>(0))                   \
     SILENT(N##_atomic_set, Swap, T, ONE(T), value)
 WEFT_SHMEM_AMO_EXTENDED(EXTENDED)
 
-#define STANDARD(N, T)                                                                     \
-    FETCHING(N##_atomic_compare_swap, CompareSwap, T, TWO(T), value, cond)                 \
-    FETCHING(N##_atomic_fetch_inc, Add, T, NONE, shmem::number<T>(1), shmem::number<T>(0)) \
-    SILENT(N##_atomic_inc, Add, T, NONE, shmem::number<T>(1))                              \
-    FETCHING(N##_atomic_fetch_add, Add, T, ONE(T), value, shmem::number<T>(0))             \
+#define STANDARD(N, T)                                                                 \
+    FETCHING(N##_atomic_compare_swap, CompareSwap, T, TWO(T), value, cond)             \
+    FETCHING(N##_atomic_fetch_inc, Add, T, NONE, static_cast<T>(1), static_cast<T>(0)) \
+    SILENT(N##_atomic_inc, Add, T, NONE, static_cast<T>(1))                            \
+    FETCHING(N##_atomic_fetch_add, Add, T, ONE(T), value, static_cast<T>(0))           \
     SILENT(N##_atomic_add, Add, T, ONE(T), value)
 WEFT_SHMEM_AMO(STANDARD)
 
-#define BITWISE(N, T)                                                          \
-    FETCHING(N##_atomic_fetch_and, And, T, ONE(T), value, shmem::number<T>(0)) \
-    SILENT(N##_atomic_and, And, T, ONE(T), value)                              \
-    FETCHING(N##_atomic_fetch_or, Or, T, ONE(T), value, shmem::number<T>(0))   \
-    SILENT(N##_atomic_or, Or, T, ONE(T), value)                                \
-    FETCHING(N##_atomic_fetch_xor, Xor, T, ONE(T), value, shmem::number<T>(0)) \
+#define BITWISE(N, T)                                                        \
+    FETCHING(N##_atomic_fetch_and, And, T, ONE(T), value, static_cast<T>(0)) \
+    SILENT(N##_atomic_and, And, T, ONE(T), value)                            \
+    FETCHING(N##_atomic_fetch_or, Or, T, ONE(T), value, static_cast<T>(0))   \
+    SILENT(N##_atomic_or, Or, T, ONE(T), value)                              \
+    FETCHING(N##_atomic_fetch_xor, Xor, T, ONE(T), value, static_cast<T>(0)) \
     SILENT(N##_atomic_xor, Xor, T, ONE(T), value)
 WEFT_SHMEM_AMO_BITWISE(BITWISE)
 

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective.cpp - collectives of weft for buffers of an OpenSHMEM program.
-//
-// Holds    Symmetric variables are passed to weft by their heap addresses, which local peers map.
 #include "faces/shmem/collective.hpp"
 
-#include <cstdio>
 #include <numeric>
 
 namespace weft::shmem {
 
 namespace {
 
-/// A buffer to pass to weft, or the reason why it is not usable.
+/// A buffer to pass to weft, or the reason why it is unusable.
 struct Buffer {
     void* at = nullptr;
     std::size_t bytes = 0;
@@ -20,32 +16,31 @@ struct Buffer {
 
 /// Returns a buffer with its heap address if it is symmetric, else with the given address.
 Buffer find_buffer(const char* argument, const void* address, std::size_t bytes) {
-    std::byte* const place = symmetric(address, bytes);
-    if (place != nullptr) return {place, bytes, {}};
+    if (std::byte* const heap_address = symmetric(address, bytes)) return {heap_address, bytes, {}};
     if (symmetric(address, 1) != nullptr)
         return {nullptr, bytes, range_problem(argument, address, bytes)};
     return {const_cast<void*>(address), bytes, {}};
 }
 
-/// Finds a buffer with `elements` for each of `blocks` members.
+/// Finds a buffer with `elements` for each of `members` members.
 Buffer find_buffer(const char* argument, const void* address, const Elements& elements,
-                   int blocks = 1) {
+                   int members = 1) {
     std::size_t bytes = 0;
     if (multiply(elements.count, elements.size, &bytes) &&
-        multiply(bytes, static_cast<std::size_t>(blocks), &bytes) && bytes <= PTRDIFF_MAX)
+        multiply(bytes, static_cast<std::size_t>(members), &bytes) && bytes <= PTRDIFF_MAX)
         return find_buffer(argument, address, bytes);
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "nelems: %zu elements of %zu bytes for each of %d PEs exceed the address space",
-                  elements.count, elements.size, blocks);
-    return {nullptr, 0, text};
+    return {nullptr, 0,
+            "nelems: " + std::to_string(elements.count) + " elements of " +
+                std::to_string(elements.size) + " bytes for each of " + std::to_string(members) +
+                " PEs exceed the address space"};
 }
 
 Outcome outcome_of(weft_status status) {
     return status == WEFT_OK ? Outcome() : Outcome(weft_last_error());
 }
 
-weft_type bytes_type(std::size_t size) {
+/// Returns a type of weft with `size` bytes, to move elements without arithmetic.
+weft_type type_with_bytes(std::size_t size) {
     switch (size) {
         case 1:
             return WEFT_UINT8;
@@ -108,7 +103,7 @@ Outcome allgather(const weft_shmem_team& team, const void* in, void* out,
 
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements) {
     const Buffer from = find_buffer("source", in, elements);
-    // A member whose block is unusable sends this size, so that no member waits for its data.
+    // A member with an unusable block sends this size, so that all members fail and none waits.
     constexpr std::size_t kUnusable = SIZE_MAX;
     const std::size_t mine = from.problem.empty() ? from.bytes : kUnusable;
     std::vector<std::size_t> counts(static_cast<std::size_t>(team.size));
@@ -143,10 +138,11 @@ Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const E
 
 namespace {
 
-/// Finds a buffer whose elements have a stride of `stride` elements.
-Buffer find_strided(const char* argument, const void* address, const Elements& elements, int blocks,
-                    std::ptrdiff_t stride) {
-    Buffer found = find_buffer(argument, address, elements, blocks);
+/// Finds a buffer with `elements` for each of `members` members. `stride` elements are from one
+/// element to the next.
+Buffer find_strided(const char* argument, const void* address, const Elements& elements,
+                    int members, std::ptrdiff_t stride) {
+    Buffer found = find_buffer(argument, address, elements, members);
     if (!found.problem.empty()) return found;
     if (stride < 1)
         return {nullptr, 0,
@@ -172,7 +168,7 @@ Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const E
     if (!to.problem.empty()) return to.problem;
     return outcome_of(weft_alltoall_strided(
         team.team, from.at, static_cast<std::size_t>(strides.from), to.at,
-        static_cast<std::size_t>(strides.to), elements.count, bytes_type(elements.size)));
+        static_cast<std::size_t>(strides.to), elements.count, type_with_bytes(elements.size)));
 }
 
 }  // namespace weft::shmem

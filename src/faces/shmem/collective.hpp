@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective.hpp - weft's collectives for the buffers of OpenSHMEM routines.
+// collective.hpp - weft's collectives on the buffers of an OpenSHMEM program.
 //
 // Holds    Each function checks its buffers first. Sizes must not overflow, and a buffer that
-//          starts in symmetric memory must be in one region of it. Other memory is allowed.
+//          starts in symmetric memory must be in one region (job.hpp). Other memory is allowed.
+//          Symmetric buffers are passed to weft by their heap addresses, which local peers map.
 #pragma once
 
 #include <string>
@@ -11,10 +12,10 @@
 
 namespace weft::shmem {
 
-/// Result of a collective: the reason of a failure; empty on success.
+/// Result of a collective: the reason for its failure; empty on success.
 using Outcome = std::string;
 
-/// Share of one member in a buffer.
+/// The part of a buffer that belongs to one member.
 struct Elements {
     std::size_t count = 0;
     std::size_t size = 1;  ///< bytes of one element
@@ -22,19 +23,19 @@ struct Elements {
 
 /// Barrier of the team, without a quiet.
 Outcome synchronize(const weft_shmem_team& team);
-/// argument: name of the buffer in the calling routine, for messages.
+/// argument: the routine's name for `buffer`, for messages.
 Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffer,
                   const Elements& elements, int root);
 Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
                   weft_type type, weft_op op);
-/// PEs that contribute to a PE's sum: the lower PEs and the PE itself, or only the lower PEs.
+/// A PE's sum includes the lower PEs, and in the inclusive form also the PE itself.
 enum class Scan : bool { inclusive, exclusive };
-/// Prefix sums. The first PE's exclusive sums are 0.
+/// Computes prefix sums. The first PE's exclusive sums are 0.
 Outcome scan(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
              weft_type type, Scan form);
 Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
-/// Concatenates blocks of different sizes; each member passes only its own size. If a member's
-/// block is unusable, the call fails on all members.
+/// Concatenates the members' blocks, whose sizes may differ; each member passes only its own size.
+/// If a member's block is unusable, the call fails on all members.
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 
@@ -49,10 +50,10 @@ Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const E
 /// Ends the job on a failure, for routines without a status.
 inline void check(const char* routine, const Outcome& outcome) {
     if (!outcome.empty()) [[unlikely]]
-        refuse(routine, outcome.c_str());
+        refuse(routine, outcome);
 }
 
-/// Returns the team of an active set. Its members make the team when they first use the set.
+/// Returns the team of an active set. Collective over the set in the first call with it.
 const weft_shmem_team& active_set(const char* routine, int start, int log_stride, int size);
 
 }  // namespace weft::shmem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collectives.cpp - the collectives of teams and of active sets.
+// collectives.cpp - the collective routines of teams and of active sets.
 #include <type_traits>
 
 #include "faces/shmem/collective.hpp"
@@ -34,7 +34,7 @@ constexpr weft_type type_of() {
 }
 
 /// Returns the team of a handle. If the handle is invalid, prints the reason and returns nullptr.
-const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
+const weft_shmem_team* find_or_report(const char* routine, shmem_team_t team) {
     const weft_shmem_team* const found = find_team(team);
     if (found == nullptr) {
         const std::string missing = missing_job();
@@ -43,78 +43,73 @@ const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
     return found;
 }
 
-/// This and the following functions return 0, or -1 after printing the failure.
-int broadcast_of(const char* routine, shmem_team_t handle, void* dest, const void* source,
-                 const Elements& elements, int root) {
-    const auto* const team = usable(routine, handle);
+// The team_ functions return 0, or -1 after printing the failure.
+
+/// Also copies the root's source to its dest.
+int team_broadcast(const char* routine, shmem_team_t handle, void* dest, const void* source,
+                   const Elements& elements, int root) {
+    const auto* const team = find_or_report(routine, handle);
     if (team == nullptr) return -1;
     if (root < 0 || root >= team->size) refuse_pe(routine, root, team->size);
-    const bool mine = team->rank == root;
+    if (team->rank != root) return report(routine, broadcast(*team, "dest", dest, elements, root));
     const int status =
-        report(routine, mine ? broadcast(*team, "source", const_cast<void*>(source), elements, root)
-                             : broadcast(*team, "dest", dest, elements, root));
+        report(routine, broadcast(*team, "source", const_cast<void*>(source), elements, root));
     const std::size_t bytes = status == 0 ? elements.count * elements.size : 0;
-    if (mine && dest != source && bytes != 0) std::memmove(dest, source, bytes);
+    if (dest != source && bytes != 0) std::memmove(dest, source, bytes);
     return status;
 }
 
-/// Makes call(team). Returns 0, or -1 after printing the failure.
+/// Calls call(team), which returns an Outcome. Returns 0, or -1 after printing the failure.
 template <class Call>
 int on_team(const char* routine, shmem_team_t handle, Call call) {
-    const auto* const team = usable(routine, handle);
+    const auto* const team = find_or_report(routine, handle);
     return team == nullptr ? -1 : report(routine, call(*team));
 }
 
-int collect_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+int team_collect(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
     return on_team("collect", handle, [&](const weft_shmem_team& team) {
         return collect(team, source, dest, elements);
     });
 }
 
-int fcollect_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+int team_fcollect(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
     return on_team("fcollect", handle, [&](const weft_shmem_team& team) {
         return allgather(team, source, dest, elements);
     });
 }
 
-int alltoall_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+int team_alltoall(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
     return on_team("alltoall", handle, [&](const weft_shmem_team& team) {
         return alltoall(team, source, dest, elements);
     });
 }
 
-int alltoalls_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
-                 const Strides& strides) {
+int team_alltoalls(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
+                   const Strides& strides) {
     return on_team("alltoalls", handle, [&](const weft_shmem_team& team) {
         return alltoall(team, source, dest, elements, strides);
     });
 }
 
-int reduce_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
-              weft_type type, weft_op op) {
+int team_reduce(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
+                weft_type type, weft_op op) {
     return on_team("reduce", handle, [&](const weft_shmem_team& team) {
         return allreduce(team, source, dest, elements, type, op);
     });
 }
 
-int scan_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
-            weft_type type, Scan form) {
+int team_scan(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
+              weft_type type, Scan form) {
     return on_team("scan", handle, [&](const weft_shmem_team& team) {
         return scan(team, source, dest, elements, type, form);
     });
 }
 
-/// Arguments of a call that name its active set.
-struct Set {
-    int start = 0;
-    int log_stride = 0;
-    int size = 0;
-};
-Outcome reduce_of_set(const Set& set, void* dest, const void* source, int count, std::size_t size,
-                      weft_type type, weft_op op) {
-    const auto& team = active_set("to_all", set.start, set.log_stride, set.size);
-    if (count < 0) refuse("to_all", "nreduce: negative");
-    return allreduce(team, source, dest, {static_cast<std::size_t>(count), size}, type, op);
+void reduce_to_all(const weft_shmem_team& set, void* dest, const void* source, int count,
+                   std::size_t size, weft_type type, weft_op op) {
+    if (count < 0) refuse("to_all", "nreduce: " + std::to_string(count) + " is negative");
+    check("to_all",
+          allreduce(set, source, dest, {static_cast<std::size_t>(count), size}, type, op));
 }
 
 void quiet(const char* routine) {
@@ -153,36 +148,36 @@ SHMEM_ROUTINE(void, sync, (int start, int log_stride, int size, long*)) {
     shmem::check("sync", shmem::synchronize(shmem::active_set("sync", start, log_stride, size)));
 }
 
-// Defines the routines that only move bytes, for a type of BYTES bytes.
-#define MOVING(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, T, BYTES)                       \
+// Defines the routines that only copy elements of BYTES bytes.
+#define COPYING(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, T, BYTES)                      \
     SHMEM_ROUTINE(int, BROADCAST,                                                                 \
                   (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {      \
-        return shmem::broadcast_of("broadcast", team, dest, source, {nelems, (BYTES)}, root);     \
+        return shmem::team_broadcast("broadcast", team, dest, source, {nelems, (BYTES)}, root);   \
     }                                                                                             \
     SHMEM_ROUTINE(int, COLLECT, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {  \
-        return shmem::collect_of(team, dest, source, {nelems, (BYTES)});                          \
+        return shmem::team_collect(team, dest, source, {nelems, (BYTES)});                        \
     }                                                                                             \
     SHMEM_ROUTINE(int, FCOLLECT, (shmem_team_t team, T * dest, const T* source, size_t nelems)) { \
-        return shmem::fcollect_of(team, dest, source, {nelems, (BYTES)});                         \
+        return shmem::team_fcollect(team, dest, source, {nelems, (BYTES)});                       \
     }                                                                                             \
     SHMEM_ROUTINE(int, ALLTOALL, (shmem_team_t team, T * dest, const T* source, size_t nelems)) { \
-        return shmem::alltoall_of(team, dest, source, {nelems, (BYTES)});                         \
+        return shmem::team_alltoall(team, dest, source, {nelems, (BYTES)});                       \
     }                                                                                             \
     SHMEM_ROUTINE(int, ALLTOALLS,                                                                 \
                   (shmem_team_t team, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst,    \
                    size_t nelems)) {                                                              \
-        return shmem::alltoalls_of(team, dest, source, {nelems, (BYTES)}, {dst, sst});            \
+        return shmem::team_alltoalls(team, dest, source, {nelems, (BYTES)}, {dst, sst});          \
     }
 #define TYPED(N, T) \
-    MOVING(N##_broadcast, N##_collect, N##_fcollect, N##_alltoall, N##_alltoalls, T, sizeof(T))
+    COPYING(N##_broadcast, N##_collect, N##_fcollect, N##_alltoall, N##_alltoalls, T, sizeof(T))
 WEFT_SHMEM_RMA(TYPED)
-MOVING(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)
+COPYING(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)
 
-#define REDUCE(N, T, NAME, OP)                                                                 \
-    SHMEM_ROUTINE(int, N##_##NAME##_reduce,                                                    \
-                  (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {            \
-        return shmem::reduce_of(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
-                                OP);                                                           \
+#define REDUCE(N, T, NAME, OP)                                                                   \
+    SHMEM_ROUTINE(int, N##_##NAME##_reduce,                                                      \
+                  (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {              \
+        return shmem::team_reduce(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
+                                  OP);                                                           \
     }
 #define BITS(N, T) \
     REDUCE(N, T, and, WEFT_BAND) REDUCE(N, T, or, WEFT_BOR) REDUCE(N, T, xor, WEFT_BXOR)
@@ -193,46 +188,46 @@ WEFT_SHMEM_REDUCE_ORDERED(ORDERED)
 WEFT_SHMEM_REDUCE_NUMBERS(NUMBERS)
 #undef REDUCE
 
-#define EXACT_REDUCE(N, T)                                                                     \
-    extern "C" int shmemx_##N##_exact_sum_reduce(shmem_team_t team, T* dest, const T* source,  \
-                                                 size_t nreduce) {                             \
-        return shmem::reduce_of(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
-                                WEFT_EXACT_SUM);                                               \
+#define EXACT_REDUCE(N, T)                                                                       \
+    extern "C" int shmemx_##N##_exact_sum_reduce(shmem_team_t team, T* dest, const T* source,    \
+                                                 size_t nreduce) {                               \
+        return shmem::team_reduce(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
+                                  WEFT_EXACT_SUM);                                               \
     }
 EXACT_REDUCE(float, float)
 EXACT_REDUCE(double, double)
 #undef EXACT_REDUCE
 
-#define SCAN(N, T, NAME, FORM)                                                              \
-    SHMEM_ROUTINE(int, N##_sum_##NAME,                                                      \
-                  (shmem_team_t team, T * dest, const T* source, size_t nelems)) {          \
-        return shmem::scan_of(team, dest, source, {nelems, sizeof(T)}, shmem::type_of<T>(), \
-                              shmem::Scan::FORM);                                           \
+#define SCAN(N, T, NAME, FORM)                                                                \
+    SHMEM_ROUTINE(int, N##_sum_##NAME,                                                        \
+                  (shmem_team_t team, T * dest, const T* source, size_t nelems)) {            \
+        return shmem::team_scan(team, dest, source, {nelems, sizeof(T)}, shmem::type_of<T>(), \
+                                shmem::Scan::FORM);                                           \
     }
 #define SCANS(N, T) SCAN(N, T, inscan, inclusive) SCAN(N, T, exscan, exclusive)
 WEFT_SHMEM_REDUCE_NUMBERS(SCANS)
 
-// --- for active sets -----------------------------------------------------------------------------
+// --- routines of active sets ---------------------------------------------------------------------
 
-#define REDUCE(N, T, NAME, OP)                                                                     \
-    SHMEM_ROUTINE(void, N##_##NAME##_to_all,                                                       \
-                  (T * dest, const T* source, int nreduce, int start, int log_stride, int size,    \
-                   T*, long*)) {                                                                   \
-        shmem::check("to_all", shmem::reduce_of_set({start, log_stride, size}, dest, source,       \
-                                                    nreduce, sizeof(T), shmem::type_of<T>(), OP)); \
+#define REDUCE(N, T, NAME, OP)                                                                   \
+    SHMEM_ROUTINE(void, N##_##NAME##_to_all,                                                     \
+                  (T * dest, const T* source, int nreduce, int start, int log_stride, int size,  \
+                   T*, long*)) {                                                                 \
+        shmem::reduce_to_all(shmem::active_set("to_all", start, log_stride, size), dest, source, \
+                             nreduce, sizeof(T), shmem::type_of<T>(), OP);                       \
     }
 WEFT_SHMEM_TO_ALL_BITS(BITS)
 WEFT_SHMEM_TO_ALL_ORDERED(ORDERED)
 WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
 #undef REDUCE
 
-#define MOVING_SETS(N)                                                                          \
+#define COPYING_SETS(N)                                                                         \
     SHMEM_ROUTINE(void, broadcast##N,                                                           \
                   (void* dest, const void* source, size_t nelems, int root, int start,          \
                    int log_stride, int size, long*)) {                                          \
         const auto& set = shmem::active_set("broadcast" #N, start, log_stride, size);           \
         if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size);             \
-        /* Unlike in the routine for teams, the root's dest does not change. */                 \
+        /* Unlike the routine for teams, this routine leaves the root's dest unchanged. */      \
         shmem::check("broadcast" #N,                                                            \
                      set.rank == root                                                           \
                          ? shmem::broadcast(set, "source", const_cast<void*>(source),           \
@@ -264,5 +259,5 @@ WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
         shmem::check("alltoalls" #N,                                                            \
                      shmem::alltoall(set, source, dest, {nelems, N / 8}, {dst, sst}));          \
     }
-MOVING_SETS(32)
-MOVING_SETS(64)
+COPYING_SETS(32)
+COPYING_SETS(64)

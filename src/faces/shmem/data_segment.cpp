@@ -13,17 +13,17 @@ namespace weft::shmem {
 
 namespace {
 
-/// Appends the program's pages of variables to `out`. The program is the first object that
-/// dl_iterate_phdr() reports; returning 1 ends the iteration.
+/// Callback of dl_iterate_phdr(): appends the pages of the program's variables to `out`. Returns 1,
+/// which ends the iteration: the program is the first object.
 int read_program(dl_phdr_info* info, std::size_t, void* out) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    std::uintptr_t sealed_end = 0;  // pages that the loader makes read-only after relocation
-    std::uintptr_t sealed_begin = 0;
+    std::uintptr_t relro_begin = 0;  // RELRO: data that the loader makes read-only after relocation
+    std::uintptr_t relro_end = 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& header = info->dlpi_phdr[i];
         if (header.p_type != PT_GNU_RELRO) continue;
-        sealed_begin = info->dlpi_addr + header.p_vaddr;
-        sealed_end = sealed_begin + header.p_memsz;
+        relro_begin = info->dlpi_addr + header.p_vaddr;
+        relro_end = relro_begin + header.p_memsz;
     }
     auto& pages = *static_cast<std::vector<DataPages>*>(out);
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -31,9 +31,9 @@ int read_program(dl_phdr_info* info, std::size_t, void* out) {
         if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
         std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
         const std::uintptr_t end = begin + header.p_memsz;
-        // The loader seals whole pages; a last page shared with variables stays writable.
-        if (begin / page == sealed_begin / page && sealed_end > begin)
-            begin = std::max(begin, sealed_end) / page * page;
+        // The loader protects whole pages only: a last page that also has variables stays writable.
+        if (begin / page == relro_begin / page && relro_end > begin)
+            begin = std::max(begin, relro_end) / page * page;
         else
             begin = begin / page * page;
         const std::uintptr_t whole = (end + page - 1) / page * page;
@@ -57,7 +57,7 @@ int share_pages(const DataPages& pages, std::byte* heap) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::vector<std::byte> zeros(page);
     for (std::size_t done = 0; done < pages.bytes; done += page) {
-        const std::byte* const from = static_cast<const std::byte*>(at) + done;
+        const auto* const from = static_cast<const std::byte*>(at) + done;
         if (std::memcmp(from, zeros.data(), page) != 0) std::memcpy(heap + done, from, page);
     }
     // With an old size of 0, mremap() maps the pages of a shared mapping a second time.

@@ -4,10 +4,10 @@
 // Idea     In OpenSHMEM, all global and static variables of the program are symmetric, like the
 //          heap. shmem_init copies them to the heap and maps the heap's pages in their place. Each
 //          variable keeps its address, and has a second address in the heap.
-// Why      Peers then access variables as they access the heap, by mapping or network.
+// Why      Peers can then access variables as they access the heap: by a mapping or the network.
 // Holds    All PEs run the same program, so a variable has the same offset in all copies, even if
 //          load addresses differ. Variables of shared libraries are not symmetric.
-// Next     job.hpp for the look-up.
+// Next     job.hpp converts a variable's address to its heap address.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct DataPages {
 };
 [[nodiscard]] std::vector<DataPages> find_data_pages();
 
-/// Copies the pages' contents to `heap`, which has the same size and is aligned to pages, and maps
-/// the heap in their place. Returns 0; on failure, returns errno and the pages are unchanged.
+/// Copies the pages to `heap`, which has pages.bytes bytes and is aligned to pages. Then maps this
+/// memory at pages.begin. Returns 0; on failure, returns errno and leaves the pages unchanged.
 [[nodiscard]] int share_pages(const DataPages& pages, std::byte* heap);
 
 }  // namespace weft::shmem

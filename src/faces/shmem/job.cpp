@@ -10,8 +10,16 @@ namespace weft::shmem {
 
 JobState job;
 
-void refuse(const char* routine, const char* problem) {
-    std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);
+namespace {
+
+void print(const char* routine, const std::string& problem) {
+    std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem.c_str());
+}
+
+}  // namespace
+
+void refuse(const char* routine, const std::string& problem) {
+    print(routine, problem);
     // A forked child does not flush: the parent has the same buffered text, and writes it.
     if (!job.forked) std::fflush(nullptr);
     _Exit(EXIT_FAILURE);  // the launcher ends the other PEs
@@ -24,21 +32,18 @@ std::string missing_job() {
 }
 
 void refuse_without_job(const char* routine) {
-    refuse(routine, missing_job().c_str());
+    refuse(routine, missing_job());
 }
 
 void refuse_pe(const char* routine, int pe, int size) {
-    require_job(routine);
-    char text[96];
-    std::snprintf(text, sizeof text, "pe: %d is not a PE here, expected 0..%d", pe, size - 1);
-    refuse(routine, text);
+    require_job(routine);  // without a job there are no PEs, and this message is the useful one
+    refuse(routine, "pe: " + std::to_string(pe) + " is not a PE here, expected 0.." +
+                        std::to_string(size - 1));
 }
 
 void refuse_count(const char* routine, std::size_t count, std::size_t size) {
-    char text[128];
-    std::snprintf(text, sizeof text, "nelems: %zu elements of %zu bytes exceed the address space",
-                  count, size);
-    refuse(routine, text);
+    refuse(routine, "nelems: " + std::to_string(count) + " elements of " + std::to_string(size) +
+                        " bytes exceed the address space");
 }
 
 std::string range_problem(const char* argument, const volatile void* address, std::size_t bytes) {
@@ -73,7 +78,7 @@ std::string range_problem(const char* argument, const volatile void* address, st
 
 void refuse_range(const char* routine, const char* argument, const volatile void* address,
                   std::size_t bytes) {
-    refuse(routine, range_problem(argument, address, bytes).c_str());
+    refuse(routine, range_problem(argument, address, bytes));
 }
 
 void check(const char* routine, weft_status status) {
@@ -84,7 +89,7 @@ void check(const char* routine, weft_status status) {
 int report(const char* routine, const std::string& problem) {
     if (problem.empty()) [[likely]]
         return 0;
-    std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem.c_str());
+    print(routine, problem);
     return -1;
 }
 

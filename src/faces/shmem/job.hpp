@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // job.hpp - state of this PE: its job, its symmetric memory, its local peers.
 //
-// Idea     A symmetric address is in the heap of weft or in the program's variables. The pages of
-//          the variables are heap pages too (data_segment.hpp): a variable's address plus
-//          SharedRange::to_heap is its heap address. A heap address plus JobState::to_peer is the
-//          address of a local peer's copy in this process, so a put to that peer is a store.
+// Idea     A symmetric address is in weft's heap or in the program's variables. Each variable has a
+//          second address, in the heap (data_segment.hpp): its address plus SharedRange::to_heap. A
+//          heap address plus JobState::to_peer is the address of a local peer's copy, as mapped in
+//          this process, so a put to that peer is a store.
 // Holds    Local transfers take no lock. Under SHMEM_THREAD_MULTIPLE weft is thread-safe; this
 //          layer only locks its tables, never during a wait.
-//          The range of bytes in a call must be in one region: one range of the program's
-//          variables, or the objects in the heap.
+//          All bytes that a call accesses must be in one region: one SharedRange of variables, or
+//          the heap from its lowest to its highest object.
 //          The job belongs to the process that called shmem_init. In its forked children `runtime`
 //          is nullptr, so every routine refuses or does nothing.
 // Next     transfers.cpp and atomics.cpp, which use these addresses; docs/shmem.md.
@@ -37,9 +37,8 @@ struct weft_shmem_team {
 };
 struct weft_shmem_context {
     std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
-    shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of that team
-    weft_team* weft_context = nullptr;  ///< context of weft on the world: ranks are world PEs
-    long options = 0;
+    shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of `team`
+    weft_team* weft_context = nullptr;            ///< of weft_context_create(): ranks are world PEs
 };
 
 namespace weft::shmem {
@@ -48,7 +47,7 @@ namespace weft::shmem {
 struct SharedRange {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
-    std::ptrdiff_t to_heap = 0;  ///< distance from a variable to its address in the heap
+    std::ptrdiff_t to_heap = 0;  ///< bytes from a variable's address to its heap address
 };
 
 struct JobState {
@@ -56,16 +55,16 @@ struct JobState {
     static constexpr std::size_t kRangesMax = 4;  ///< linkers usually make 1 or 2 data segments
 
     weft_runtime* runtime = nullptr;  ///< nullptr: not initialized, finalized, or a forked child
-    int starts = 0;       ///< calls of shmem_init and shmem_init_thread without a shmem_finalize
+    int starts = 0;       ///< calls of shmem_init[_thread] minus calls of shmem_finalize
     bool forked = false;  ///< this process is a forked child of a PE
     pid_t process = 0;    ///< process that called shmem_init
     weft_team* world = nullptr;
     int rank = -1;
     int size = 0;
-    int level = SHMEM_THREAD_SINGLE;  ///< thread level
-    bool all_local = false;           ///< all PEs are on one node
-    /// Number of polls of a word before a wait calls weft. 0 if PEs outnumber the processors,
-    /// because the writing PE may need this PE's processor.
+    int thread_level = SHMEM_THREAD_SINGLE;
+    bool all_local = false;  ///< all PEs are on one node
+    /// Number of times that a wait polls its word before it calls weft. 0 if a PE is remote. Also 0
+    /// if PEs outnumber the processors: the writing PE may need this PE's processor.
     int polls = 0;
     SharedRange ranges[kRangesMax];  ///< the program's variables
     std::size_t range_count = 0;
@@ -81,11 +80,11 @@ struct JobState {
 };
 extern JobState job;
 
-/// Prints the routine, this PE and `problem` to standard error, and ends the job.
-[[noreturn]] void refuse(const char* routine, const char* problem);
-/// Ends the job: `pe` is not in 0..size - 1.
+// The refuse functions print the routine, this PE and the problem, and end the job.
+[[noreturn]] void refuse(const char* routine, const std::string& problem);
+/// Reports that `pe` is not in 0..size - 1.
 [[noreturn]] void refuse_pe(const char* routine, int pe, int size);
-/// Ends the job: the call came before shmem_init, after shmem_finalize or in a forked child.
+/// Reports a call before shmem_init, after shmem_finalize or in a forked child.
 [[noreturn]] void refuse_without_job(const char* routine);
 inline void require_job(const char* routine) {
     if (job.runtime == nullptr) [[unlikely]]
@@ -93,18 +92,19 @@ inline void require_job(const char* routine) {
 }
 /// Ends the job with weft's message if `status` is a failure.
 void check(const char* routine, weft_status status);
-/// Return 0, or -1 after printing the failure, for routines with a status.
+/// For routines with a status: return 0, or -1 after printing the failure. An empty `problem` is
+/// success.
 int report(const char* routine, weft_status status);
 int report(const char* routine, const std::string& problem);
 /// Returns why this process has no job; empty if it has a job.
 std::string missing_job();
 
-/// Sets *bytes to the size of `count` elements. Returns false if the product overflows.
+/// Sets *bytes to count * size. Returns false if the product overflows.
 [[nodiscard]] inline bool multiply(std::size_t count, std::size_t size, std::size_t* bytes) {
     return !__builtin_mul_overflow(count, size, bytes);
 }
 [[noreturn]] void refuse_count(const char* routine, std::size_t count, std::size_t size);
-/// Returns the size of `count` elements; ends the job if the product overflows.
+/// Returns the size of `count` elements in bytes; ends the job if the product overflows.
 inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t size) {
     std::size_t bytes = 0;
     if (!multiply(count, size, &bytes)) [[unlikely]]
@@ -112,18 +112,17 @@ inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t 
     return bytes;
 }
 
-/// Returns the environment variable that sets the size of the heap, with its value.
+/// Returns a clause that names the environment variable for the heap's size and its value.
 std::string heap_setting();
 
 /// Drives communication once, and yields the processor to other processes.
 void drive_and_yield();
 /// Drives communication once.
 void drive();
-/// Drives communication in every 64th call, for transfers that do not call weft.
+/// Drives communication in every 64th call, for transfers to local peers, which do not call weft.
 void drive_periodically();
 
-/// Returns the heap address of symmetric memory; nullptr if the range is not in one region (a range
-/// of variables, or the heap objects).
+/// Returns the heap address of symmetric memory; nullptr if the range is not in one region.
 inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (std::size_t i = 0; i < job.range_count; ++i) {
@@ -147,22 +146,21 @@ std::string range_problem(const char* argument, const volatile void* address, st
 /// Returns the result of symmetric(); ends the job if it is nullptr.
 inline std::byte* require_symmetric(const char* routine, const char* argument,
                                     const volatile void* address, std::size_t bytes) {
-    std::byte* const place = symmetric(address, bytes);
-    if (place == nullptr) [[unlikely]]
+    std::byte* const heap_address = symmetric(address, bytes);
+    if (heap_address == nullptr) [[unlikely]]
         refuse_range(routine, argument, address, bytes);
-    return place;
+    return heap_address;
 }
 
-/// Returns the address of a local peer's copy of `place`, a result of symmetric(); nullptr for a
-/// remote peer.
-inline std::byte* local_copy(std::byte* place, int world_pe) {
+/// Converts an address in this PE's heap to that of a local peer's copy; nullptr for a remote peer.
+inline std::byte* local_copy(std::byte* heap_address, int world_pe) {
     const std::ptrdiff_t distance = job.to_peer[static_cast<std::size_t>(world_pe)];
     if (distance == JobState::kRemote) [[unlikely]]
         return nullptr;
     // A program that makes only local transfers must still serve requests of remote peers.
     if (!job.all_local) [[unlikely]]
         drive_periodically();
-    return place + distance;
+    return heap_address + distance;
 }
 
 /// Converts PE `pe` of a context's team to its number in SHMEM_TEAM_WORLD. Ends the job if `pe` is
@@ -185,13 +183,13 @@ inline weft_team* weft_context_of(shmem_ctx_t context) {
     return context == SHMEM_CTX_DEFAULT ? job.world : context->weft_context;
 }
 
-/// Returns the team of a handle; nullptr for invalid handles and outside of a job.
+/// Returns the team of a handle; nullptr for invalid handles and in a process without a job.
 const weft_shmem_team* find_team(shmem_team_t team);
-/// Makes the predefined teams when the job starts; end_teams() forgets all teams.
+/// Makes the predefined teams when the job starts. end_teams() removes all teams.
 void make_predefined_teams();
 void end_teams();
 
-/// Allocates the cells of active sets when the job starts; end_active_sets() forgets the sets.
+/// Allocates the cells of active sets when the job starts. end_active_sets() removes the sets.
 void start_active_sets();
 void end_active_sets();
 

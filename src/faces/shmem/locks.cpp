@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// locks.cpp - locks; PEs that wait for a lock are in a queue.
+// locks.cpp - locks with a queue of waiting PEs (an MCS lock).
 //
-// Idea     The upper half of the lock's word at PE 0 has the number (PE + 1) of the last PE in the
-//          queue; 0: the lock is free. A PE that requests the lock exchanges this half with its own
-//          number. A nonzero old value names the predecessor. The PE then adds its number to
-//          the lower half of the predecessor's word, and waits until the predecessor sets kGranted
-//          in the lower half of the PE's word. This bit stays while the PE holds the lock.
+// Idea     In this file the number of a PE is PE + 1. The upper half of the lock's word at PE 0 is
+//          the number of the last PE in the queue, or 0 if the lock is free. A PE that requests the
+//          lock replaces this half with its own number. A nonzero old value is the number of its
+//          predecessor: the PE adds its own number to the lower half of the predecessor's word, and
+//          waits until the predecessor sets kGranted in the lower half of the PE's own word.
+//          This bit stays while the PE holds the lock.
 // Holds    A waiting PE only polls its own memory. The word is 0 on all PEs when no PE holds the
 //          lock or waits for it. PEs get the lock in the order of their exchanges.
+#include <optional>
+
 #include "faces/shmem/job.hpp"
 
 namespace weft::shmem {
 
 namespace {
 
-constexpr std::uint64_t kLast = std::uint64_t{1} << 32;     ///< factor of the upper half
-constexpr std::uint64_t kGranted = std::uint64_t{1} << 31;  ///< the PE holds the lock
-constexpr std::uint64_t kNext = kGranted - 1;               ///< mask: number of the successor
-constexpr int kHome = 0;                                    ///< PE whose word has the upper half
+constexpr std::uint64_t kLastUnit = std::uint64_t{1} << 32;  ///< 1 in the upper half
+constexpr std::uint64_t kGranted = std::uint64_t{1} << 31;   ///< the PE holds the lock
+constexpr std::uint64_t kNextMask = kGranted - 1;            ///< the successor's number
+constexpr int kHomePe = 0;                                   ///< PE whose word has the upper half
 
 using LockWord = unsigned long;
 static_assert(sizeof(LockWord) == 8);
 
-/// Replaces the upper half at PE 0 by `last`, if it equals `expected` or `unconditional` is set.
 struct Exchange {
     std::uint64_t last = 0;
-    std::uint64_t expected = 0;
-    bool unconditional = false;
+    std::optional<std::uint64_t> expected;
 };
-/// Does the exchange. Returns the upper half as it was before.
+/// Sets the upper half at kHomePe to exchange.last if the half has the expected value or if no
+/// value is expected. Returns the old value of the half.
 std::uint64_t exchange_last(LockWord* lock, const Exchange& exchange) {
-    LockWord seen = pshmem_ulong_atomic_fetch(lock, kHome);
+    LockWord seen = pshmem_ulong_atomic_fetch(lock, kHomePe);
     for (;;) {
-        const std::uint64_t last = seen / kLast;
-        if (!exchange.unconditional && last != exchange.expected) return last;
-        const LockWord next = seen % kLast + exchange.last * kLast;
-        const LockWord found = pshmem_ulong_atomic_compare_swap(lock, seen, next, kHome);
+        const std::uint64_t last = seen / kLastUnit;
+        if (exchange.expected && last != exchange.expected) return last;
+        const LockWord next = seen % kLastUnit + exchange.last * kLastUnit;
+        const LockWord found = pshmem_ulong_atomic_compare_swap(lock, seen, next, kHomePe);
         if (found == seen) return last;
         seen = found;
     }
@@ -55,11 +57,10 @@ using shmem::job;
 SHMEM_ROUTINE(void, set_lock, (long* lock)) {
     shmem::require_job("set_lock");
     auto* const word = reinterpret_cast<shmem::LockWord*>(lock);
-    const auto before =
-        shmem::exchange_last(word, {.last = shmem::own_number(), .unconditional = true});
+    const auto before = shmem::exchange_last(word, {.last = shmem::own_number()});
     if (before == 0) return pshmem_ulong_atomic_add(word, shmem::kGranted, job.rank);
     pshmem_ulong_atomic_add(word, shmem::own_number(), static_cast<int>(before) - 1);
-    // Waits for the grant. The upper half at PE 0 may change at any time.
+    // Other PEs may change the upper half at any time, so a change of the word may be no grant.
     while ((pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kGranted) == 0) {
         const shmem::LockWord seen = *static_cast<volatile shmem::LockWord*>(word);
         if ((seen & shmem::kGranted) == 0) pshmem_ulong_wait_until(word, SHMEM_CMP_NE, seen);
@@ -85,17 +86,19 @@ SHMEM_ROUTINE(void, clear_lock, (long* lock)) {
     pshmem_quiet();  // makes data put under the lock visible to the next holder
     // Before others can get the lock: another thread of this PE may be the next holder.
     pshmem_ulong_atomic_add(word, 0 - shmem::kGranted, job.rank);
-    const auto next_of = [&] { return pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kNext; };
+    const auto next_of = [&] {
+        return pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kNextMask;
+    };
     if (next_of() == 0) {
         const auto last = shmem::exchange_last(word, {.last = 0, .expected = shmem::own_number()});
         if (last == shmem::own_number()) return;
     }
-    // A successor is in the queue; waits until it has written its number here.
+    // A successor is in the queue: wait until it has added its number to this PE's word.
     std::uint64_t next = 0;
     while ((next = next_of()) == 0) {
         const shmem::LockWord seen = *static_cast<volatile shmem::LockWord*>(word);
-        if ((seen & shmem::kNext) == 0) pshmem_ulong_wait_until(word, SHMEM_CMP_NE, seen);
+        if ((seen & shmem::kNextMask) == 0) pshmem_ulong_wait_until(word, SHMEM_CMP_NE, seen);
     }
-    pshmem_ulong_atomic_add(word, 0 - next, job.rank);
+    pshmem_ulong_atomic_add(word, 0 - next, job.rank);  // clears the successor's number
     pshmem_ulong_atomic_add(word, shmem::kGranted, static_cast<int>(next) - 1);
 }

@@ -12,32 +12,32 @@ using shmem::job;
 
 namespace {
 
-/// Returns the sizes of all objects by address.
+/// Cache line: the smallest alignment of objects.
+constexpr std::size_t kLineBytes = 64;
+
+/// Returns the sizes of all objects in bytes, by address.
 std::unordered_map<void*, std::size_t>& sizes() {
     static auto* const held = new std::unordered_map<void*, std::size_t>;  // outlives exit handlers
     return *held;
 }
 
-/// Prints that the heap has no room, and the variable that sets its size.
-void report_full(const char* routine, std::size_t size) {
-    shmem::report(routine, "size: the symmetric heap has no room for " + std::to_string(size) +
-                               " bytes; " + shmem::heap_setting());
-}
-
 /// Allocates whole words of 8 bytes, because waits.cpp reads the word around an element. Returns
-/// nullptr for size 0, or if the heap is full.
-void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
+/// nullptr for size 0, or after printing why weft has refused the size.
+void* allocate(const char* routine, std::size_t size, std::size_t alignment = kLineBytes) {
     shmem::require_job(routine);
     if (size == 0) return nullptr;
-    // weft_alloc_aligned() returns when all PEs have entered. Quiet and allocation together are the
-    // barrier that OpenSHMEM requires.
+    // OpenSHMEM requires a barrier here: a quiet, and weft_alloc_aligned(), which returns when all
+    // PEs have entered it.
     shmem::check(routine, weft_quiet(job.world));
     void* memory = nullptr;
     const std::size_t whole = (size + 7) / 8 * 8;
-    const weft_status status = weft_alloc_aligned(job.world, std::max<std::size_t>(alignment, 64),
+    // If rounding up overflows, `size` exceeds any heap, and weft refuses it.
+    const weft_status status = weft_alloc_aligned(job.world, std::max(alignment, kLineBytes),
                                                   whole < size ? size : whole, &memory);
     if (status == WEFT_ERR_MEMORY) {
-        if (job.rank == 0) report_full(routine, size);
+        if (job.rank == 0)
+            shmem::report(routine, "size: the symmetric heap has no room for " +
+                                       std::to_string(size) + " bytes; " + shmem::heap_setting());
         return nullptr;
     }
     if (status == WEFT_ERR_ARGUMENT && shmem::report(routine, status) != 0) return nullptr;
@@ -52,11 +52,11 @@ void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
 }  // namespace
 
 SHMEM_ROUTINE(void*, malloc, (size_t size)) {
-    return allocate("malloc", 64, size);
+    return allocate("malloc", size);
 }
 
 SHMEM_ROUTINE(void*, malloc_with_hints, (size_t size, long)) {
-    return allocate("malloc_with_hints", 64, size);
+    return allocate("malloc_with_hints", size);
 }
 
 SHMEM_ROUTINE(void*, align, (size_t alignment, size_t size)) {
@@ -65,7 +65,7 @@ SHMEM_ROUTINE(void*, align, (size_t alignment, size_t size)) {
                       "alignment: " + std::to_string(alignment) + " is not a power of two");
         return nullptr;
     }
-    return allocate("align", alignment, size);
+    return allocate("align", size, alignment);
 }
 
 SHMEM_ROUTINE(void*, calloc, (size_t count, size_t size)) {
@@ -75,10 +75,10 @@ SHMEM_ROUTINE(void*, calloc, (size_t count, size_t size)) {
                                     std::to_string(size) + " bytes exceed the address space");
         return nullptr;
     }
-    void* const memory = allocate("calloc", 64, bytes);
+    void* const memory = allocate("calloc", bytes);
     if (memory == nullptr) return nullptr;
     std::memset(memory, 0, bytes);
-    pshmem_barrier_all();  // peers may write only now
+    pshmem_barrier_all();  // peers may write after all PEs have cleared their copies
     return memory;
 }
 
@@ -92,7 +92,7 @@ SHMEM_ROUTINE(void, free, (void* ptr)) {
 
 SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
     shmem::require_job("realloc");
-    if (ptr == nullptr) return allocate("realloc", 64, size);
+    if (ptr == nullptr) return allocate("realloc", size);
     if (size == 0) {
         pshmem_free(ptr);
         return nullptr;
@@ -103,7 +103,7 @@ SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
                       "ptr: not from shmem_malloc or a similar routine, or freed before");
     const std::size_t before = held->second;
     pshmem_barrier_all();  // completes puts to the old memory
-    void* const memory = allocate("realloc", 64, size);
+    void* const memory = allocate("realloc", size);
     if (memory == nullptr) return nullptr;
     std::memcpy(memory, ptr, std::min(before, size));
     pshmem_free(ptr);  // returns when all PEs have copied

@@ -16,21 +16,21 @@ namespace weft::shmem {
 namespace {
 
 constexpr std::size_t kDefaultHeapBytes = std::size_t{2} << 30;
-/// Part of the heap for active sets and alignment.
-constexpr std::size_t kLayerBytes = std::size_t{4} << 20;
+/// Heap bytes for active sets and alignment, in addition to the user's size.
+constexpr std::size_t kOverheadBytes = std::size_t{4} << 20;
 
-/// Variables for the size of the heap; the first one takes precedence.
-constexpr const char* kSymmetric = "SHMEM_SYMMETRIC_SIZE";
-constexpr const char* kHeap = "WEFT_HEAP_SIZE";
+/// Environment variables for the size of the heap; the first one takes precedence.
+constexpr const char* kSymmetricSize = "SHMEM_SYMMETRIC_SIZE";
+constexpr const char* kHeapSize = "WEFT_HEAP_SIZE";
 
-/// Returns the kernel's page size, 4 KiB to 64 KiB.
 std::size_t page_bytes() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Reads SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction and with a suffix K, M, G or T.
+/// Parses SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction, and an optional suffix K, M, G
+/// or T.
 std::size_t symmetric_size() {
-    const char* const text = std::getenv(kSymmetric);
+    const char* const text = std::getenv(kSymmetricSize);
     if (text == nullptr || *text == '\0') return kDefaultHeapBytes;
     char* end = nullptr;
     double value = std::strtod(text, &end);
@@ -39,9 +39,8 @@ std::size_t symmetric_size() {
     for (const char* power = units; unit != nullptr && power <= unit; ++power) value *= 1024;
     const bool ended = *end == '\0' || (unit != nullptr && end[1] == '\0');
     if (end == text || !ended || !(value >= 0 && value < 1e15))
-        refuse("init",
-               (std::string(kSymmetric) + " is " + text + ", expected a size such as 512M or 1.5G")
-                   .c_str());
+        refuse("init", std::string(kSymmetricSize) + " is " + text +
+                           ", expected a size such as 512M or 1.5G");
     return static_cast<std::size_t>(value);
 }
 
@@ -67,23 +66,27 @@ class TemporaryVariable {
     std::optional<std::string> before_;
 };
 
-/// Joins the job. The user's WEFT_ variables take precedence over the defaults of OpenSHMEM: a heap
-/// of symmetric_size(), and progress between nodes while a PE makes no call.
-weft_status join(int level, std::size_t data_bytes) {
+/// Initializes weft. Sets its heap to symmetric_size() plus the program's variables, and makes it
+/// progress transfers between nodes while a PE makes no call, unless the user has set the WEFT_
+/// variables for these.
+weft_status join(int thread_level, std::size_t data_bytes) {
     static constexpr const char* kProgress = "WEFT_PROGRESS";
     std::optional<TemporaryVariable> heap;
     std::optional<TemporaryVariable> progress;
-    if (std::getenv(kHeap) == nullptr || std::getenv(kSymmetric) != nullptr) {
+    if (std::getenv(kHeapSize) == nullptr || std::getenv(kSymmetricSize) != nullptr) {
         const std::size_t page = page_bytes();
-        const std::size_t pages = (symmetric_size() + data_bytes + kLayerBytes + page - 1) / page;
-        heap.emplace(kHeap, std::to_string(pages * page));
+        const std::size_t pages =
+            (symmetric_size() + data_bytes + kOverheadBytes + page - 1) / page;
+        heap.emplace(kHeapSize, std::to_string(pages * page));
     }
     if (std::getenv(kProgress) == nullptr) progress.emplace(kProgress, "remote");
     return weft_init_threads(
-        level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE, &job.runtime);
+        thread_level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE,
+        &job.runtime);
 }
 
-/// Fills `to_peer`, and maps the program's variables to memory of the heap.
+/// Moves the program's variables, `bytes` bytes of pages, to the heap, and fills job.ranges,
+/// job.to_peer and job.all_local.
 void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     void* heap = nullptr;
     const std::size_t page = page_bytes();
@@ -96,15 +99,13 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
         job.all_local = (pe == 0 || job.all_local) && copy != nullptr;
     }
     if (pages.size() > JobState::kRangesMax)
-        refuse("init",
-               ("the program has " + std::to_string(pages.size()) +
-                " segments of variables, expected at most " + std::to_string(JobState::kRangesMax))
-                   .c_str());
+        refuse("init", "the program has " + std::to_string(pages.size()) +
+                           " segments of variables, expected at most " +
+                           std::to_string(JobState::kRangesMax));
     for (std::size_t i = 0; i < pages.size(); ++i) {
         if (const int error = share_pages(pages[i], at); error != 0)
-            refuse("init", (std::string("the program's variables cannot be shared: ") +
-                            std::strerror(error))
-                               .c_str());
+            refuse("init", std::string("the program's variables cannot be shared: ") +
+                               std::strerror(error));
         job.ranges[i] = {pages[i].begin, pages[i].used,
                          at - reinterpret_cast<std::byte*>(pages[i].begin)};
         job.range_count = i + 1;
@@ -113,15 +114,16 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
 }
 
 void finalize_at_exit(int status, void*) {
-    // clone() and _Fork() do not run the child's fork handler, so the process id is compared, too.
+    // The children of clone() and _Fork() run no fork handler, so they still have job.runtime.
     if (job.runtime == nullptr || getpid() != job.process) return;
-    // If this PE failed, other PEs may never finalize, and the launcher ends them.
-    job.starts = 1;
-    if (status == 0) pshmem_finalize();
+    // After a failure of this PE the others may never finalize; the launcher ends them.
+    if (status != 0) return;
+    job.starts = 1;  // this finalize ends the job, regardless of the number of shmem_init calls
+    pshmem_finalize();
 }
 
-/// Fork handler of the child, which is not a PE. It only stores to variables: other functions could
-/// wait for a lock that another thread of the parent held.
+/// Fork handler of the child, which is not a PE. Only stores to variables: a function that takes a
+/// lock could deadlock, because another thread of the parent may have held the lock.
 void leave_job_to_parent() {
     if (job.runtime == nullptr) return;
     job.forked = true;
@@ -150,9 +152,9 @@ void print_information() {
 }  // namespace
 
 std::string heap_setting() {
-    for (const char* const name : {kSymmetric, kHeap})
+    for (const char* const name : {kSymmetricSize, kHeapSize})
         if (const char* const value = std::getenv(name)) return std::string(name) + " is " + value;
-    return std::string(kSymmetric) + " is not set, so the heap has " +
+    return std::string(kSymmetricSize) + " is not set, so the heap has " +
            std::to_string(kDefaultHeapBytes >> 20) + "M";
 }
 
@@ -163,10 +165,10 @@ using shmem::job;
 
 SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
-        shmem::refuse("init_thread", ("requested: " + std::to_string(requested) +
-                                      " is no thread level; expected SHMEM_THREAD_SINGLE to "
-                                      "SHMEM_THREAD_MULTIPLE")
-                                         .c_str());
+        shmem::refuse(
+            "init_thread",
+            "requested: " + std::to_string(requested) +
+                " is not a thread level; expected SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE");
     if (job.forked) shmem::refuse_without_job("init_thread");
     if (job.runtime == nullptr) {
         const auto pages = shmem::find_data_pages();
@@ -176,7 +178,7 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         job.world = weft_world(job.runtime);
         job.rank = weft_rank(job.world);
         job.size = weft_size(job.world);
-        job.level = requested;
+        job.thread_level = requested;
         shmem::share_variables(pages, bytes);
         shmem::make_predefined_teams();
         constexpr int kPolls = 128;
@@ -192,7 +194,7 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         shmem::print_information();
     }
     ++job.starts;
-    if (provided != nullptr) *provided = job.level;
+    if (provided != nullptr) *provided = job.thread_level;
     return 0;
 }
 
@@ -201,7 +203,7 @@ SHMEM_ROUTINE(void, init, (void)) {
 }
 
 SHMEM_ROUTINE(void, query_thread, (int* provided)) {
-    *provided = job.level;
+    *provided = job.thread_level;
 }
 
 SHMEM_ROUTINE(void, query_initialized, (int* initialized)) {
@@ -259,11 +261,11 @@ SHMEM_ROUTINE(void, info_get_name, (char* name)) {
     std::strcpy(name, SHMEM_VENDOR_STRING);
 }
 
-// Only for tools that intercept it; this library does no profiling.
+// Does nothing: the routine exists for profiling tools that intercept it.
 SHMEM_ROUTINE(void, pcontrol, (int, ...)) {}
 
 extern "C" void start_pes(int) {
-    if (job.runtime == nullptr) pshmem_init();  // needs no shmem_finalize
+    if (job.runtime == nullptr) pshmem_init();  // finalize_at_exit() finalizes
 }
 extern "C" int _my_pe(void) {
     return job.rank;

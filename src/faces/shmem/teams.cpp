@@ -2,6 +2,7 @@
 // teams.cpp - teams of PEs, and contexts.
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 
 #include "faces/shmem/collective.hpp"
 
@@ -13,24 +14,23 @@ static_assert(SHMEM_CTX_SERIALIZED == WEFT_CONTEXT_SERIALIZED &&
               SHMEM_CTX_PRIVATE == WEFT_CONTEXT_PRIVATE &&
               SHMEM_CTX_NOSTORE == WEFT_CONTEXT_NOSTORE);
 
-/// Shared ownership: a context may exist longer than the handle of its team.
+/// Shared, because a context may exist longer than the handle of its team.
 using TeamPointer = std::shared_ptr<weft_shmem_team>;
 
 TeamPointer world;
 TeamPointer node;
 std::vector<TeamPointer> split_teams;
-std::mutex tables;  ///< protects split_teams: threads may make and end teams at once
+std::mutex split_teams_mutex;  ///< threads may split and destroy teams at the same time
 
-/// Makes the description of a team. Collective over the team, unless it is the world (no parent).
-TeamPointer make_team(weft_team* team, const weft_shmem_team& parent) {
+/// Describes a team of weft. Collective over the team, except for the world.
+TeamPointer make_team(weft_team* team) {
     auto made = std::make_shared<weft_shmem_team>();
     made->team = team;
     made->rank = weft_rank(team);
     made->size = weft_size(team);
     made->world_ranks.resize(static_cast<std::size_t>(made->size));
-    if (parent.team == nullptr) {
-        for (int pe = 0; pe < made->size; ++pe)
-            made->world_ranks[static_cast<std::size_t>(pe)] = pe;
+    if (team == job.world) {
+        std::iota(made->world_ranks.begin(), made->world_ranks.end(), 0);
     } else {
         check("team", weft_allgather(team, &job.rank, made->world_ranks.data(), 1, WEFT_INT32));
     }
@@ -41,20 +41,21 @@ TeamPointer find(shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID || job.runtime == nullptr) return nullptr;
     if (team == SHMEM_TEAM_WORLD) return world;
     if (team == SHMEM_TEAM_SHARED) return node;
-    const std::scoped_lock lock(tables);
+    const std::scoped_lock lock(split_teams_mutex);
     const auto found = std::ranges::find(split_teams, team, &TeamPointer::get);
     return found == split_teams.end() ? nullptr : *found;
 }
 
-/// Arguments of this PE for a split.
+/// Arguments of this PE for one split.
 struct Part {
-    int color = -1;  ///< number of the new team; negative: this PE is in none
+    int color = -1;  ///< number of the new team; negative: this PE is in no new team
     int key = 0;     ///< this PE's number in the new team
     const shmem_team_config_t* config = nullptr;
     long mask = 0;
 };
 
-/// Returns 0, or -1 after printing the failure. *new_team only changes if this PE is in a new team.
+/// Splits `parent`. Sets *new_team if this PE is in a new team. Returns 0, or -1 after printing the
+/// failure.
 int split(const char* routine, const weft_shmem_team& parent, const Part& part,
           shmem_team_t* new_team) {
     weft_team* made = nullptr;
@@ -62,10 +63,10 @@ int split(const char* routine, const weft_shmem_team& parent, const Part& part,
         status != WEFT_OK)
         return report(routine, status);
     if (made == nullptr) return 0;
-    TeamPointer team = make_team(made, parent);
+    TeamPointer team = make_team(made);
     if (part.config != nullptr && (part.mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
         team->config.num_contexts = part.config->num_contexts;
-    const std::scoped_lock lock(tables);
+    const std::scoped_lock lock(split_teams_mutex);
     *new_team = split_teams.emplace_back(std::move(team)).get();
     return 0;
 }
@@ -75,12 +76,12 @@ int create_context(shmem_team_t handle, long options, shmem_ctx_t* ctx) {
     auto team = find(handle);
     if (team == nullptr) return -1;
     weft_team* weft_context = nullptr;
-    // The options of OpenSHMEM have the values of weft's hints (asserted above).
+    // These options have the values of weft's hints (asserted above).
     constexpr long kHints = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
     const auto status =
         weft_context_create(job.world, static_cast<int>(options & kHints), &weft_context);
     if (status != WEFT_OK) return report("ctx_create", status);
-    *ctx = new weft_shmem_context{std::move(team), handle, weft_context, options};
+    *ctx = new weft_shmem_context{std::move(team), handle, weft_context};
     return 0;
 }
 
@@ -91,10 +92,10 @@ const weft_shmem_team* find_team(shmem_team_t team) {
 }
 
 void make_predefined_teams() {
-    world = make_team(job.world, {});
+    world = make_team(job.world);
     weft_team* peers = nullptr;
     check("init", weft_team_split_node(job.world, &peers));
-    node = make_team(peers, *world);
+    node = make_team(peers);
 }
 
 void end_teams() {
@@ -145,7 +146,7 @@ SHMEM_ROUTINE(int, team_split_strided,
     const auto* const found = shmem::find_team(parent);
     if (found == nullptr) return -1;
     const long last = start + static_cast<long>(stride) * (static_cast<long>(size) - 1);
-    // All members pass equal arguments, so all members return here, or none does.
+    // All members pass equal arguments, so either all members return here or none.
     if (size < 1 || start < 0 || start >= found->size || last < 0 || last >= found->size ||
         (stride == 0 && size > 1))
         return -1;
@@ -186,7 +187,7 @@ SHMEM_ROUTINE(void, team_destroy, (shmem_team_t team)) {
     if (found == nullptr) shmem::refuse("team_destroy", "team: not a team, or destroyed before");
     shmem::check("team_destroy", weft_team_free(found->team));
     found->team = nullptr;
-    const std::scoped_lock lock(shmem::tables);
+    const std::scoped_lock lock(shmem::split_teams_mutex);
     std::erase(shmem::split_teams, found);
 }
 
@@ -203,7 +204,7 @@ SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     shmem::require_job("ctx_destroy");
     if (ctx == SHMEM_CTX_DEFAULT)
         shmem::refuse("ctx_destroy", "ctx: the default context cannot be destroyed");
-    // Completes the context's operations first.
+    // weft_context_free() first completes the context's operations, as OpenSHMEM requires.
     shmem::check("ctx_destroy", weft_context_free(ctx->weft_context));
     delete ctx;
 }
@@ -215,7 +216,7 @@ SHMEM_ROUTINE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
     return 0;
 }
 
-// The hints of a session are ignored.
+// Sessions have no effect: their hints are ignored.
 SHMEM_ROUTINE(void, ctx_session_start,
               (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t*, long)) {
     if (ctx != SHMEM_CTX_INVALID) shmem::require_job("ctx_session_start");

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transfers.cpp - puts, gets, their strided and signalled forms, fence and quiet.
+// transfers.cpp - puts, gets, their strided forms, puts with signals, fence and quiet.
 //
-// Idea     A routine for a type passes the size of its elements to one function for bytes. Local
-//          peers are accessed by loads and stores of whole words, remote peers by calls of weft.
-// Holds    Transfers of 0 elements do nothing, with any addresses. A transfer is checked before its
-//          first byte moves: its size must not overflow, and its symmetric range must be in one
-//          region.
-#include <cstdio>
-
+// Idea     The routines of all types pass the size of an element to one function for bytes. This
+//          copies from or to the memory of a local peer, and calls weft for a remote peer.
+// Holds    Transfers of 0 elements do nothing and accept any address. A transfer is checked before
+//          its first byte moves: its size must not overflow, and its symmetric range must be in one
+//          region (job.hpp).
 #include "faces/shmem/job.hpp"
 
 namespace weft::shmem {
 
 namespace {
 
-/// Return of a routine: when source or result may be used, or at once (the _nbi routines).
-enum class When : bool { reusable, at_once };
+/// A blocking put returns when its source may be overwritten, and a blocking get when it has stored
+/// the data. The _nbi forms return at once.
+enum class Form : bool { blocking, nbi };
 
-/// Copies a word. Release: pairs with the acquire of a wait for the word, so that the peer may
-/// overwrite data that this PE has read before.
+/// Copies a word. Release: pairs with the acquire of a peer's wait for the word. That peer may then
+/// overwrite data that this PE has read earlier.
 template <class Word>
 void copy_word(std::byte* to, const std::byte* from) {
     Word value;
@@ -30,7 +29,7 @@ bool aligned(const void* address, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
-/// Copies bytes. A single aligned element is stored as a whole, because peers may wait for it.
+/// Copies bytes. An aligned element is stored by one instruction, because a peer may wait for it.
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == 8 && aligned(to, 8) && aligned(from, 8)) return copy_word<std::uint64_t>(to, from);
     if (bytes == 4 && aligned(to, 4) && aligned(from, 4)) return copy_word<std::uint32_t>(to, from);
@@ -43,44 +42,44 @@ void end_get() {
     std::atomic_thread_fence(std::memory_order_acquire);
 }
 
-const std::byte* at(const void* memory) {
+const std::byte* as_bytes(const void* memory) {
     return static_cast<const std::byte*>(memory);
 }
 
 void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
-         int pe, When when) {
+         int pe, Form form) {
     const int world = world_pe(routine, ctx, pe);
     if (bytes == 0) return;
-    std::byte* const place = require_symmetric(routine, "dest", dest, bytes);
-    if (std::byte* const local = local_copy(place, world)) {
-        copy(local, at(source), bytes);
+    std::byte* const heap = require_symmetric(routine, "dest", dest, bytes);
+    if (std::byte* const local = local_copy(heap, world)) {
+        copy(local, as_bytes(source), bytes);
         return;
     }
-    const auto call = when == When::at_once ? weft_put_nbi : weft_put;
-    check(routine, call(weft_context_of(ctx), place, source, bytes, world));
+    const auto call = form == Form::nbi ? weft_put_nbi : weft_put;
+    check(routine, call(weft_context_of(ctx), heap, source, bytes, world));
 }
 
 void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
-         int pe, When when) {
+         int pe, Form form) {
     const int world = world_pe(routine, ctx, pe);
     if (bytes == 0) return;
-    std::byte* const place = require_symmetric(routine, "source", source, bytes);
-    if (const std::byte* const local = local_copy(place, world)) {
+    std::byte* const heap = require_symmetric(routine, "source", source, bytes);
+    if (const std::byte* const local = local_copy(heap, world)) {
         copy(static_cast<std::byte*>(dest), local, bytes);
         end_get();
         return;
     }
-    const auto call = when == When::at_once ? weft_get_nbi : weft_get;
-    check(routine, call(weft_context_of(ctx), dest, place, bytes, world));
+    const auto call = form == Form::nbi ? weft_get_nbi : weft_get;
+    check(routine, call(weft_context_of(ctx), dest, heap, bytes, world));
 }
 
-/// Shape of a transfer.
+/// Blocks of a strided transfer.
 struct Strided {
-    std::ptrdiff_t to = 1;    ///< distance of blocks in the destination, in elements
-    std::ptrdiff_t from = 1;  ///< distance of blocks in the source, in elements
+    std::ptrdiff_t to = 1;    ///< elements from one block to the next in the destination
+    std::ptrdiff_t from = 1;  ///< elements from one block to the next in the source
     std::size_t count = 0;    ///< number of blocks
-    std::size_t size = 1;     ///< size of an element in bytes
-    std::size_t block = 1;    ///< number of elements of a block
+    std::size_t size = 1;     ///< bytes of one element
+    std::size_t block = 1;    ///< elements of one block
 
     [[nodiscard]] std::size_t block_bytes() const { return block * size; }
     [[nodiscard]] std::ptrdiff_t to_bytes(std::size_t i) const {
@@ -91,46 +90,45 @@ struct Strided {
     }
 };
 
-/// Ends the job if the size of the blocks overflows, or if blocks of several elements overlap.
+/// Ends the job if the total size overflows, or if blocks of several elements overlap.
 void check_blocks(const char* routine, const Strided& strided) {
     static_cast<void>(
         bytes_of(routine, strided.count, bytes_of(routine, strided.block, strided.size)));
     const auto block = static_cast<std::ptrdiff_t>(strided.block);
     if (strided.block <= 1 || (strided.to >= block && strided.from >= block)) return;
     char text[128];
-    std::snprintf(text, sizeof text,
-                  "dst, sst: the strides are %td and %td, bsize is %td: expected "
-                  "strides of at least bsize",
-                  strided.to, strided.from, block);
+    std::snprintf(
+        text, sizeof text,
+        "dst, sst: the strides are %td and %td, bsize is %td: expected strides of at least "
+        "bsize",
+        strided.to, strided.from, block);
     refuse(routine, text);
 }
 
-/// Returns the distance in bytes from the first block to the last; negative for a negative stride.
-/// Ends the job if the product overflows. `strided.count` must not be 0.
-std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
-                        const Strided& strided) {
+/// Returns the bytes from the first block to the last; negative for a negative stride. Ends the job
+/// if the product overflows. `strided.count` must not be 0.
+std::ptrdiff_t bytes_to_last(const char* routine, const char* argument, std::ptrdiff_t stride,
+                             const Strided& strided) {
     std::ptrdiff_t step = 0;
     std::ptrdiff_t last = 0;
     bool overflows = __builtin_mul_overflow(stride, strided.size, &step);
     overflows = overflows || __builtin_mul_overflow(step, strided.count - 1, &last);
-    // Half of ptrdiff_t's range, because callers negate the result or add an element to it.
+    // Half of ptrdiff_t's range, because callers negate the result or add a block to it.
     constexpr std::ptrdiff_t kMax = PTRDIFF_MAX / 2;
-    if (overflows || last > kMax || last < -kMax) [[unlikely]] {
-        char text[128];
-        std::snprintf(text, sizeof text,
-                      "%s: %zu elements of %zu bytes at a stride of %td exceed the address space",
-                      argument, strided.count, strided.size, stride);
-        refuse(routine, text);
-    }
+    if (overflows || last > kMax || last < -kMax) [[unlikely]]
+        refuse(routine, std::string(argument) + ": " + std::to_string(strided.count) +
+                            " elements of " + std::to_string(strided.size) +
+                            " bytes at a stride of " + std::to_string(stride) +
+                            " exceed the address space");
     return last;
 }
 
-/// Returns the heap address of the first block. last: the result of distance(). size: bytes of a
-/// block. Ends the job if the blocks are not in one region.
-std::byte* require_elements(const char* routine, const char* argument, const void* first,
-                            std::ptrdiff_t last, std::size_t size) {
-    const std::ptrdiff_t below = last < 0 ? last : 0;
-    const auto span = static_cast<std::size_t>(last < 0 ? -last : last) + size;
+/// Returns the heap address of the first block; ends the job if the blocks are not in one region.
+/// last: the result of bytes_to_last().
+std::byte* require_blocks(const char* routine, const char* argument, const void* first,
+                          std::ptrdiff_t last, std::size_t block_bytes) {
+    const std::ptrdiff_t below = last < 0 ? last : 0;  // bytes from the first to the lowest block
+    const auto span = static_cast<std::size_t>(last < 0 ? -last : last) + block_bytes;
     const auto lowest =
         reinterpret_cast<std::uintptr_t>(first) + static_cast<std::uintptr_t>(below);
     return require_symmetric(routine, argument, reinterpret_cast<const void*>(lowest), span) -
@@ -142,17 +140,17 @@ void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
     const int world = world_pe(routine, ctx, pe);
     check_blocks(routine, strided);
     if (strided.count == 0 || strided.block == 0) return;
-    const std::ptrdiff_t last = distance(routine, "dst", strided.to, strided);
-    static_cast<void>(distance(routine, "sst", strided.from, strided));
-    std::byte* const place = require_elements(routine, "dest", dest, last, strided.block_bytes());
-    if (std::byte* const local = local_copy(place, world)) {
+    const std::ptrdiff_t last = bytes_to_last(routine, "dst", strided.to, strided);
+    static_cast<void>(bytes_to_last(routine, "sst", strided.from, strided));  // only the check
+    std::byte* const heap = require_blocks(routine, "dest", dest, last, strided.block_bytes());
+    if (std::byte* const local = local_copy(heap, world)) {
         for (std::size_t i = 0; i < strided.count; ++i)
-            copy(local + strided.to_bytes(i), at(source) + strided.from_bytes(i),
+            copy(local + strided.to_bytes(i), as_bytes(source) + strided.from_bytes(i),
                  strided.block_bytes());
         return;
     }
     check(routine,
-          weft_put_strided(weft_context_of(ctx), place, strided.to_bytes(1), source,
+          weft_put_strided(weft_context_of(ctx), heap, strided.to_bytes(1), source,
                            strided.from_bytes(1), strided.block_bytes(), strided.count, world));
 }
 
@@ -161,11 +159,10 @@ void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
     const int world = world_pe(routine, ctx, pe);
     check_blocks(routine, strided);
     if (strided.count == 0 || strided.block == 0) return;
-    const std::ptrdiff_t last = distance(routine, "sst", strided.from, strided);
-    static_cast<void>(distance(routine, "dst", strided.to, strided));
-    std::byte* const place =
-        require_elements(routine, "source", source, last, strided.block_bytes());
-    if (const std::byte* const local = local_copy(place, world)) {
+    const std::ptrdiff_t last = bytes_to_last(routine, "sst", strided.from, strided);
+    static_cast<void>(bytes_to_last(routine, "dst", strided.to, strided));  // only the check
+    std::byte* const heap = require_blocks(routine, "source", source, last, strided.block_bytes());
+    if (const std::byte* const local = local_copy(heap, world)) {
         for (std::size_t i = 0; i < strided.count; ++i)
             copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), local + strided.from_bytes(i),
                  strided.block_bytes());
@@ -173,40 +170,41 @@ void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
         return;
     }
     check(routine,
-          weft_get_strided(weft_context_of(ctx), dest, strided.to_bytes(1), place,
+          weft_get_strided(weft_context_of(ctx), dest, strided.to_bytes(1), heap,
                            strided.from_bytes(1), strided.block_bytes(), strided.count, world));
 }
 
-/// Signal to raise after the data.
-struct SignalWord {
+/// Change of a signal word at the peer, after the data.
+struct Signal {
     std::uint64_t* word = nullptr;
     std::uint64_t value = 0;
     int op = SHMEM_SIGNAL_SET;
 };
 
 void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
-                std::size_t bytes, const SignalWord& signal, int pe, When when) {
+                std::size_t bytes, const Signal& signal, int pe, Form form) {
     if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
-        refuse(routine, "sig_op: expected SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
+        refuse(routine, "sig_op: " + std::to_string(signal.op) +
+                            " is unknown; expected SHMEM_SIGNAL_SET (0) or SHMEM_SIGNAL_ADD (1)");
     const int world = world_pe(routine, ctx, pe);
     std::byte* const word =
         require_symmetric(routine, "sig_addr", signal.word, sizeof signal.value);
-    std::byte* const place = bytes == 0 ? word : require_symmetric(routine, "dest", dest, bytes);
+    std::byte* const heap = bytes == 0 ? word : require_symmetric(routine, "dest", dest, bytes);
     if (std::byte* const local_word = local_copy(word, world);
         local_word != nullptr && aligned(local_word, sizeof signal.value)) {
-        if (bytes != 0) copy(local_copy(place, world), at(source), bytes);
-        const std::atomic_ref<std::uint64_t> raised(*reinterpret_cast<std::uint64_t*>(local_word));
+        if (bytes != 0) copy(local_copy(heap, world), as_bytes(source), bytes);
+        const std::atomic_ref<std::uint64_t> atomic(*reinterpret_cast<std::uint64_t*>(local_word));
         // Release: pairs with the acquire of the wait for the signal.
         if (signal.op == SHMEM_SIGNAL_ADD)
-            raised.fetch_add(signal.value, std::memory_order_release);
+            atomic.fetch_add(signal.value, std::memory_order_release);
         else
-            raised.store(signal.value, std::memory_order_release);
+            atomic.store(signal.value, std::memory_order_release);
         return;
     }
-    const auto call = when == When::at_once ? weft_put_signal_nbi : weft_put_signal;
-    check(routine, call(weft_context_of(ctx), place, bytes == 0 ? word : source, bytes,
+    const auto call = form == Form::nbi ? weft_put_signal_nbi : weft_put_signal;
+    check(routine, call(weft_context_of(ctx), heap, bytes == 0 ? word : source, bytes,
                         reinterpret_cast<std::uint64_t*>(word), signal.value,
-                        signal.op == SHMEM_SIGNAL_ADD ? 1 : 0, world));
+                        /*add=*/signal.op == SHMEM_SIGNAL_ADD ? 1 : 0, world));
 }
 
 }  // namespace
@@ -214,8 +212,8 @@ void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* so
 }  // namespace weft::shmem
 
 namespace shmem = weft::shmem;
+using shmem::Form;
 using shmem::job;
-using shmem::When;
 
 SHMEM_ROUTINE(void, fence, (void)) {
     shmem::require_job("fence");
@@ -241,7 +239,7 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
 
 namespace {
 
-/// Completes the context's operations on all PEs, not only on the given PEs.
+/// Completes the context's operations on all PEs: weft has no quiet for single PEs.
 void quiet_to(const char* routine, shmem_ctx_t ctx, const int* pes, std::size_t count) {
     if (ctx == SHMEM_CTX_INVALID || count == 0) return;
     shmem::require_job(routine);
@@ -260,31 +258,31 @@ SHMEM_ROUTINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_
     quiet_to("ctx_pe_quiet", ctx, target_pes, npes);
 }
 
-// Each macro defines a routine and its form with a context.
-#define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                             \
+// Each macro defines a routine and its form with a context (ctx_).
+#define MOVE(NAME, FUNCTION, FORM, T, BYTES)                                             \
     SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {      \
         shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source,                          \
-                        shmem::bytes_of(#NAME, nelems, BYTES), pe, When::WHEN);          \
+                        shmem::bytes_of(#NAME, nelems, BYTES), pe, Form::FORM);          \
     }                                                                                    \
     SHMEM_ROUTINE(void, ctx_##NAME,                                                      \
                   (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, int pe)) { \
         shmem::FUNCTION("ctx_" #NAME, ctx, dest, source,                                 \
-                        shmem::bytes_of("ctx_" #NAME, nelems, BYTES), pe, When::WHEN);   \
+                        shmem::bytes_of("ctx_" #NAME, nelems, BYTES), pe, Form::FORM);   \
     }
-#define SIGNAL(NAME, WHEN, T, BYTES)                                                              \
+#define SIGNAL(NAME, FORM, T, BYTES)                                                              \
     SHMEM_ROUTINE(void, NAME,                                                                     \
                   (T * dest, const T* source, size_t nelems, uint64_t* sig_addr, uint64_t signal, \
                    int sig_op, int pe)) {                                                         \
         shmem::put_signal(#NAME, SHMEM_CTX_DEFAULT, dest, source,                                 \
                           shmem::bytes_of(#NAME, nelems, BYTES), {sig_addr, signal, sig_op}, pe,  \
-                          When::WHEN);                                                            \
+                          Form::FORM);                                                            \
     }                                                                                             \
     SHMEM_ROUTINE(void, ctx_##NAME,                                                               \
                   (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, uint64_t* sig_addr, \
                    uint64_t signal, int sig_op, int pe)) {                                        \
         shmem::put_signal("ctx_" #NAME, ctx, dest, source,                                        \
                           shmem::bytes_of("ctx_" #NAME, nelems, BYTES),                           \
-                          {sig_addr, signal, sig_op}, pe, When::WHEN);                            \
+                          {sig_addr, signal, sig_op}, pe, Form::FORM);                            \
     }
 #define STRIDED(NAME, FUNCTION, T, BYTES)                                                       \
     SHMEM_ROUTINE(                                                                              \
@@ -312,52 +310,52 @@ SHMEM_ROUTINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_
 #define SIGNAL_ALONE(NAME, OP)                                                                   \
     SHMEM_ROUTINE(void, NAME, (uint64_t * sig_addr, uint64_t signal, int pe)) {                  \
         shmem::put_signal(#NAME, SHMEM_CTX_DEFAULT, nullptr, nullptr, 0, {sig_addr, signal, OP}, \
-                          pe, When::reusable);                                                   \
+                          pe, Form::blocking);                                                   \
     }                                                                                            \
     SHMEM_ROUTINE(void, ctx_##NAME,                                                              \
                   (shmem_ctx_t ctx, uint64_t * sig_addr, uint64_t signal, int pe)) {             \
         shmem::put_signal("ctx_" #NAME, ctx, nullptr, nullptr, 0, {sig_addr, signal, OP}, pe,    \
-                          When::reusable);                                                       \
+                          Form::blocking);                                                       \
     }
 #define ELEMENT(P, G, T)                                                                     \
     SHMEM_ROUTINE(void, P, (T * dest, T value, int pe)) {                                    \
-        shmem::put(#P, SHMEM_CTX_DEFAULT, dest, &value, sizeof value, pe, When::reusable);   \
+        shmem::put(#P, SHMEM_CTX_DEFAULT, dest, &value, sizeof value, pe, Form::blocking);   \
     }                                                                                        \
     SHMEM_ROUTINE(void, ctx_##P, (shmem_ctx_t ctx, T * dest, T value, int pe)) {             \
-        shmem::put("ctx_" #P, ctx, dest, &value, sizeof value, pe, When::reusable);          \
+        shmem::put("ctx_" #P, ctx, dest, &value, sizeof value, pe, Form::blocking);          \
     }                                                                                        \
     SHMEM_ROUTINE(T, G, (const T* source, int pe)) {                                         \
         T value{};                                                                           \
-        shmem::get(#G, SHMEM_CTX_DEFAULT, &value, source, sizeof value, pe, When::reusable); \
+        shmem::get(#G, SHMEM_CTX_DEFAULT, &value, source, sizeof value, pe, Form::blocking); \
         return value;                                                                        \
     }                                                                                        \
     SHMEM_ROUTINE(T, ctx_##G, (shmem_ctx_t ctx, const T* source, int pe)) {                  \
         T value{};                                                                           \
-        shmem::get("ctx_" #G, ctx, &value, source, sizeof value, pe, When::reusable);        \
+        shmem::get("ctx_" #G, ctx, &value, source, sizeof value, pe, Form::blocking);        \
         return value;                                                                        \
     }
 
-#define TYPED(N, T)                                   \
-    MOVE(N##_put, put, reusable, T, sizeof(T))        \
-    MOVE(N##_put_nbi, put, at_once, T, sizeof(T))     \
-    MOVE(N##_get, get, reusable, T, sizeof(T))        \
-    MOVE(N##_get_nbi, get, at_once, T, sizeof(T))     \
-    SIGNAL(N##_put_signal, reusable, T, sizeof(T))    \
-    SIGNAL(N##_put_signal_nbi, at_once, T, sizeof(T)) \
-    STRIDED(N##_iput, iput, T, sizeof(T))             \
-    STRIDED(N##_iget, iget, T, sizeof(T))             \
-    BLOCKWISE(N##_ibput, iput, T, sizeof(T))          \
-    BLOCKWISE(N##_ibget, iget, T, sizeof(T))          \
+#define TYPED(N, T)                                \
+    MOVE(N##_put, put, blocking, T, sizeof(T))     \
+    MOVE(N##_put_nbi, put, nbi, T, sizeof(T))      \
+    MOVE(N##_get, get, blocking, T, sizeof(T))     \
+    MOVE(N##_get_nbi, get, nbi, T, sizeof(T))      \
+    SIGNAL(N##_put_signal, blocking, T, sizeof(T)) \
+    SIGNAL(N##_put_signal_nbi, nbi, T, sizeof(T))  \
+    STRIDED(N##_iput, iput, T, sizeof(T))          \
+    STRIDED(N##_iget, iget, T, sizeof(T))          \
+    BLOCKWISE(N##_ibput, iput, T, sizeof(T))       \
+    BLOCKWISE(N##_ibget, iget, T, sizeof(T))       \
     ELEMENT(N##_p, N##_g, T)
 WEFT_SHMEM_RMA(TYPED)
 
 #define BLOCKS(N, BYTES)                           \
-    MOVE(put##N, put, reusable, void, BYTES)       \
-    MOVE(put##N##_nbi, put, at_once, void, BYTES)  \
-    MOVE(get##N, get, reusable, void, BYTES)       \
-    MOVE(get##N##_nbi, get, at_once, void, BYTES)  \
-    SIGNAL(put##N##_signal, reusable, void, BYTES) \
-    SIGNAL(put##N##_signal_nbi, at_once, void, BYTES)
+    MOVE(put##N, put, blocking, void, BYTES)       \
+    MOVE(put##N##_nbi, put, nbi, void, BYTES)      \
+    MOVE(get##N, get, blocking, void, BYTES)       \
+    MOVE(get##N##_nbi, get, nbi, void, BYTES)      \
+    SIGNAL(put##N##_signal, blocking, void, BYTES) \
+    SIGNAL(put##N##_signal_nbi, nbi, void, BYTES)
 #define SIZED(N, BYTES)                    \
     BLOCKS(N, BYTES)                       \
     STRIDED(iput##N, iput, void, BYTES)    \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waits.cpp - waits for and tests of words that other PEs change.
 //
-// Idea     Words of 4 and 8 bytes use weft's waits. A wait for a 2-byte word waits in weft for a
-//          change of the 8-byte word around it, and repeats this until the comparison is true.
-// Holds    A word is read with acquire. The matching release is made by the local peer that updates
-//          the word, or by this PE when it applies a remote peer's update.
+// Idea     Words of 4 and 8 bytes use weft's waits. weft cannot wait for a 2-byte word, so this PE
+//          waits for changes of the aligned 8-byte word around it until the comparison is true.
+// Holds    A word is read with acquire, which pairs with the release store of the local peer that
+//          updates it. This PE itself applies the updates of remote peers.
 #include <string>
 #include <type_traits>
 
@@ -14,22 +14,22 @@ namespace weft::shmem {
 
 namespace {
 
-/// Returns true if `have` (cmp) `value` is true. cmp: a SHMEM_CMP constant.
+/// Returns the result of the comparison `word` cmp `value`. cmp: a SHMEM_CMP constant.
 template <class T>
-bool holds(T have, int cmp, T value) {
+bool compare(T word, int cmp, T value) {
     switch (cmp) {
         case SHMEM_CMP_EQ:
-            return have == value;
+            return word == value;
         case SHMEM_CMP_NE:
-            return have != value;
+            return word != value;
         case SHMEM_CMP_GT:
-            return have > value;
+            return word > value;
         case SHMEM_CMP_GE:
-            return have >= value;
+            return word >= value;
         case SHMEM_CMP_LT:
-            return have < value;
+            return word < value;
         default:
-            return have <= value;
+            return word <= value;
     }
 }
 
@@ -38,37 +38,42 @@ T load(const volatile T* word) {
     return std::atomic_ref<T>(*const_cast<T*>(word)).load(std::memory_order_acquire);
 }
 
-/// Words that a call waits for, and their comparison.
+/// Words that a call waits for or tests, and their comparison.
 template <class T>
 struct Condition {
-    const char* argument = nullptr;  ///< name of the words in messages
+    const char* argument = nullptr;  ///< the routine's name for `words`, for messages
     const volatile T* words = nullptr;
     std::size_t count = 0;
-    const int* excluded = nullptr;  ///< for each word: not 0 if excluded; nullptr: all words count
+    const int* excluded = nullptr;  ///< not 0: ignore the word; nullptr: ignore no word
     int cmp = SHMEM_CMP_EQ;
     const T* values = nullptr;
-    bool one_value = true;  ///< `values` has one value for all words
+    bool one_value = true;  ///< `values` has one value for all words, else a value for each
 
     [[nodiscard]] bool includes(std::size_t i) const {
         return excluded == nullptr || excluded[i] == 0;
     }
     [[nodiscard]] const T& value(std::size_t i) const { return values[one_value ? 0 : i]; }
-    [[nodiscard]] bool met(std::size_t i) const { return holds(load(words + i), cmp, value(i)); }
+    [[nodiscard]] bool met(std::size_t i) const { return compare(load(words + i), cmp, value(i)); }
 };
+
+/// The condition of a routine with one word. `value` must outlive the condition.
+template <class T>
+Condition<T> one_word(const char* argument, const volatile T* word, int cmp, const T& value) {
+    return {.argument = argument, .words = word, .count = 1, .cmp = cmp, .values = &value};
+}
 
 /// Ends the job if the words are not symmetric memory, or `cmp` is not a comparison.
 template <class T>
 void check_wait(const char* routine, const Condition<T>& condition) {
     require_job(routine);
     if (condition.cmp < SHMEM_CMP_EQ || condition.cmp > SHMEM_CMP_LE)
-        refuse(routine, ("cmp: " + std::to_string(condition.cmp) +
-                         " is no comparison; expected SHMEM_CMP_EQ (0) to SHMEM_CMP_LE (5)")
-                            .c_str());
+        refuse(routine, "cmp: " + std::to_string(condition.cmp) +
+                            " is not a comparison; expected SHMEM_CMP_EQ (0) to SHMEM_CMP_LE (5)");
     const std::size_t bytes = bytes_of(routine, condition.count, sizeof(T));
     if (bytes != 0) require_symmetric(routine, condition.argument, condition.words, bytes);
 }
 
-/// Pauses between polls, so that the writer of the word is delayed less.
+/// Pauses between polls, which slow down the writer of the word.
 void pause_briefly() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -85,11 +90,11 @@ constexpr weft_type kWordType = sizeof(T) == 8 ? (std::is_signed_v<T> ? WEFT_INT
 template <class T>
 T wait_for(const char* routine, const Condition<T>& condition, std::size_t i) {
     const volatile T* const word = condition.words + i;
-    // First polls without weft: a poll in weft also drives communication, so it would notice a
-    // store of a local peer later.
+    // First poll here: a wait in weft also drives communication, so it detects the store of a local
+    // peer later.
     for (int poll = 0; poll < job.polls; ++poll) {
         const T have = load(word);
-        if (holds(have, condition.cmp, condition.value(i))) return have;
+        if (compare(have, condition.cmp, condition.value(i))) return have;
         pause_briefly();
     }
     if constexpr (sizeof(T) >= 4) {
@@ -101,10 +106,10 @@ T wait_for(const char* routine, const Condition<T>& condition, std::size_t i) {
     auto* const whole =
         reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(word) / 8 * 8);
     for (;;) {
-        // Read before the condition, so that a change in between ends the wait at once.
+        // Read before the word, so that a change between the two reads ends the wait at once.
         const std::uint64_t before = load<std::uint64_t>(whole);
         const T have = load(word);
-        if (holds(have, condition.cmp, condition.value(i))) return have;
+        if (compare(have, condition.cmp, condition.value(i))) return have;
         check(routine, weft_wait_until(job.world, whole, WEFT_NE, before));
     }
 }
@@ -124,10 +129,10 @@ bool all_met(const Condition<T>& condition) {
 }
 
 /// Stores the indices of up to `limit` words that meet their condition, and returns their number.
-/// Starts after the last word that this thread found, in any array of this type, so that later
-/// words of an array get their turn.
+/// Starts after the last word that this thread found, so that words at the end of an array are not
+/// starved. Calls with different arrays of type T share the start, which is harmless.
 template <class T>
-std::size_t find(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
+std::size_t find_met(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
     static thread_local std::size_t next = 0;
     std::size_t found = 0;
     for (std::size_t n = 0; n < condition.count && found < limit; ++n) {
@@ -145,10 +150,8 @@ bool includes_any(const Condition<T>& condition) {
     return false;
 }
 
-enum class WaitForm : bool { wait, test };
-
-/// Waits until a word meets its condition. Only drives communication once for 2-byte words, for
-/// which weft cannot wait.
+/// Waits until a word meets its condition. weft cannot wait for 2-byte words: for these, drives
+/// communication once, and the caller repeats.
 template <class T>
 void await_any(const char* routine, const Condition<T>& condition) {
     if (sizeof(T) < 4) return drive_and_yield();
@@ -164,6 +167,8 @@ void await_any(const char* routine, const Condition<T>& condition) {
     check(routine, weft_wait_any(job.world, &words, WEFT_FOREVER, &index));
 }
 
+enum class WaitForm : bool { wait, test };
+
 /// Waits for or tests the words. Stores the indices of up to `limit` words that meet their
 /// condition, and returns their number.
 template <class T>
@@ -171,15 +176,15 @@ std::size_t wait_or_test_some(const char* routine, const Condition<T>& condition
                               std::size_t* indices, WaitForm form, std::size_t limit) {
     check_wait(routine, condition);
     if (!includes_any(condition)) return 0;
-    if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
+    if (const std::size_t found = find_met(condition, indices, limit); found != 0) return found;
     do {
         form == WaitForm::wait ? await_any(routine, condition) : drive_and_yield();
-        if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
+        if (const std::size_t found = find_met(condition, indices, limit); found != 0) return found;
     } while (form == WaitForm::wait);
     return 0;
 }
 
-/// Returns the index of a word that meets its condition; SIZE_MAX: none.
+/// Returns the index of a word that meets its condition, or SIZE_MAX if no word does.
 template <class T>
 std::size_t wait_or_test_any(const char* routine, const Condition<T>& condition, WaitForm form) {
     std::size_t index = 0;
@@ -201,7 +206,8 @@ int test_all(const char* routine, const Condition<T>& condition) {
 namespace shmem = weft::shmem;
 using shmem::WaitForm;
 
-// SUFFIX: empty for one comparison value, _vector for a value for each word.
+// Routines for arrays of words. SUFFIX is empty for routines that compare all words with one value,
+// and _vector for routines with a value for each word.
 #define DEFINE_ARRAY_ROUTINES(N, T, SUFFIX, VALUE, CONDITION)                                 \
     SHMEM_ROUTINE(void, N##_wait_until_all##SUFFIX,                                           \
                   (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {   \
@@ -235,10 +241,10 @@ using shmem::WaitForm;
 
 #define DEFINE_WAIT_ROUTINES(N, T)                                                                \
     SHMEM_ROUTINE(void, N##_wait_until, (volatile T * ivar, int cmp, T cmp_value)) {              \
-        shmem::wait_all<T>(#N "_wait_until", {"ivar", ivar, 1, nullptr, cmp, &cmp_value});        \
+        shmem::wait_all<T>(#N "_wait_until", shmem::one_word("ivar", ivar, cmp, cmp_value));      \
     }                                                                                             \
     SHMEM_ROUTINE(int, N##_test, (volatile T * ivar, int cmp, T cmp_value)) {                     \
-        return shmem::test_all<T>(#N "_test", {"ivar", ivar, 1, nullptr, cmp, &cmp_value});       \
+        return shmem::test_all<T>(#N "_test", shmem::one_word("ivar", ivar, cmp, cmp_value));     \
     }                                                                                             \
     DEFINE_ARRAY_ROUTINES(N, T, , T cmp_value,                                                    \
                           (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, &cmp_value})) \
@@ -247,17 +253,17 @@ using shmem::WaitForm;
         (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, cmp_values, false}))
 WEFT_SHMEM_SYNC(DEFINE_WAIT_ROUTINES)
 
-#define DEFINE_DEPRECATED_WAITS(N, T)                                                         \
-    SHMEM_ROUTINE(void, N##_wait, (volatile T * ivar, T cmp_value)) {                         \
-        shmem::wait_all<T>(#N "_wait", {"ivar", ivar, 1, nullptr, SHMEM_CMP_NE, &cmp_value}); \
+#define DEFINE_DEPRECATED_WAITS(N, T)                                                           \
+    SHMEM_ROUTINE(void, N##_wait, (volatile T * ivar, T cmp_value)) {                           \
+        shmem::wait_all<T>(#N "_wait", shmem::one_word("ivar", ivar, SHMEM_CMP_NE, cmp_value)); \
     }
 WEFT_SHMEM_SYNC_OLD(DEFINE_DEPRECATED_WAITS)
 
 SHMEM_ROUTINE(void, wait, (volatile long* ivar, long cmp_value)) {
-    shmem::wait_all<long>("wait", {"ivar", ivar, 1, nullptr, SHMEM_CMP_NE, &cmp_value});
+    shmem::wait_all<long>("wait", shmem::one_word("ivar", ivar, SHMEM_CMP_NE, cmp_value));
 }
 SHMEM_ROUTINE(void, wait_until, (volatile long* ivar, int cmp, long cmp_value)) {
-    shmem::wait_all<long>("wait_until", {"ivar", ivar, 1, nullptr, cmp, &cmp_value});
+    shmem::wait_all<long>("wait_until", shmem::one_word("ivar", ivar, cmp, cmp_value));
 }
 
 SHMEM_ROUTINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
@@ -268,7 +274,7 @@ SHMEM_ROUTINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
 }
 
 SHMEM_ROUTINE(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value)) {
-    const shmem::Condition<uint64_t> condition{"sig_addr", sig_addr, 1, nullptr, cmp, &cmp_value};
+    const auto condition = shmem::one_word("sig_addr", sig_addr, cmp, cmp_value);
     shmem::check_wait("signal_wait_until", condition);
     return shmem::wait_for("signal_wait_until", condition, 0);
 }
